@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct item {
+struct alltoall_instance {
     const struct comm_instance *in;
     const char *group;
 };
@@ -39,7 +39,7 @@ double alltoall_imbalance(const struct comm_instance *in)
     return is_whole(in) && in->sent > 0 ? in->sent_max / (in->sent / in->sized) : NAN;
 }
 
-static int item_order(const struct item *a, const struct item *b)
+static int item_order(const struct alltoall_instance *a, const struct alltoall_instance *b)
 {
     if (a->in->op != b->in->op)
         return ORDER(a->in->op, b->in->op);
@@ -52,7 +52,7 @@ static int item_order(const struct item *a, const struct item *b)
 
 static int by_kind(const void *x, const void *y)
 {
-    const struct item *a = x, *b = y;
+    const struct alltoall_instance *a = x, *b = y;
     int order = item_order(a, b);
     return order != 0 ? order : ORDER(a->in, b->in);
 }
@@ -71,7 +71,7 @@ static int by_bytes(const void *x, const void *y)
     return strcmp(a->group, b->group);
 }
 
-static void add_row(struct alltoalls *x, const struct item *list, size_t n)
+static void add_row(struct alltoalls *x, const struct alltoall_instance *list, size_t n)
 {
     struct alltoall_row *row;
     double timed_bytes = 0, imbalance = 0, wall = 0, moved = 0;
@@ -110,7 +110,7 @@ static void add_row(struct alltoalls *x, const struct item *list, size_t n)
 
 void alltoalls_init(struct alltoalls *x, const struct comm_study *study)
 {
-    struct item *list = NULL;
+    struct alltoall_instance *list = NULL;
     size_t n = 0, cap = 0;
     memset(x, 0, sizeof *x);
     for (size_t i = 0; i < study->count; i++) {
@@ -118,7 +118,7 @@ void alltoalls_init(struct alltoalls *x, const struct comm_study *study)
         if (!is_alltoall(in))
             continue;
         ARRAY_GROW(list, cap, n + 1);
-        list[n++] = (struct item){in, comm_group_name(study->run, in->comm)};
+        list[n++] = (struct alltoall_instance){in, comm_group_name(study->run, in->comm)};
     }
     if (n > 0)
         qsort(list, n, sizeof *list, by_kind);

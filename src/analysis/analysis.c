@@ -42,7 +42,7 @@ static int no_such_rank(const struct run *run, int64_t rank, struct err *e)
 static void add_streams(struct analysis *a, const struct rank *rank,
                         const struct step_window *window)
 {
-    struct lanes lanes;
+    struct stream_lanes lanes;
     lanes_make(&lanes, rank);
     idle_add_rank(&a->idle, rank, &lanes, window);
     launch_add_rank(&a->launches, rank, &lanes);
@@ -186,7 +186,7 @@ static enum bound bound_of_kind(enum path_kind kind)
     }
 }
 
-struct verdict analysis_verdict(const struct analysis *a)
+struct analysis_verdict analysis_verdict(const struct analysis *a)
 {
     const struct time_breakdown *s = &a->total;
     const double time[BOUNDS] = {[BOUND_COMPUTE] = (double)s->compute_ns,
@@ -194,7 +194,7 @@ struct verdict analysis_verdict(const struct analysis *a)
                                  [BOUND_COPIES] = (double)s->exposed_memory_ns,
                                  [BOUND_HOST] = (double)s->idle_ns};
     double path[BOUNDS] = {0}, waiting = share_of(s->exposed_wait_ns, s->exposed_comm_ns);
-    struct verdict v = {.time = bound_of(time), .path_share = NAN};
+    struct analysis_verdict v = {.time = bound_of(time), .path_share = NAN};
     v.path = v.time;
     if (a->critical.why != NULL || a->critical.length.all_ns <= 0)
         return v;

@@ -99,13 +99,13 @@ double analysis_comm_share(const struct analysis *a, const struct comm_row *row)
 
 /* What bounds the job, what its critical path mostly is, and why these differ; NULL: they do not,
  * or there is no path. */
-struct verdict {
+struct analysis_verdict {
     enum bound time, path;
     double path_share; /* of the path; NAN: there is none, or most of it is not explained */
     const char *why;
 };
 
-struct verdict analysis_verdict(const struct analysis *a);
+struct analysis_verdict analysis_verdict(const struct analysis *a);
 
 /* part / whole, NAN when whole is not positive. */
 double share_of(int64_t part_ns, int64_t whole_ns);

@@ -23,7 +23,7 @@ struct stage_span {
     int64_t begun;                       /* start of the first message */
 };
 
-struct maker {
+struct bubble_builder {
     struct bubbles *b;
     const struct run *run;
     const struct matches *matches;
@@ -45,7 +45,7 @@ static bool comparable(const struct run *run, uint32_t a, uint32_t b)
 }
 
 /* When data move in an operation that was matched: while the members that are seen are in it. */
-static void moving(const struct maker *m, uint32_t r, const struct op *op,
+static void moving(const struct bubble_builder *m, uint32_t r, const struct op *op,
                    const struct match *match, int64_t *from, int64_t *to)
 {
     int64_t start, end;
@@ -69,7 +69,7 @@ static void moving(const struct maker *m, uint32_t r, const struct op *op,
     }
 }
 
-static bool seen_both(const struct maker *m, const struct match *match)
+static bool seen_both(const struct bubble_builder *m, const struct match *match)
 {
     int64_t start, end;
     uint32_t timed = 0;
@@ -80,7 +80,7 @@ static bool seen_both(const struct maker *m, const struct match *match)
     return timed > 1;
 }
 
-static void add_comm(struct maker *m, uint32_t r, uint32_t i, struct rank_sets *sets)
+static void add_comm(struct bubble_builder *m, uint32_t r, uint32_t i, struct rank_sets *sets)
 {
     const struct op *op = &m->run->ranks[r].ops[i];
     uint32_t at = m->match_of[r][i];
@@ -95,7 +95,7 @@ static void add_comm(struct maker *m, uint32_t r, uint32_t i, struct rank_sets *
     intervals_add(message ? &sets->full : &sets->busy, from, to);
 }
 
-static void sets_make(struct maker *m, uint32_t r, struct rank_sets *sets)
+static void sets_make(struct bubble_builder *m, uint32_t r, struct rank_sets *sets)
 {
     const struct rank *rank = &m->run->ranks[r];
     struct intervals both;
@@ -143,7 +143,7 @@ static void add_message(struct stage_span *span, const struct op *op, int64_t st
     span->last_message = end > span->last_message ? end : span->last_message;
 }
 
-static void spans_make(struct maker *m, uint32_t r)
+static void spans_make(struct bubble_builder *m, uint32_t r)
 {
     const struct rank *rank = &m->run->ranks[r];
     size_t n = stage_steps(m->b->steps);
@@ -229,7 +229,7 @@ static void add_window(struct bubble_times *t, struct reader_of *at, const struc
 }
 
 /* First start and last end over the ranks of a pipeline, behind `after`. */
-static bool window_of(const struct maker *m, const uint32_t *ranks, size_t n, size_t step,
+static bool window_of(const struct bubble_builder *m, const uint32_t *ranks, size_t n, size_t step,
                       int64_t after, int64_t *start, int64_t *end)
 {
     *start = INT64_MAX;
@@ -244,7 +244,7 @@ static bool window_of(const struct maker *m, const uint32_t *ranks, size_t n, si
 }
 
 /* All windows of ranks that share them, which are one rank where clocks do not agree. */
-static void add_ranks(struct maker *m, const uint32_t *ranks, size_t n)
+static void add_ranks(struct bubble_builder *m, const uint32_t *ranks, size_t n)
 {
     struct bubbles *b = m->b;
     struct rank_sets *sets = array_new(n, sizeof *sets);
@@ -270,7 +270,7 @@ static void add_ranks(struct maker *m, const uint32_t *ranks, size_t n)
     free(at);
 }
 
-static void add_chain(struct maker *m, const uint32_t *ranks, size_t n)
+static void add_chain(struct bubble_builder *m, const uint32_t *ranks, size_t n)
 {
     bool aligned = true;
     for (size_t i = 1; i < n; i++)
@@ -282,7 +282,7 @@ static void add_chain(struct maker *m, const uint32_t *ranks, size_t n)
     m->b->aligned = m->b->aligned && aligned;
 }
 
-static void add_chains(struct maker *m)
+static void add_chains(struct bubble_builder *m)
 {
     struct bubbles *b = m->b;
     size_t p = (size_t)b->stages.count;
@@ -337,7 +337,7 @@ static void explain(struct bubbles *b)
     b->rest_ns = (double)b->total.bubble_ns - b->schedule_ns - b->uneven_ns;
 }
 
-static void index_matches(struct maker *m)
+static void index_matches(struct bubble_builder *m)
 {
     m->match_of = array_new(m->run->nranks, sizeof *m->match_of);
     m->span = array_new(m->run->nranks, sizeof *m->span);
@@ -352,7 +352,7 @@ static void index_matches(struct maker *m)
     }
 }
 
-static void maker_release(struct maker *m)
+static void maker_release(struct bubble_builder *m)
 {
     for (size_t r = 0; r < m->run->nranks; r++) {
         free(m->match_of[r]);
@@ -365,7 +365,7 @@ static void maker_release(struct maker *m)
 void bubbles_make(struct bubbles *b, const struct run *run, const struct matches *matches,
                   const struct job_steps *steps)
 {
-    struct maker m = {.b = b, .run = run, .matches = matches};
+    struct bubble_builder m = {.b = b, .run = run, .matches = matches};
     memset(b, 0, sizeof *b);
     b->ideal = b->imbalance = b->schedule_ns = b->uneven_ns = b->rest_ns = NAN;
     b->steps = steps;

@@ -9,7 +9,7 @@
 
 /* What one rank launched together. Sends and receives run at the same time in opposite directions,
  * so their bytes are counted apart. */
-struct group {
+struct launch_group {
     int32_t id;
     uint32_t ops;
     const struct op *first;
@@ -17,15 +17,15 @@ struct group {
     uint64_t bytes, received;
 };
 
-struct groups {
-    struct group *list; /* owned; by id */
+struct launch_groups {
+    struct launch_group *list; /* owned; by id */
     size_t count, cap;
 };
 
 /* Work space of comm_study_make(). */
 struct study_work {
     struct comm_study *study;
-    struct groups *groups; /* [nranks] */
+    struct launch_groups *groups; /* [nranks] */
     bool **seen;           /* [nranks][nops]: part of a match */
 };
 
@@ -66,7 +66,7 @@ static bool is_to_itself(const struct run *run, const struct rank *rank, const s
 }
 
 /* What a rank sends to itself is copied beside the others and crosses no link: not counted. */
-static void group_add(struct group *g, const struct op *op, bool to_itself)
+static void group_add(struct launch_group *g, const struct op *op, bool to_itself)
 {
     bool both_p2p = op->class == OP_P2P && g->first->class == OP_P2P;
     g->ops++;
@@ -77,7 +77,8 @@ static void group_add(struct group *g, const struct op *op, bool to_itself)
         g->mixed = true; /* damage: no number is better than a wrong one */
 }
 
-static void groups_make(struct groups *groups, const struct run *run, const struct rank *rank)
+static void groups_make(struct launch_groups *groups, const struct run *run,
+                        const struct rank *rank)
 {
     const struct op **ops = NULL;
     size_t n = 0, cap = 0;
@@ -93,7 +94,7 @@ static void groups_make(struct groups *groups, const struct run *run, const stru
         if (i == 0 || ops[i]->coll.group != ops[i - 1]->coll.group) {
             ARRAY_GROW(groups->list, groups->cap, groups->count + 1);
             groups->list[groups->count++] =
-                (struct group){.id = ops[i]->coll.group, .first = ops[i]};
+                (struct launch_group){.id = ops[i]->coll.group, .first = ops[i]};
         }
         group_add(&groups->list[groups->count - 1], ops[i], is_to_itself(run, rank, ops[i]));
     }
@@ -103,14 +104,15 @@ static void groups_make(struct groups *groups, const struct run *run, const stru
 static int group_has_id(const void *key, const void *elem)
 {
     int32_t id = *(const int32_t *)key;
-    const struct group *g = elem;
+    const struct launch_group *g = elem;
     return (id > g->id) - (id < g->id);
 }
 
 /* Fills grouped and moved_bytes from the operation that gives the instance its time. */
-static void set_moved(struct comm_instance *in, const struct groups *groups, const struct op *op)
+static void set_moved(struct comm_instance *in, const struct launch_groups *groups,
+                      const struct op *op)
 {
-    const struct group *g = NULL;
+    const struct launch_group *g = NULL;
     if (op->coll.group >= 0 && groups->count > 0)
         g = bsearch(&op->coll.group, groups->list, groups->count, sizeof *g, group_has_id);
     in->grouped = g != NULL && g->ops > 1;

@@ -8,26 +8,26 @@
 #include <string.h>
 
 /* An instance with the name that its row goes by. */
-struct named {
+struct named_instance {
     const struct comm_instance *in;
     const char *name;
 };
 
 /* A growing list of numbers with a median. */
-struct sample {
+struct value_list {
     double *values; /* owned */
     size_t count, cap;
     double sum;
 };
 
-static void sample_add(struct sample *s, double value)
+static void sample_add(struct value_list *s, double value)
 {
     ARRAY_GROW(s->values, s->cap, s->count + 1);
     s->values[s->count++] = value;
     s->sum += value;
 }
 
-static void sample_reset(struct sample *s)
+static void sample_reset(struct value_list *s)
 {
     s->count = 0;
     s->sum = 0;
@@ -40,7 +40,7 @@ static int by_value(const void *x, const void *y)
 }
 
 /* Sorts the sample; the mean of the two middle values when their number is even. */
-static double sample_median(struct sample *s)
+static double sample_median(struct value_list *s)
 {
     if (s->count == 0)
         return NAN;
@@ -49,7 +49,7 @@ static double sample_median(struct sample *s)
 }
 
 /* The smallest value that `share` of the sorted values do not exceed. */
-static double sample_percentile(const struct sample *s, double share)
+static double sample_percentile(const struct value_list *s, double share)
 {
     size_t at = (size_t)ceil(share * (double)s->count);
     return s->count > 0 ? s->values[at > 0 ? at - 1 : 0] : NAN;
@@ -70,7 +70,7 @@ static int compare(const uint64_t *a, const uint64_t *b, size_t n)
 /* Order of instances by what makes a row. */
 static int by_key(const void *x, const void *y)
 {
-    const struct named *p = x, *q = y;
+    const struct named_instance *p = x, *q = y;
     const struct comm_instance *a = p->in, *b = q->in;
     int order = compare(
         (const uint64_t[KEYS]){a->op, a->dtype, a->bytes_known, a->bytes, (uint64_t)a->comm_size},
@@ -94,8 +94,8 @@ static int by_cost(const void *x, const void *y)
 }
 
 /* Bandwidth from the instances list[0..n) of one row that are (grouped) or are not in a group. */
-static void set_bandwidth(struct comm_row *row, const struct named *list, size_t n, bool grouped,
-                          struct sample *times)
+static void set_bandwidth(struct comm_row *row, const struct named_instance *list, size_t n,
+                          bool grouped, struct value_list *times)
 {
     double bytes = 0;
     sample_reset(times);
@@ -127,8 +127,8 @@ static void drop_impossible(struct comm_row *row, const struct machine *machine)
     row->algbw_GBps = row->busbw_GBps = NAN;
 }
 
-static void set_times(struct comm_row *row, const struct named *list, size_t n,
-                      struct sample *times)
+static void set_times(struct comm_row *row, const struct named_instance *list, size_t n,
+                      struct value_list *times)
 {
     double wait = 0;
     size_t waits = 0;
@@ -161,7 +161,7 @@ static double busy_of(const struct comm_instance *in)
     return in->timed > 0 ? in->timed * ((double)in->transfer_ns + wait) / in->group_ops : 0;
 }
 
-static void set_skew(struct comm_row *row, const struct named *list, size_t n)
+static void set_skew(struct comm_row *row, const struct named_instance *list, size_t n)
 {
     double sum = 0;
     size_t known = 0;
@@ -193,9 +193,9 @@ static bool same_layout(const struct layout *a, const struct layout *b)
 
 /* Instances of a row differ only in where their members sit, which rarely changes from one to the
  * next. */
-static void set_expected(struct comm_row *row, const struct named *list, size_t n,
+static void set_expected(struct comm_row *row, const struct named_instance *list, size_t n,
                          const struct comm_study *study, const struct comm_context *context,
-                         struct sample *times)
+                         struct value_list *times)
 {
     struct layout last = {0}, where;
     double sum = 0, expected = NAN;
@@ -229,8 +229,8 @@ static void set_expected(struct comm_row *row, const struct named *list, size_t 
 /* Order of instances by the way in which they ran; those of which nothing was told come last. */
 static int by_way(const void *x, const void *y)
 {
-    const struct comm_detail *a = ((const struct named *)x)->in->detail;
-    const struct comm_detail *b = ((const struct named *)y)->in->detail;
+    const struct comm_detail *a = ((const struct named_instance *)x)->in->detail;
+    const struct comm_detail *b = ((const struct named_instance *)y)->in->detail;
     int order;
     if (a == NULL || b == NULL)
         return (a == NULL) - (b == NULL);
@@ -241,7 +241,7 @@ static int by_way(const void *x, const void *y)
 }
 
 /* Leaves the list in order of the ways. */
-static void set_way(struct comm_row *row, struct named *list, size_t n)
+static void set_way(struct comm_row *row, struct named_instance *list, size_t n)
 {
     row->algo = row->proto = "";
     for (size_t i = 0; i < n; i++)
@@ -261,9 +261,9 @@ static void set_way(struct comm_row *row, struct named *list, size_t n)
     }
 }
 
-static void add_row(struct comm_rows *rows, struct named *list, size_t n,
+static void add_row(struct comm_rows *rows, struct named_instance *list, size_t n,
                     const struct comm_study *study, const struct comm_context *context,
-                    struct sample *times)
+                    struct value_list *times)
 {
     const struct comm_instance *in = list[0].in;
     struct comm_row *row;
@@ -301,8 +301,8 @@ static void set_shares(struct comm_rows *rows, const struct comm_study *study)
 void comm_rows_make(struct comm_rows *rows, const struct comm_study *study,
                     const struct comm_context *context, bool p2p, bool by_name)
 {
-    struct named *list = NULL;
-    struct sample times = {0};
+    struct named_instance *list = NULL;
+    struct value_list times = {0};
     size_t n = 0, cap = 0;
     memset(rows, 0, sizeof *rows);
     for (size_t i = 0; i < study->count; i++) {
@@ -310,7 +310,8 @@ void comm_rows_make(struct comm_rows *rows, const struct comm_study *study,
         if (in->p2p != p2p)
             continue;
         ARRAY_GROW(list, cap, n + 1);
-        list[n++] = (struct named){in, by_name ? comm_group_name(study->run, in->comm) : ""};
+        list[n++] =
+            (struct named_instance){in, by_name ? comm_group_name(study->run, in->comm) : ""};
     }
     if (n > 0)
         qsort(list, n, sizeof *list, by_key);

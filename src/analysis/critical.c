@@ -97,7 +97,8 @@ static void explain(struct walker *w, enum path_kind kind, int64_t from_ns)
         add_op(c, op, ns, w->chosen);
     if (w->chosen) {
         ARRAY_GROW(c->parts, c->cap_parts, c->nparts + 1);
-        c->parts[c->nparts++] = (struct path_part){from_ns, w->t_ns, w->rank, w->op, (uint8_t)kind};
+        c->parts[c->nparts++] =
+            (struct critical_part){from_ns, w->t_ns, w->rank, w->op, (uint8_t)kind};
     }
     w->t_ns = from_ns;
 }
@@ -210,7 +211,7 @@ static uint32_t inferred(const struct walker *w, int64_t known_ns)
 
 /* The host was free for `call` when it ended a wait before; from there the walk goes on with what
  * it waited for. False: it did not wait. */
-static bool walk_wait(struct walker *w, const struct host_call *call)
+static bool walk_wait(struct walker *w, const struct linked_call *call)
 {
     const struct rank_links *l = &w->links[w->rank];
     uint32_t target = call->target;
@@ -251,7 +252,7 @@ static void walk_host(struct walker *w)
     if (at > w->host_at[w->rank])
         at = w->host_at[w->rank];
     while (at > 0 && w->t_ns > w->from_ns) {
-        const struct host_call *call = &l->calls[--at];
+        const struct linked_call *call = &l->calls[--at];
         bool same = call->tid == tid;
         w->host_at[w->rank] = at;
         if ((same || call->end_ns <= silent_ns) && call->start_ns < w->t_ns && walk_wait(w, call))

@@ -47,7 +47,7 @@ enum path_kind {
 #define PATH_COMM_OPS (SPECTER_COMM_OP_COUNT + 1) /* the last: not told */
 #define PATH_CATEGORIES (SPECTER_KERNEL_CLASS_COUNT + PATH_COMM_OPS + PATH_KIND_COUNT)
 
-struct path_part {
+struct critical_part {
     int64_t start_ns, end_ns;
     uint32_t rank; /* index into run->ranks */
     uint32_t op;   /* index into its ops: what ran, or what had not started yet */
@@ -89,7 +89,7 @@ struct critical {
     uint64_t inferred;       /* times the trace held no event and one was taken to be there */
     int64_t alone_ns;        /* over all steps, in communication of which not all members are
                                 seen, so that waiting is in it */
-    struct path_part *parts; /* owned; of the chosen step, the latest first */
+    struct critical_part *parts; /* owned; of the chosen step, the latest first */
     size_t nparts, cap_parts;
 };
 

@@ -30,7 +30,7 @@ struct stream_state {
     bool untimed; /* work without times behind `last` */
 };
 
-struct sweep {
+struct link_sweep {
     struct rank_links *l;
     struct idmap stream_ids, event_ids, device_ids;
     struct stream_state *streams; /* owned */
@@ -68,7 +68,7 @@ static int32_t group_of(const struct op *op)
 
 /* ---- the order of streams ---- */
 
-static struct stream_state *stream_at(struct sweep *s, int32_t device, int32_t stream)
+static struct stream_state *stream_at(struct link_sweep *s, int32_t device, int32_t stream)
 {
     uint32_t at = idmap_add(&s->stream_ids, idmap_pair(device, stream));
     ARRAY_GROW(s->streams, s->cap_streams, (size_t)at + 1);
@@ -80,7 +80,7 @@ static struct stream_state *stream_at(struct sweep *s, int32_t device, int32_t s
 }
 
 /* Operations start in the order of their stream; those of one launch have the same one before. */
-static void link_streams(struct sweep *s)
+static void link_streams(struct link_sweep *s)
 {
     const struct rank *rank = s->l->rank;
     for (uint32_t i = 0; i < rank->nops; i++) {
@@ -113,12 +113,12 @@ static uint32_t *slot_in(struct idmap *ids, uint32_t **list, size_t *cap, uint32
     return &(*list)[at];
 }
 
-static uint32_t *device_at(struct sweep *s, int32_t device)
+static uint32_t *device_at(struct link_sweep *s, int32_t device)
 {
     return slot_in(&s->device_ids, &s->devices, &s->cap_devices, &s->ndevices, device);
 }
 
-static uint32_t *event_at(struct sweep *s, int64_t event)
+static uint32_t *event_at(struct link_sweep *s, int64_t event)
 {
     return slot_in(&s->event_ids, &s->events, &s->cap_events, &s->nevents, event);
 }
@@ -129,7 +129,7 @@ static bool starts_behind(const struct rank_links *l, uint32_t op, uint32_t dep)
            end_of(l, dep) <= l->rank->ops[op].start_ns + EVENT_SLACK_NS;
 }
 
-static void sweep_timed(struct sweep *s, uint32_t i, struct stream_state *at)
+static void sweep_timed(struct link_sweep *s, uint32_t i, struct stream_state *at)
 {
     const struct op *op = &s->l->rank->ops[i];
     uint32_t *device = device_at(s, op->device);
@@ -152,12 +152,12 @@ static bool blocks(const struct op *op)
             (op->timing == SPECTER_TIMING_SYNC && op->host_end_ns >= op->start_ns + op->dur_ns));
 }
 
-static void sweep_op(struct sweep *s, uint32_t i, struct host_call *call)
+static void sweep_op(struct link_sweep *s, uint32_t i, struct linked_call *call)
 {
     const struct op *op = &s->l->rank->ops[i];
     struct stream_state *at = stream_at(s, op->device, op->stream);
-    *call = (struct host_call){op->host_ns, op->host_end_ns, op->tid, op->device,
-                               op->stream,  LINK_NONE,       false,   false};
+    *call = (struct linked_call){op->host_ns, op->host_end_ns, op->tid, op->device,
+                                 op->stream,  LINK_NONE,       false,   false};
     if (has_time(op)) {
         uint32_t before = later(s->l, at->last, at->pending);
         sweep_timed(s, i, at);
@@ -167,7 +167,7 @@ static void sweep_op(struct sweep *s, uint32_t i, struct host_call *call)
     }
 }
 
-static void sweep_sync(struct sweep *s, const struct sync_call *sync, struct host_call *call)
+static void sweep_sync(struct link_sweep *s, const struct sync_call *sync, struct linked_call *call)
 {
     const struct stream_state *at;
     switch ((enum sync_call_kind)sync->kind) {
@@ -192,11 +192,12 @@ static void sweep_sync(struct sweep *s, const struct sync_call *sync, struct hos
     }
 }
 
-static void sweep_sync_call(struct sweep *s, const struct sync_call *sync, struct host_call *call)
+static void sweep_sync_call(struct link_sweep *s, const struct sync_call *sync,
+                            struct linked_call *call)
 {
     struct stream_state *at = stream_at(s, sync->device, sync->stream);
-    *call = (struct host_call){sync->host_ns, sync->host_end_ns, sync->tid, sync->device,
-                               sync->stream,  LINK_NONE,         false,     false};
+    *call = (struct linked_call){sync->host_ns, sync->host_end_ns, sync->tid, sync->device,
+                                 sync->stream,  LINK_NONE,         false,     false};
     switch ((enum sync_call_kind)sync->kind) {
     case SYNC_CALL_RECORD:
         if (sync->event >= 0)
@@ -246,9 +247,9 @@ static struct event_of *events_of(const struct rank *rank, size_t *n)
     return list;
 }
 
-static void sweep_one(struct sweep *s, const struct event_of *e, uint32_t at)
+static void sweep_one(struct link_sweep *s, const struct event_of *e, uint32_t at)
 {
-    struct host_call *call = &s->l->calls[at];
+    struct linked_call *call = &s->l->calls[at];
     const struct launches *x;
     switch (e->from) {
     case FROM_OP:
@@ -261,14 +262,14 @@ static void sweep_one(struct sweep *s, const struct event_of *e, uint32_t at)
     case FROM_LAUNCHES:
         x = &s->l->rank->launches[e->index];
         stream_at(s, x->device, x->stream)->untimed = true;
-        *call = (struct host_call){x->host_ns, x->host_end_ns, x->tid, x->device,
-                                   x->stream,  LINK_NONE,      true,   false};
+        *call = (struct linked_call){x->host_ns, x->host_end_ns, x->tid, x->device,
+                                     x->stream,  LINK_NONE,      true,   false};
     }
     if (call->end_ns == UNKNOWN_NS || call->end_ns < call->start_ns)
         call->end_ns = call->start_ns;
 }
 
-static void sweep_calls(struct sweep *s)
+static void sweep_calls(struct link_sweep *s)
 {
     struct event_of *list = events_of(s->l->rank, &s->l->ncalls);
     s->last = LINK_NONE;
@@ -282,7 +283,7 @@ static void sweep_calls(struct sweep *s)
 
 static int by_end(const void *pa, const void *pb)
 {
-    const struct ended *a = pa, *b = pb;
+    const struct op_end *a = pa, *b = pb;
     if (a->end_ns != b->end_ns)
         return a->end_ns < b->end_ns ? -1 : 1;
     return (a->op > b->op) - (a->op < b->op);
@@ -293,7 +294,7 @@ static void make_ends(struct rank_links *l)
     l->ends = array_new(l->rank->nops + 1, sizeof *l->ends);
     for (uint32_t i = 0; i < l->rank->nops; i++) {
         if (has_time(&l->rank->ops[i]))
-            l->ends[l->nends++] = (struct ended){end_of(l, i), i};
+            l->ends[l->nends++] = (struct op_end){end_of(l, i), i};
     }
     qsort(l->ends, l->nends, sizeof *l->ends, by_end);
 }
@@ -307,7 +308,7 @@ static uint32_t *none_of(size_t n)
 
 void rank_links_make(struct rank_links *l, const struct rank *rank)
 {
-    struct sweep s = {.l = l};
+    struct link_sweep s = {.l = l};
     *l = (struct rank_links){.rank = rank,
                              .prev = none_of(rank->nops),
                              .dep = none_of(rank->nops),

@@ -12,7 +12,7 @@
 #define LINK_ANY (UINT32_MAX - 1) /* a host that waited: the trace does not tell for what */
 
 /* A call of the host. */
-struct host_call {
+struct linked_call {
     int64_t start_ns, end_ns;
     uint32_t tid;
     int32_t device, stream;
@@ -22,7 +22,7 @@ struct host_call {
     bool behind;     /* it waits, and such work was launched behind the target */
 };
 
-struct ended {
+struct op_end {
     int64_t end_ns;
     uint32_t op;
 };
@@ -34,9 +34,9 @@ struct rank_links {
     uint32_t *dep;           /* owned; the last to end of those behind whose events it waits */
     uint32_t *late;          /* owned; match, plus 1, whose last member came last of its launch's */
     uint32_t *call;          /* owned; of the host */
-    struct host_call *calls; /* owned; by start */
+    struct linked_call *calls; /* owned; by start */
     size_t ncalls;
-    struct ended *ends; /* owned; by end */
+    struct op_end *ends; /* owned; by end */
     size_t nends;
 };
 

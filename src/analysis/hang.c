@@ -37,8 +37,8 @@ static bool is_at_fault(const struct hang *hang, int rank)
 }
 
 /* Everything of the node's faults that has this cause. */
-static void take_faults(struct hang *hang, struct hangs *h, const struct finder *f,
-                        const struct node *node)
+static void take_faults(struct hang *hang, struct hangs *h, const struct hang_finder *f,
+                        const struct wait_node *node)
 {
     int *ranks = arena_alloc(&h->arena, (node->nfaults + 1) * sizeof *ranks);
     for (size_t i = 0; i < node->nfaults; i++) {
@@ -63,10 +63,10 @@ static int by_number(const void *pa, const void *pb)
 }
 
 /* Of a circle that may have begun in another operation as well, the rank that is missing there. */
-static void take_rival(struct hang *hang, struct hangs *h, const struct finder *f,
-                       const struct node *node)
+static void take_rival(struct hang *hang, struct hangs *h, const struct hang_finder *f,
+                       const struct wait_node *node)
 {
-    const struct node *rival = node->rival != NONE ? &f->nodes[node->rival] : NULL;
+    const struct wait_node *rival = node->rival != NONE ? &f->nodes[node->rival] : NULL;
     const struct fault *fault;
     int *both;
     if (rival == NULL || hang->cause != HANG_CIRCLE || hang->nranks != 1)
@@ -83,10 +83,11 @@ static void take_rival(struct hang *hang, struct hangs *h, const struct finder *
 }
 
 /* The operation as the majority called it at the number where the fault is. */
-static const struct op *op_of_others(const struct finder *f, const struct hang *hang)
+static const struct op *op_of_others(const struct hang_finder *f, const struct hang *hang)
 {
     const struct comm *comm = &f->run->comms[hang->comm];
-    struct call key = {.comm = hang->comm, .way = CALL_COLLECTIVE, .peer = -1, .seq = hang->seq};
+    struct numbered_call key = {
+        .comm = hang->comm, .way = CALL_COLLECTIVE, .peer = -1, .seq = hang->seq};
     for (int i = 0; i < comm->size; i++) {
         uint32_t r = finder_rank(f, comm->ranks[i]);
         const struct op *op = finder_op(f, r, &key);
@@ -97,7 +98,7 @@ static const struct op *op_of_others(const struct finder *f, const struct hang *
 }
 
 /* How long a rank that began to wait then had waited when the first time-out was over. */
-static int64_t timed_out_ns(const struct finder *f, const struct hang *hang)
+static int64_t timed_out_ns(const struct hang_finder *f, const struct hang *hang)
 {
     if (!hang->at_least || f->deadline_ns == UNKNOWN_NS || f->deadline_ns <= f->undated_end)
         return UNKNOWN_NS;
@@ -105,7 +106,7 @@ static int64_t timed_out_ns(const struct finder *f, const struct hang *hang)
 }
 
 /* What another member called where the first of those that differ called hang->instead. */
-static const struct op *op_that_differs(const struct finder *f, const struct node *node,
+static const struct op *op_that_differs(const struct hang_finder *f, const struct wait_node *node,
                                         const struct hang *hang)
 {
     const struct op *a = hang->instead;
@@ -117,12 +118,13 @@ static const struct op *op_that_differs(const struct finder *f, const struct nod
     return hang->op;
 }
 
-static void take_waiters(struct hang *hang, const struct finder *f, const struct node *node)
+static void take_waiters(struct hang *hang, const struct hang_finder *f,
+                         const struct wait_node *node)
 {
     bool any = false; /* in order of rank, so that the first is the lowest */
     hang->timeout_ns = UNKNOWN_NS;
     for (size_t i = node->first; i < node->first + node->count; i++) {
-        const struct waiter *w = &f->waiters[i];
+        const struct blocked_rank *w = &f->waiters[i];
         const struct rank *rank = &f->run->ranks[w->rank];
         int64_t end_ns = f->heads[w->rank].last_ns;
         if (w->head == HEAD_NONE || rank->undated)
@@ -145,16 +147,17 @@ static void take_waiters(struct hang *hang, const struct finder *f, const struct
 }
 
 /* What the receiver of a message called; the other one's call is at fault (hang->instead). */
-static const struct op *op_of_receiver(const struct finder *f, const struct hang *hang,
-                                       const struct waiter *w)
+static const struct op *op_of_receiver(const struct hang_finder *f, const struct hang *hang,
+                                       const struct blocked_rank *w)
 {
-    struct call key = {.comm = w->comm, .way = CALL_RECV, .peer = w->sender, .seq = w->seq};
+    struct numbered_call key = {
+        .comm = w->comm, .way = CALL_RECV, .peer = w->sender, .seq = w->seq};
     const struct op *op = finder_op(f, finder_rank(f, hang->receiver), &key);
     return op != NULL ? op : hang->op;
 }
 
 /* How long before the newest time the rank called anything; UNKNOWN_NS: it called nothing. */
-static int64_t last_call_ns(const struct finder *f, uint32_t r)
+static int64_t last_call_ns(const struct hang_finder *f, uint32_t r)
 {
     const struct rank *rank = &f->run->ranks[r];
     int64_t last_ns = UNKNOWN_NS;
@@ -164,7 +167,7 @@ static int64_t last_call_ns(const struct finder *f, uint32_t r)
 }
 
 /* Did all who have not called it call something else within HANG_NS? Then they may be slow. */
-static bool all_go_on(const struct finder *f, const struct hang *hang)
+static bool all_go_on(const struct hang_finder *f, const struct hang *hang)
 {
     if (hang->cause != HANG_NOT_CALLED)
         return false;
@@ -177,7 +180,8 @@ static bool all_go_on(const struct finder *f, const struct hang *hang)
 }
 
 /* Of a trace that does not say when it was written: may time alone bring what is missing? */
-static bool may_end(const struct finder *f, const struct node *node, const struct hang *hang)
+static bool may_end(const struct hang_finder *f, const struct wait_node *node,
+                    const struct hang *hang)
 {
     bool circle = hang->cause == HANG_ALL_CALLED && node->nedges > 0 && !node->assumed;
     if (!hang->at_least || hang->cause < HANG_NOT_CALLED || hang->cause == HANG_CIRCLE || circle)
@@ -196,10 +200,10 @@ static void keep(struct hangs *h, const struct hang *hang)
     h->list[h->count++] = *hang;
 }
 
-static void add_hang(struct hangs *h, struct finder *f, uint32_t n)
+static void add_hang(struct hangs *h, struct hang_finder *f, uint32_t n)
 {
-    const struct node *node = &f->nodes[n];
-    const struct waiter *w = &f->waiters[node->first];
+    const struct wait_node *node = &f->nodes[n];
+    const struct blocked_rank *w = &f->waiters[node->first];
     struct hang hang = {.cause = finder_cause(f, node),
                         .comm = w->comm,
                         .seq = w->seq,
@@ -244,9 +248,9 @@ static bool is_comm(const struct op *op)
 /* Work that has started does not wait for anything but itself; so does communication that is told
  * apart by nothing (WaitSignal, or a record without a number), which waits for others where it
  * stands. What waits in an operation that was looked at is not this. */
-static bool does_not_end(const struct finder *f, uint32_t r, uint32_t head)
+static bool does_not_end(const struct hang_finder *f, uint32_t r, uint32_t head)
 {
-    const struct head *h = &f->heads[r].list[head];
+    const struct stream_head *h = &f->heads[r].list[head];
     const struct op *op = &f->run->ranks[r].ops[h->op];
     if (is_comm(op))
         return h->behind == HEAD_NONE && !finder_waits(f, r, head);
@@ -254,7 +258,7 @@ static bool does_not_end(const struct finder *f, uint32_t r, uint32_t head)
 }
 
 /* Device work that does not end, where no communication that can be followed hangs. */
-static void add_work(struct hangs *h, const struct finder *f)
+static void add_work(struct hangs *h, const struct hang_finder *f)
 {
     int *ranks = arena_alloc(&h->arena, f->run->nranks * sizeof *ranks);
     struct hang hang = {.cause = HANG_WORK,
@@ -303,7 +307,7 @@ static int by_weight(const void *pa, const void *pb)
 
 /* ---- all of it ---- */
 
-static void find_ends(struct finder *f)
+static void find_ends(struct hang_finder *f)
 {
     const struct run *run = f->run;
     size_t n = 1;
@@ -322,7 +326,7 @@ static void find_ends(struct finder *f)
 }
 
 /* When the first time-out of what undated traces hold as not finished is over. */
-static void find_deadline(struct finder *f)
+static void find_deadline(struct hang_finder *f)
 {
     f->deadline_ns = UNKNOWN_NS;
     for (uint32_t r = 0; r < f->run->nranks; r++) {
@@ -354,10 +358,10 @@ static bool lacks_numbers(const struct run *run)
     return false;
 }
 
-static bool finder_open(struct finder *f, const struct run *run)
+static bool finder_open(struct hang_finder *f, const struct run *run)
 {
     bool any = false;
-    *f = (struct finder){.run = run};
+    *f = (struct hang_finder){.run = run};
     arena_init(&f->arena);
     f->heads = arena_alloc(&f->arena, run->nranks * sizeof *f->heads);
     f->made = arena_alloc(&f->arena, run->nranks * sizeof *f->made);
@@ -375,7 +379,7 @@ static bool finder_open(struct finder *f, const struct run *run)
     return any;
 }
 
-static void finder_close(struct finder *f)
+static void finder_close(struct hang_finder *f)
 {
     for (size_t r = 0; r < f->run->nranks; r++) {
         heads_release(&f->heads[r]);
@@ -389,7 +393,7 @@ static void finder_close(struct finder *f)
 }
 
 /* The ranks of which there is no dump, where others wait in an operation of theirs. */
-static void find_undumped(struct hangs *h, const struct finder *f)
+static void find_undumped(struct hangs *h, const struct hang_finder *f)
 {
     size_t cap = 0, n = 0, kept = 0;
     for (size_t i = 0; i < f->nfaults; i++) {
@@ -408,7 +412,7 @@ static void find_undumped(struct hangs *h, const struct finder *f)
     h->nundumped = kept;
 }
 
-static void find_all(struct hangs *h, struct finder *f)
+static void find_all(struct hangs *h, struct hang_finder *f)
 {
     for (size_t r = 0; r < f->run->nranks; r++)
         calls_made(&f->made[r], &f->run->ranks[r], f->in_order && f->run->ranks[r].undated);
@@ -434,7 +438,7 @@ static void find_all(struct hangs *h, struct finder *f)
 
 void hangs_find(struct hangs *h, const struct run *run)
 {
-    struct finder f;
+    struct hang_finder f;
     memset(h, 0, sizeof *h);
     arena_init(&h->arena);
     if (finder_open(&f, run))

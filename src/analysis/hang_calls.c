@@ -12,7 +12,7 @@
 
 static int by_key(const void *pa, const void *pb)
 {
-    const struct call *a = pa, *b = pb;
+    const struct numbered_call *a = pa, *b = pb;
     if (a->comm != b->comm)
         return ORDER(a->comm, b->comm);
     if (a->way != b->way)
@@ -29,14 +29,15 @@ static bool is_pending(const struct op *op)
 
 /* False when the operation is no communication or has no number. A message has none yet, but its
  * place, where those that have not finished are numbered in order. */
-static bool call_of(struct call *call, const struct rank *rank, uint32_t index, bool in_order)
+static bool call_of(struct numbered_call *call, const struct rank *rank, uint32_t index,
+                    bool in_order)
 {
     const struct op *op = &rank->ops[index];
     bool message = op->class == OP_P2P;
     if ((op->class != OP_COLL && !message) || op->coll.comm < 0)
         return false;
-    *call = (struct call){message ? op->coll.p2p_seq : op->coll.seq, op->coll.comm,
-                          message ? op->coll.peer : -1, index, CALL_COLLECTIVE};
+    *call = (struct numbered_call){message ? op->coll.p2p_seq : op->coll.seq, op->coll.comm,
+                                   message ? op->coll.peer : -1, index, CALL_COLLECTIVE};
     if (message)
         call->way = op->coll.op == SPECTER_RECV ? CALL_RECV : CALL_SEND;
     if (message && in_order)
@@ -44,7 +45,7 @@ static bool call_of(struct call *call, const struct rank *rank, uint32_t index, 
     return call->seq >= 0 && (!message || call->peer >= 0);
 }
 
-static bool same_kind(const struct call *a, const struct call *b)
+static bool same_kind(const struct numbered_call *a, const struct numbered_call *b)
 {
     return a->comm == b->comm && a->way == b->way && a->peer == b->peer;
 }
@@ -53,7 +54,7 @@ static bool same_kind(const struct call *a, const struct call *b)
 static void number_messages(struct calls_made *c)
 {
     for (size_t i = 0; i < c->count; i++) {
-        struct call *call = &c->list[i];
+        struct numbered_call *call = &c->list[i];
         if (call->way != CALL_COLLECTIVE)
             call->seq = i > 0 && same_kind(call, &call[-1]) ? call[-1].seq + 1 : 0;
     }
@@ -61,7 +62,7 @@ static void number_messages(struct calls_made *c)
 
 void calls_made(struct calls_made *c, const struct rank *rank, bool in_order)
 {
-    struct call call;
+    struct numbered_call call;
     *c = (struct calls_made){.in_order = in_order};
     for (uint32_t i = 0; i < rank->nops; i++) {
         if (!call_of(&call, rank, i, in_order))
@@ -81,13 +82,13 @@ void calls_made_release(struct calls_made *c)
     memset(c, 0, sizeof *c);
 }
 
-const struct call *calls_find(const struct calls_made *c, const struct call *key)
+const struct numbered_call *calls_find(const struct calls_made *c, const struct numbered_call *key)
 {
     return c->count > 0 ? bsearch(key, c->list, c->count, sizeof *key, by_key) : NULL;
 }
 
 /* The first call that is not before the key. */
-static size_t lower_bound(const struct calls_made *c, const struct call *key)
+static size_t lower_bound(const struct calls_made *c, const struct numbered_call *key)
 {
     size_t low = 0, high = c->count;
     while (low < high) {
@@ -101,7 +102,7 @@ static size_t lower_bound(const struct calls_made *c, const struct call *key)
 }
 
 bool calls_of_op(const struct calls_made *c, const struct rank *rank, uint32_t op,
-                 struct call *call)
+                 struct numbered_call *call)
 {
     if (!call_of(call, rank, op, c->in_order))
         return false;
@@ -117,9 +118,9 @@ bool calls_of_op(const struct calls_made *c, const struct rank *rank, uint32_t o
     return false;
 }
 
-bool calls_later(const struct calls_made *c, const struct call *key)
+bool calls_later(const struct calls_made *c, const struct numbered_call *key)
 {
-    struct call next = *key;
+    struct numbered_call next = *key;
     size_t at;
     if (key->seq == INT64_MAX || (c->in_order && key->way != CALL_COLLECTIVE))
         return false;
@@ -130,8 +131,8 @@ bool calls_later(const struct calls_made *c, const struct call *key)
 
 void calls_of_comm(const struct calls_made *c, int32_t comm, size_t *first, size_t *end)
 {
-    struct call from = {.comm = comm, .way = CALL_COLLECTIVE, .peer = -1, .seq = 0};
-    struct call to = {.comm = comm, .way = CALL_SEND, .peer = INT32_MIN};
+    struct numbered_call from = {.comm = comm, .way = CALL_COLLECTIVE, .peer = -1, .seq = 0};
+    struct numbered_call to = {.comm = comm, .way = CALL_SEND, .peer = INT32_MIN};
     *first = lower_bound(c, &from);
     *end = lower_bound(c, &to);
 }
@@ -158,7 +159,7 @@ bool calls_equal(const struct op *a, const struct op *b)
 }
 
 /* The members' calls with numbers from lo on, one row a member; and what most called. */
-struct table {
+struct call_table {
     uint64_t *rows;        /* [n * width] signatures; 0 unknown or not called */
     uint64_t *most;        /* [width] of the majority, or of the larger part of a tie */
     uint32_t *votes, *all; /* [width] for it, and of all that are known */
@@ -190,7 +191,7 @@ static int64_t first_common(const struct calls_made *const *calls, size_t n, int
     return lo;
 }
 
-static void fill_row(struct table *t, size_t m, const struct rank *rank,
+static void fill_row(struct call_table *t, size_t m, const struct rank *rank,
                      const struct calls_made *calls, int32_t comm)
 {
     size_t first, end;
@@ -203,7 +204,7 @@ static void fill_row(struct table *t, size_t m, const struct rank *rank,
 }
 
 /* Boyer and Moore's vote finds the majority if there is one; a second pass counts. */
-static void count_votes(struct table *t)
+static void count_votes(struct call_table *t)
 {
     for (size_t m = 0; m < t->n; m++) {
         for (size_t k = 0; k < t->width; k++) {
@@ -228,13 +229,13 @@ static void count_votes(struct table *t)
     }
 }
 
-static bool has_majority(const struct table *t, size_t k)
+static bool has_majority(const struct call_table *t, size_t k)
 {
     return 2 * t->votes[k] > t->all[k];
 }
 
 /* What others than m called; 0 when none of them did. */
-static uint64_t of_others(const struct table *t, size_t m, size_t k)
+static uint64_t of_others(const struct call_table *t, size_t m, size_t k)
 {
     uint64_t own, sig = 0;
     if (k >= t->width)
@@ -249,7 +250,7 @@ static uint64_t of_others(const struct table *t, size_t m, size_t k)
 
 /* From k on (which is not 0 with a shift of -1), are m's calls those that the others made `shift`
  * numbers later? At least one must be. */
-static bool fits(const struct table *t, size_t m, size_t k, int shift)
+static bool fits(const struct call_table *t, size_t m, size_t k, int shift)
 {
     bool any = false;
     for (; k < t->width; k++) {
@@ -265,7 +266,7 @@ static bool fits(const struct table *t, size_t m, size_t k, int shift)
 }
 
 /* m differs at k. Another call in place of the right one is likelier than one call too many. */
-static enum call_fault fault_of(const struct table *t, size_t m, size_t k)
+static enum call_fault fault_of(const struct call_table *t, size_t m, size_t k)
 {
     if (fits(t, m, k, 1))
         return CALL_SKIPPED;
@@ -274,7 +275,7 @@ static enum call_fault fault_of(const struct table *t, size_t m, size_t k)
     return has_majority(t, k) ? CALL_OTHER : CALL_TIED;
 }
 
-static void judge(struct call_verdict *v, const struct table *t, size_t m, size_t compared)
+static void judge(struct call_verdict *v, const struct call_table *t, size_t m, size_t compared)
 {
     for (size_t k = 0; k < compared; k++) {
         uint64_t own = t->rows[m * t->width + k];
@@ -294,8 +295,8 @@ static void judge(struct call_verdict *v, const struct table *t, size_t m, size_
 
 static uint32_t op_at(const struct calls_made *calls, int32_t comm, int64_t seq)
 {
-    struct call key = {.comm = comm, .way = CALL_COLLECTIVE, .peer = -1, .seq = seq};
-    const struct call *found = calls_find(calls, &key);
+    struct numbered_call key = {.comm = comm, .way = CALL_COLLECTIVE, .peer = -1, .seq = seq};
+    const struct numbered_call *found = calls_find(calls, &key);
     return found != NULL ? found->op : 0;
 }
 
@@ -324,7 +325,7 @@ static void settle_ties(struct call_verdict *verdicts, size_t n)
 void calls_compare(struct call_verdict *verdicts, const struct rank *const *ranks,
                    const struct calls_made *const *calls, size_t n, int32_t comm, int64_t seq)
 {
-    struct table t = {.n = n, .lo = first_common(calls, n, comm, seq)};
+    struct call_table t = {.n = n, .lo = first_common(calls, n, comm, seq)};
     size_t compared = (size_t)(seq - t.lo) + 1;
     t.width = compared + AHEAD;
     t.rows = new_array(n * t.width, sizeof *t.rows);

@@ -11,7 +11,7 @@
 enum call_way { CALL_COLLECTIVE, CALL_SEND, CALL_RECV };
 
 /* One call of a rank. `peer` is a comm rank, -1 of collectives. */
-struct call {
+struct numbered_call {
     int64_t seq;
     int32_t comm, peer;
     uint32_t op; /* index into the rank's ops */
@@ -19,7 +19,7 @@ struct call {
 };
 
 struct calls_made {
-    struct call *list; /* owned; by comm, way, peer, seq */
+    struct numbered_call *list; /* owned; by comm, way, peer, seq */
     size_t count, cap;
     bool in_order; /* messages: see calls_made() */
 };
@@ -30,14 +30,15 @@ struct calls_made {
  * but for one that its sender has finished and its receiver has not. */
 void calls_made(struct calls_made *c, const struct rank *rank, bool in_order);
 void calls_made_release(struct calls_made *c);
-const struct call *calls_find(const struct calls_made *c, const struct call *key); /* NULL */
+const struct numbered_call *calls_find(const struct calls_made *c,
+                                       const struct numbered_call *key); /* NULL */
 
 /* The call that this operation is; false when it is no communication or has no number. */
 bool calls_of_op(const struct calls_made *c, const struct rank *rank, uint32_t op,
-                 struct call *call);
+                 struct numbered_call *call);
 
 /* Did the rank make a later call of this kind, which is numbered behind this one? */
-bool calls_later(const struct calls_made *c, const struct call *key);
+bool calls_later(const struct calls_made *c, const struct numbered_call *key);
 
 /* The collectives of a communicator, list[*first .. *end). */
 void calls_of_comm(const struct calls_made *c, int32_t comm, size_t *first, size_t *end);

@@ -9,7 +9,7 @@
 
 /* ---- what keeps an operation from its end ---- */
 
-static bool add_edge(struct finder *f, uint32_t from, uint32_t to)
+static bool add_edge(struct hang_finder *f, uint32_t from, uint32_t to)
 {
     if (from == to)
         return false;
@@ -19,7 +19,7 @@ static bool add_edge(struct finder *f, uint32_t from, uint32_t to)
     return true;
 }
 
-static void add_fault(struct finder *f, uint32_t n, struct fault fault)
+static void add_fault(struct hang_finder *f, uint32_t n, struct fault fault)
 {
     ARRAY_GROW(f->faults, f->cap_faults, f->nfaults + 1);
     f->faults[f->nfaults++] = fault;
@@ -28,12 +28,12 @@ static void add_fault(struct finder *f, uint32_t n, struct fault fault)
 
 /* Edges to whatever the rank's head stands for: communication, or work that waits for another
  * stream. False when there is none. */
-static bool wait_for_head(struct finder *f, uint32_t n, uint32_t r, uint32_t head)
+static bool wait_for_head(struct hang_finder *f, uint32_t n, uint32_t r, uint32_t head)
 {
     bool any = false;
     for (int depth = 0; head != HEAD_NONE && !any && depth < EVENTS_FOLLOWED; depth++) {
         for (size_t i = f->rank_first[r]; i < f->rank_first[r + 1]; i++) {
-            const struct waiter *w = &f->waiters[f->by_rank[i]];
+            const struct blocked_rank *w = &f->waiters[f->by_rank[i]];
             if (w->head == head)
                 any |= add_edge(f, n, w->node);
         }
@@ -43,7 +43,7 @@ static bool wait_for_head(struct finder *f, uint32_t n, uint32_t r, uint32_t hea
 }
 
 /* Edges to all in which the rank waits. */
-static bool wait_for_rank(struct finder *f, uint32_t n, uint32_t r)
+static bool wait_for_rank(struct hang_finder *f, uint32_t n, uint32_t r)
 {
     bool any = false;
     for (size_t i = f->rank_first[r]; i < f->rank_first[r + 1]; i++)
@@ -52,12 +52,12 @@ static bool wait_for_rank(struct finder *f, uint32_t n, uint32_t r)
 }
 
 /* What the rank is in, the longest of it; else what it called last; NULL. */
-static const struct op *occupation(const struct finder *f, uint32_t r)
+static const struct op *occupation(const struct hang_finder *f, uint32_t r)
 {
     const struct rank *rank = &f->run->ranks[r];
     const struct heads *h = &f->heads[r];
     const struct op *last = NULL;
-    const struct head *oldest = NULL;
+    const struct stream_head *oldest = NULL;
     for (size_t i = 0; i < h->count; i++) {
         if (oldest == NULL || h->list[i].begin_ns < oldest->begin_ns)
             oldest = &h->list[i];
@@ -73,7 +73,7 @@ static const struct op *occupation(const struct finder *f, uint32_t r)
 }
 
 /* The highest number of a collective that some record of the communicator's members holds. */
-static int64_t highest_recorded(const struct finder *f, int32_t c)
+static int64_t highest_recorded(const struct hang_finder *f, int32_t c)
 {
     const struct comm *comm = &f->run->comms[c];
     int64_t highest = -1;
@@ -92,7 +92,7 @@ static int64_t highest_recorded(const struct finder *f, int32_t c)
 /* A member that has no record of the call: has it called it all the same? Then a later one of its
  * calls is recorded, or it says so; and it has finished it, as what has not finished is recorded. A
  * number above those of all others is one of messages (pg_status has one number for both). */
-static bool has_passed(const struct finder *f, uint32_t r, const struct call *key)
+static bool has_passed(const struct hang_finder *f, uint32_t r, const struct numbered_call *key)
 {
     const struct membership *in;
     if (calls_later(&f->made[r], key))
@@ -107,11 +107,12 @@ static bool has_ended(const struct rank *rank, const struct op *op)
 }
 
 /* A traced member that called the operation, or did not. */
-static void look_at_member(struct finder *f, uint32_t n, uint32_t r, const struct call *key)
+static void look_at_member(struct hang_finder *f, uint32_t n, uint32_t r,
+                           const struct numbered_call *key)
 {
     const struct rank *rank = &f->run->ranks[r];
-    const struct waiter *w = finder_waiter(f, &f->nodes[n], r);
-    const struct call *call = calls_find(&f->made[r], key);
+    const struct blocked_rank *w = finder_waiter(f, &f->nodes[n], r);
+    const struct numbered_call *call = calls_find(&f->made[r], key);
     struct fault fault = {HANG_NOT_CALLED, rank->rank, key->seq, key->seq, NULL, -1, false};
     uint32_t head;
     if (call != NULL ? has_ended(rank, &rank->ops[call->op]) : has_passed(f, r, key)) {
@@ -147,7 +148,7 @@ static enum numbered how_numbered(const struct comm *comm, int world_size)
 }
 
 /* Asked for each of a million members: the communicator is looked at once. */
-int finder_number(struct finder *f, int32_t c, int member)
+int finder_number(struct hang_finder *f, int32_t c, int member)
 {
     const struct comm *comm = &f->run->comms[c];
     if (comm->ranks[member] >= 0)
@@ -157,18 +158,18 @@ int finder_number(struct finder *f, int32_t c, int member)
     return f->numbered[c] == NUMBERED_AS_MEMBERS ? member : -1;
 }
 
-static void add_untraced(struct finder *f, uint32_t n, int member)
+static void add_untraced(struct hang_finder *f, uint32_t n, int member)
 {
-    const struct waiter *w = &f->waiters[f->nodes[n].first];
+    const struct blocked_rank *w = &f->waiters[f->nodes[n].first];
     int number = finder_number(f, w->comm, member);
     add_fault(f, n, (struct fault){HANG_NO_TRACE, number, w->seq, w->seq, NULL, -1, false});
 }
 
 /* One rank that is several members (on one device, or where the trace does not tell of devices)
  * calls one number several times. */
-static bool called_twice(const struct calls_made *made, const struct call *key)
+static bool called_twice(const struct calls_made *made, const struct numbered_call *key)
 {
-    const struct call *call = calls_find(made, key), *end;
+    const struct numbered_call *call = calls_find(made, key), *end;
     if (call == NULL)
         return false;
     end = made->list + made->count;
@@ -187,7 +188,7 @@ static const enum hang_cause cause_of[] = {
     [CALL_TIED] = HANG_DIFFER,
 };
 
-static size_t count_traced(const struct finder *f, const struct comm *comm)
+static size_t count_traced(const struct hang_finder *f, const struct comm *comm)
 {
     size_t n = 0;
     for (int i = 0; i < comm->size; i++)
@@ -196,7 +197,7 @@ static size_t count_traced(const struct finder *f, const struct comm *comm)
 }
 
 /* Nodes come by communicator, so that each one's members are collected once. */
-static const struct members *traced_members(struct finder *f, int32_t c)
+static const struct members *traced_members(struct hang_finder *f, int32_t c)
 {
     const struct comm *comm = &f->run->comms[c];
     struct members *m = &f->members;
@@ -236,7 +237,7 @@ static bool needs_all(const struct op *op)
 }
 
 /* Is all well with it, as far as calls are recorded? */
-static bool all_called(const struct finder *f, const struct node *node)
+static bool all_called(const struct hang_finder *f, const struct wait_node *node)
 {
     for (size_t i = 0; i < node->nfaults; i++) {
         if (f->faults[node->first_fault + i].cause != HANG_NO_TRACE)
@@ -248,10 +249,10 @@ static bool all_called(const struct finder *f, const struct node *node)
 /* What some have finished does not wait for calls any more: those in which it goes on are at fault,
  * unless they are the most. Of a message that is the sender, when it has been received; a small one
  * is sent before its receiver has come to it. */
-static void add_unfinished(struct finder *f, uint32_t n)
+static void add_unfinished(struct hang_finder *f, uint32_t n)
 {
-    const struct node *node = &f->nodes[n];
-    const struct waiter *first = &f->waiters[node->first];
+    const struct wait_node *node = &f->nodes[n];
+    const struct blocked_rank *first = &f->waiters[node->first];
     const struct comm *comm = &f->run->comms[first->comm];
     bool sends =
         first->sender >= 0 && comm->ranks[first->sender] == f->run->ranks[first->rank].rank;
@@ -260,14 +261,14 @@ static void add_unfinished(struct finder *f, uint32_t n)
         !(sends || needs_all(&f->run->ranks[first->rank].ops[first->op])))
         return;
     for (size_t i = node->first; i < node->first + node->count; i++) {
-        const struct waiter *w = &f->waiters[i];
+        const struct blocked_rank *w = &f->waiters[i];
         int rank = f->run->ranks[w->rank].rank;
         add_fault(f, n, (struct fault){HANG_UNFINISHED, rank, w->seq, w->seq, NULL, -1, false});
     }
 }
 
 /* Compares the members' calls up to number `seq`: notes what differs. */
-static void add_different(struct finder *f, uint32_t n, const struct members *m, int64_t seq)
+static void add_different(struct hang_finder *f, uint32_t n, const struct members *m, int64_t seq)
 {
     calls_compare(m->verdicts, m->ranks, m->made, m->n, m->comm, seq);
     for (size_t i = 0; i < m->n; i++) {
@@ -279,11 +280,11 @@ static void add_different(struct finder *f, uint32_t n, const struct members *m,
     }
 }
 
-static void look_at_collective(struct finder *f, uint32_t n)
+static void look_at_collective(struct hang_finder *f, uint32_t n)
 {
-    const struct waiter *w = &f->waiters[f->nodes[n].first];
+    const struct blocked_rank *w = &f->waiters[f->nodes[n].first];
     const struct comm *comm = &f->run->comms[w->comm];
-    struct call key = {.comm = w->comm, .way = CALL_COLLECTIVE, .peer = -1, .seq = w->seq};
+    struct numbered_call key = {.comm = w->comm, .way = CALL_COLLECTIVE, .peer = -1, .seq = w->seq};
     const struct members *m = traced_members(f, w->comm);
     f->nodes[n].opaque = comm->size == 0;
     for (size_t i = 0; i < m->n; i++)
@@ -318,12 +319,12 @@ static int64_t last_common(const struct members *m)
 }
 
 /* Faults that are surer take the place of those that the operation has. */
-bool finder_look_ahead(struct finder *f, uint32_t n)
+bool finder_look_ahead(struct hang_finder *f, uint32_t n)
 {
-    struct node *node = &f->nodes[n];
-    const struct waiter *w = &f->waiters[node->first];
+    struct wait_node *node = &f->nodes[n];
+    const struct blocked_rank *w = &f->waiters[node->first];
     const struct members *m;
-    struct node before = *node;
+    struct wait_node before = *node;
     int64_t last;
     if (node->opaque || w->sender >= 0)
         return false;
@@ -341,20 +342,20 @@ bool finder_look_ahead(struct finder *f, uint32_t n)
 
 /* ---- messages ---- */
 
-const struct op *finder_op(const struct finder *f, uint32_t r, const struct call *key)
+const struct op *finder_op(const struct hang_finder *f, uint32_t r, const struct numbered_call *key)
 {
-    const struct call *call = r != NONE ? calls_find(&f->made[r], key) : NULL;
+    const struct numbered_call *call = r != NONE ? calls_find(&f->made[r], key) : NULL;
     return call != NULL ? &f->run->ranks[r].ops[call->op] : NULL;
 }
 
-static void look_at_message(struct finder *f, uint32_t n)
+static void look_at_message(struct hang_finder *f, uint32_t n)
 {
-    const struct waiter *w = &f->waiters[f->nodes[n].first];
+    const struct blocked_rank *w = &f->waiters[f->nodes[n].first];
     const struct comm *comm = &f->run->comms[w->comm];
     int32_t ends[2] = {w->sender, w->receiver};
     const struct op *ops[2];
-    struct call keys[2] = {{w->seq, w->comm, w->receiver, 0, CALL_SEND},
-                           {w->seq, w->comm, w->sender, 0, CALL_RECV}};
+    struct numbered_call keys[2] = {{w->seq, w->comm, w->receiver, 0, CALL_SEND},
+                                    {w->seq, w->comm, w->sender, 0, CALL_RECV}};
     for (int k = 0; k < 2; k++)
         ops[k] = finder_op(f, finder_rank(f, comm->ranks[ends[k]]), &keys[k]);
     bool differ = ops[0] != NULL && ops[1] != NULL && ops[0]->bytes != ops[1]->bytes &&
@@ -375,13 +376,13 @@ static void look_at_message(struct finder *f, uint32_t n)
 
 /* Where all is well with an operation itself, it waits for what was launched in one group with it.
  */
-static void wait_for_group(struct finder *f, uint32_t n)
+static void wait_for_group(struct hang_finder *f, uint32_t n)
 {
-    struct node *node = &f->nodes[n];
+    struct wait_node *node = &f->nodes[n];
     if (node->nfaults > 0 || node->nedges > 0)
         return;
     for (size_t i = node->first; i < node->first + node->count; i++) {
-        const struct waiter *w = &f->waiters[i];
+        const struct blocked_rank *w = &f->waiters[i];
         if (w->head != HEAD_NONE)
             wait_for_head(f, n, w->rank, w->head);
     }
@@ -403,12 +404,12 @@ static int by_call(const void *pa, const void *pb)
 
 /* Edges from each operation in which the rank waits, and that nothing certain keeps from its end,
  * to the one that it called before. `open` tells, by node, of which that is so. */
-static void assume_order(struct finder *f, uint32_t r, const bool *open)
+static void assume_order(struct hang_finder *f, uint32_t r, const bool *open)
 {
     size_t first = f->rank_first[r], n = f->rank_first[r + 1] - first;
     struct wait_place *places = array_new(n, sizeof *places);
     for (size_t i = 0; i < n; i++) {
-        const struct waiter *w = &f->waiters[f->by_rank[first + i]];
+        const struct blocked_rank *w = &f->waiters[f->by_rank[first + i]];
         const struct op *op = &f->run->ranks[r].ops[w->op];
         places[i] = (struct wait_place){op->host_ns, op->id, w->node, op->start_ns != UNKNOWN_NS};
     }
@@ -423,11 +424,11 @@ static void assume_order(struct finder *f, uint32_t r, const bool *open)
 
 /* Traces of calls alone do not tell which stream waits for which. On the device, what is called
  * later mostly stands behind what was called before. */
-static void assume_orders(struct finder *f)
+static void assume_orders(struct hang_finder *f)
 {
     bool *open = array_new(f->nnodes, sizeof *open);
     for (uint32_t n = 0; n < f->nnodes; n++) {
-        const struct node *node = &f->nodes[n];
+        const struct wait_node *node = &f->nodes[n];
         open[n] = node->nedges == 0 && (finder_cause(f, node) >= HANG_NO_TRACE || node->unsure);
     }
     for (uint32_t r = 0; r < f->run->nranks; r++) {
@@ -437,7 +438,7 @@ static void assume_orders(struct finder *f)
     free(open);
 }
 
-void finder_look(struct finder *f)
+void finder_look(struct hang_finder *f)
 {
     for (uint32_t n = 0; n < f->nnodes; n++) {
         f->nodes[n].first_fault = f->nfaults;

@@ -15,7 +15,7 @@
 #define NONE UINT32_MAX
 
 /* A rank that is in an operation. Sorted, all that are in one operation lie side by side. */
-struct waiter {
+struct blocked_rank {
     int64_t seq;
     int32_t comm, sender, receiver; /* comm ranks; -1 for a collective */
     uint32_t rank, op;              /* index into run->ranks, its ops */
@@ -35,7 +35,7 @@ struct fault {
 };
 
 /* An operation in which ranks wait. */
-struct node {
+struct wait_node {
     size_t first, count; /* of waiters */
     size_t first_fault, nfaults;
     size_t first_edge, nedges; /* in out */
@@ -65,7 +65,7 @@ struct members {
 /* Do the members of a communicator have their own numbers as ranks? */
 enum numbered { NUMBERED_NOT_ASKED, NUMBERED_AS_MEMBERS, NUMBERED_OTHERWISE };
 
-struct finder {
+struct hang_finder {
     const struct run *run;
     struct heads *heads;     /* [nranks] */
     int64_t *domain_end;     /* by clock domain: the last moment that any trace of it tells of */
@@ -73,11 +73,11 @@ struct finder {
     int64_t deadline_ns;     /* when the first time-out of what those have not finished is over */
     bool in_order;           /* messages of undated traces: see calls_made() */
     struct calls_made *made; /* [nranks] */
-    struct waiter *waiters;  /* by operation, rank */
+    struct blocked_rank *waiters; /* by operation, rank */
     size_t nwaiters, cap_waiters;
     uint32_t *by_rank;  /* [nwaiters] indices of waiters, by rank */
     size_t *rank_first; /* [nranks + 1] where a rank begins in by_rank */
-    struct node *nodes;
+    struct wait_node *nodes;
     size_t nnodes, cap_nodes;
     struct fault *faults;
     size_t nfaults, cap_faults;
@@ -90,48 +90,51 @@ struct finder {
 };
 
 /* Index of a global rank; NONE when it has no trace, or one that records nothing. */
-uint32_t finder_rank(const struct finder *f, int number);
+uint32_t finder_rank(const struct hang_finder *f, int number);
 
 /* The rank's place in the communicator; NULL. */
-const struct membership *finder_member(const struct finder *f, uint32_t rank, int32_t comm);
+const struct membership *finder_member(const struct hang_finder *f, uint32_t rank, int32_t comm);
 
 /* What the rank called under that key; NULL. */
-const struct op *finder_op(const struct finder *f, uint32_t rank, const struct call *key);
+const struct op *finder_op(const struct hang_finder *f, uint32_t rank,
+                           const struct numbered_call *key);
 
 /* The last moment that any trace of the rank's machine tells of; of undated ones, any of them. */
-int64_t finder_end(const struct finder *f, uint32_t rank);
+int64_t finder_end(const struct hang_finder *f, uint32_t rank);
 
 /* Global rank of a member. Where a communicator is the whole job, members that no trace names have
  * their own numbers, as long as those that are named do; -1 not known. */
-int finder_number(struct finder *f, int32_t comm, int member);
+int finder_number(struct hang_finder *f, int32_t comm, int member);
 
 /* Who waits: the rank's heads, with what was launched in one group with them; and where no end of
  * an operation is seen, who is ahead of a traced member of the communicator. */
-void finder_add_heads(struct finder *f, uint32_t rank);
+void finder_add_heads(struct hang_finder *f, uint32_t rank);
 bool finder_may_be_uneven(const struct rank *rank);
-void finder_add_uneven(struct finder *f, int32_t comm);
+void finder_add_uneven(struct hang_finder *f, int32_t comm);
 
 /* From waiters, all of whom are known, to operations. */
-void finder_make_nodes(struct finder *f);
-void finder_index(struct finder *f);
-bool finder_waits(const struct finder *f, uint32_t rank, uint32_t head); /* in one, at this head */
-const struct waiter *finder_waiter(const struct finder *f, const struct node *node, uint32_t rank);
+void finder_make_nodes(struct hang_finder *f);
+void finder_index(struct hang_finder *f);
+bool finder_waits(const struct hang_finder *f, uint32_t rank,
+                  uint32_t head); /* in one, at this head */
+const struct blocked_rank *finder_waiter(const struct hang_finder *f, const struct wait_node *node,
+                                         uint32_t rank);
 
 /* Faults and edges of all operations; then the root of each; then each rank is named in one. */
-void finder_look(struct finder *f);
-void finder_roots(struct finder *f);
-void finder_merge(struct finder *f);
+void finder_look(struct hang_finder *f);
+void finder_roots(struct hang_finder *f);
+void finder_merge(struct hang_finder *f);
 
 /* Of operations that lead to no root yet, or whose members do not call the same: which member is at
  * fault, as far as other communicators of the members tell (hang_order.h). */
-void finder_ask_peers(struct finder *f);
+void finder_ask_peers(struct hang_finder *f);
 
 /* Of an operation in which nothing is wrong: did a member call something else behind it? Hosts run
  * ahead of their devices, and where one left a call out, its next ones stand in another order, so
  * that devices wait for each other before they come to it. */
-bool finder_look_ahead(struct finder *f, uint32_t node);
+bool finder_look_ahead(struct hang_finder *f, uint32_t node);
 
 /* The surest thing that is wrong; CIRCLE and ALL_CALLED say that nothing is by itself. */
-enum hang_cause finder_cause(const struct finder *f, const struct node *node);
+enum hang_cause finder_cause(const struct hang_finder *f, const struct wait_node *node);
 
 #endif

@@ -8,14 +8,14 @@
 #include <string.h>
 
 /* A stream, while operations are looked at. */
-struct lane {
+struct stream_progress {
     int32_t device, stream;
     uint32_t oldest;  /* unfinished operation; HEAD_NONE */
     int64_t ended_ns; /* when the last of the finished ones ended; UNKNOWN_NS */
 };
 
-struct lanes {
-    struct lane *list; /* owned */
+struct stream_table {
+    struct stream_progress *list; /* owned */
     size_t count, cap, last;
 };
 
@@ -29,17 +29,17 @@ static int64_t issued_ns(const struct op *op)
     return op->host_end_ns != UNKNOWN_NS ? op->host_end_ns : op->host_ns;
 }
 
-static struct lane *lane_of(struct lanes *l, const struct op *op)
+static struct stream_progress *lane_of(struct stream_table *l, const struct op *op)
 {
     for (size_t n = 0; n < l->count; n++) {
-        struct lane *lane = &l->list[l->last];
+        struct stream_progress *lane = &l->list[l->last];
         if (lane->device == op->device && lane->stream == op->stream)
             return lane;
         l->last = (l->last + 1) % l->count;
     }
     ARRAY_GROW(l->list, l->cap, l->count + 1);
     l->last = l->count++;
-    l->list[l->last] = (struct lane){op->device, op->stream, HEAD_NONE, UNKNOWN_NS};
+    l->list[l->last] = (struct stream_progress){op->device, op->stream, HEAD_NONE, UNKNOWN_NS};
     return &l->list[l->last];
 }
 
@@ -48,10 +48,10 @@ static bool issued_before(const struct op *a, const struct op *b)
     return a->host_ns != b->host_ns ? a->host_ns < b->host_ns : a->id < b->id;
 }
 
-static void look_at(struct lanes *l, const struct rank *rank, uint32_t i)
+static void look_at(struct stream_table *l, const struct rank *rank, uint32_t i)
 {
     const struct op *op = &rank->ops[i];
-    struct lane *lane = lane_of(l, op);
+    struct stream_progress *lane = lane_of(l, op);
     if (is_pending(op)) {
         if (lane->oldest == HEAD_NONE || issued_before(op, &rank->ops[lane->oldest]))
             lane->oldest = i;
@@ -78,7 +78,7 @@ static int64_t last_moment(const struct rank *rank, int64_t called_ns)
     return last_ns;
 }
 
-static void add_head(struct heads *h, const struct rank *rank, const struct lane *lane,
+static void add_head(struct heads *h, const struct rank *rank, const struct stream_progress *lane,
                      int64_t called_ns, int64_t still_ns)
 {
     const struct op *op = &rank->ops[lane->oldest];
@@ -92,7 +92,7 @@ static void add_head(struct heads *h, const struct rank *rank, const struct lane
         return;
     ARRAY_GROW(h->list, h->cap, h->count + 1);
     h->list[h->count++] =
-        (struct head){lane->oldest, lane->device, lane->stream, begin_ns, HEAD_NONE};
+        (struct stream_head){lane->oldest, lane->device, lane->stream, begin_ns, HEAD_NONE};
 }
 
 /* ---- waits between streams ---- */
@@ -158,7 +158,7 @@ static bool any_pending(const struct rank *rank)
 
 void heads_find(struct heads *h, const struct rank *rank, int64_t called_ns, int64_t still_ns)
 {
-    struct lanes lanes = {0};
+    struct stream_table lanes = {0};
     memset(h, 0, sizeof *h);
     h->last_ns = last_moment(rank, called_ns);
     if (!any_pending(rank))

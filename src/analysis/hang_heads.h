@@ -10,7 +10,7 @@
 #define HEAD_NONE UINT32_MAX
 
 /* The oldest unfinished operation of a stream that has made no progress for long. */
-struct head {
+struct stream_head {
     uint32_t op; /* index into the rank's ops; of a group, the first issued */
     int32_t device, stream;
     int64_t begin_ns; /* since when */
@@ -18,7 +18,7 @@ struct head {
 };
 
 struct heads {
-    struct head *list; /* owned */
+    struct stream_head *list; /* owned */
     size_t count, cap;
     int64_t last_ns; /* the last moment that the rank's trace tells of; UNKNOWN_NS */
 };

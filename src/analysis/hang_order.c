@@ -13,7 +13,7 @@
 #define CELLS_MAX ((size_t)1 << 22)
 
 /* Communication of a rank, in the order of its calls. */
-struct placed {
+struct comm_call {
     int64_t host_ns;
     uint64_t id;
     uint32_t op;
@@ -32,7 +32,7 @@ struct rows {
 
 static int by_call(const void *pa, const void *pb)
 {
-    const struct placed *a = pa, *b = pb;
+    const struct comm_call *a = pa, *b = pb;
     return a->host_ns != b->host_ns ? ORDER(a->host_ns, b->host_ns) : ORDER(a->id, b->id);
 }
 
@@ -92,12 +92,12 @@ static int64_t common_number(const struct rows *rows)
 static void fill_row(struct rows *rows, size_t m, int64_t from)
 {
     const struct rank *rank = &rows->run->ranks[rows->members[m]];
-    struct placed *placed = array_new(rank->nops, sizeof *placed);
+    struct comm_call *placed = array_new(rank->nops, sizeof *placed);
     size_t count = 0, k = 0;
     bool begun = false;
     for (uint32_t i = 0; i < rank->nops; i++) {
         if (is_comm(&rank->ops[i]))
-            placed[count++] = (struct placed){rank->ops[i].host_ns, rank->ops[i].id, i};
+            placed[count++] = (struct comm_call){rank->ops[i].host_ns, rank->ops[i].id, i};
     }
     qsort(placed, count, sizeof *placed, by_call);
     for (size_t i = 0; i < count && k < rows->width; i++) {

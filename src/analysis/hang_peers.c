@@ -7,9 +7,9 @@
 #include <stdlib.h>
 
 /* Calls of the operation's members do not tell which of them is at fault. */
-static bool is_doubtful(const struct finder *f, uint32_t n)
+static bool is_doubtful(const struct hang_finder *f, uint32_t n)
 {
-    const struct node *node = &f->nodes[n];
+    const struct wait_node *node = &f->nodes[n];
     enum hang_cause cause = finder_cause(f, node);
     if (node->opaque || (node->root != NONE && node->root != n))
         return false;
@@ -20,7 +20,7 @@ static bool is_doubtful(const struct finder *f, uint32_t n)
 }
 
 /* Marks the communicators of which a doubtful operation's members are members. */
-static bool mark_shared(const struct finder *f, bool *shared)
+static bool mark_shared(const struct hang_finder *f, bool *shared)
 {
     bool any = false;
     for (uint32_t n = 0; n < f->nnodes; n++) {
@@ -34,7 +34,7 @@ static bool mark_shared(const struct finder *f, bool *shared)
     return any;
 }
 
-static void compare_all(struct finder *f, struct order_verdicts *v, const bool *shared)
+static void compare_all(struct hang_finder *f, struct order_verdicts *v, const bool *shared)
 {
     for (size_t c = 0; c < f->run->ncomms; c++) {
         const struct comm *comm = &f->run->comms[c];
@@ -54,7 +54,8 @@ static void compare_all(struct finder *f, struct order_verdicts *v, const bool *
 }
 
 /* The fault that the operation has of this rank already; NULL. */
-static const struct fault *fault_of(const struct finder *f, const struct node *node, int rank)
+static const struct fault *fault_of(const struct hang_finder *f, const struct wait_node *node,
+                                    int rank)
 {
     for (size_t i = node->first_fault; i < node->first_fault + node->nfaults; i++) {
         if (f->faults[i].rank == rank)
@@ -64,18 +65,19 @@ static const struct fault *fault_of(const struct finder *f, const struct node *n
 }
 
 /* What the rank called under the operation's number. */
-static const struct op *called_there(const struct finder *f, const struct waiter *w, uint32_t r)
+static const struct op *called_there(const struct hang_finder *f, const struct blocked_rank *w,
+                                     uint32_t r)
 {
-    struct call key = {.comm = w->comm, .way = CALL_COLLECTIVE, .peer = -1, .seq = w->seq};
+    struct numbered_call key = {.comm = w->comm, .way = CALL_COLLECTIVE, .peer = -1, .seq = w->seq};
     return w->sender < 0 ? finder_op(f, r, &key) : NULL;
 }
 
 /* The fault of a member whose calls are not in the order of the others'. False: nothing to say of
  * it in this operation. */
-static bool make_fault(struct fault *fault, const struct finder *f, const struct node *node,
-                       uint32_t r, enum order_fault found)
+static bool make_fault(struct fault *fault, const struct hang_finder *f,
+                       const struct wait_node *node, uint32_t r, enum order_fault found)
 {
-    const struct waiter *w = &f->waiters[node->first];
+    const struct blocked_rank *w = &f->waiters[node->first];
     int rank = f->run->ranks[r].rank;
     const struct fault *before = fault_of(f, node, rank);
     bool differs = before != NULL && before->cause == HANG_DIFFER;
@@ -92,10 +94,10 @@ static bool make_fault(struct fault *fault, const struct finder *f, const struct
 }
 
 /* Where the orders of calls tell some members from the others, these are at fault, and no other. */
-static void name_members(struct finder *f, uint32_t n, const struct order_verdicts *v)
+static void name_members(struct hang_finder *f, uint32_t n, const struct order_verdicts *v)
 {
-    struct node *node = &f->nodes[n];
-    const struct waiter *w = &f->waiters[node->first];
+    struct wait_node *node = &f->nodes[n];
+    const struct blocked_rank *w = &f->waiters[node->first];
     const struct comm *comm = &f->run->comms[w->comm];
     size_t first = f->nfaults, same = 0;
     for (int i = 0; i < comm->size; i++) {
@@ -119,7 +121,7 @@ static void name_members(struct finder *f, uint32_t n, const struct order_verdic
     node->nfaults = f->nfaults - first;
 }
 
-void finder_ask_peers(struct finder *f)
+void finder_ask_peers(struct hang_finder *f)
 {
     struct order_verdicts v = {.list = NULL};
     bool *shared = array_new(f->run->ncomms, sizeof *shared);

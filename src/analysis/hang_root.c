@@ -9,7 +9,7 @@
 
 /* ---- from what follows to where it begins ---- */
 
-enum hang_cause finder_cause(const struct finder *f, const struct node *node)
+enum hang_cause finder_cause(const struct hang_finder *f, const struct wait_node *node)
 {
     enum hang_cause cause = HANG_ALL_CALLED;
     for (size_t i = 0; i < node->nfaults; i++) {
@@ -25,9 +25,9 @@ enum hang_cause finder_cause(const struct finder *f, const struct node *node)
  * a majority; nothing else to wait for. Each takes what leads to it from the rest. */
 enum root_kind { AT_FAULT, DIFFERS_LATER, TOLD_BY_PEERS, WAITS_FOR_NONE, ROOT_KINDS };
 
-static bool is_root(struct finder *f, uint32_t n, enum root_kind kind)
+static bool is_root(struct hang_finder *f, uint32_t n, enum root_kind kind)
 {
-    const struct node *node = &f->nodes[n];
+    const struct wait_node *node = &f->nodes[n];
     switch (kind) {
     case AT_FAULT:
     case TOLD_BY_PEERS:
@@ -46,7 +46,7 @@ static int by_target(const void *pa, const void *pb)
 }
 
 /* The edges that lead to a node, of those sorted by target. */
-static size_t first_edge_to(const struct finder *f, uint32_t to)
+static size_t first_edge_to(const struct hang_finder *f, uint32_t to)
 {
     size_t low = 0, high = f->nedges;
     while (low < high) {
@@ -60,12 +60,12 @@ static size_t first_edge_to(const struct finder *f, uint32_t to)
 }
 
 /* Gives what leads to queue[0..count), which are roots, to their account. */
-static void spread(struct finder *f, uint32_t *queue, size_t count)
+static void spread(struct hang_finder *f, uint32_t *queue, size_t count)
 {
     for (size_t at = 0; at < count; at++) {
         uint32_t n = queue[at];
         for (size_t i = first_edge_to(f, n); i < f->nedges && f->edges[i].to == n; i++) {
-            struct node *from = &f->nodes[f->edges[i].from];
+            struct wait_node *from = &f->nodes[f->edges[i].from];
             if (from->root != NONE)
                 continue;
             from->root = f->nodes[n].root;
@@ -75,9 +75,9 @@ static void spread(struct finder *f, uint32_t *queue, size_t count)
 }
 
 /* An operation for which `n` waits and that has no account yet. */
-static uint32_t next_open(const struct finder *f, uint32_t n)
+static uint32_t next_open(const struct hang_finder *f, uint32_t n)
 {
-    const struct node *node = &f->nodes[n];
+    const struct wait_node *node = &f->nodes[n];
     for (size_t i = node->first_edge; i < node->first_edge + node->nedges; i++) {
         if (f->nodes[f->out[i].to].root == NONE)
             return f->out[i].to;
@@ -86,7 +86,7 @@ static uint32_t next_open(const struct finder *f, uint32_t n)
 }
 
 /* When the first of its ranks began to wait in it. */
-static int64_t begin_of(const struct finder *f, const struct node *node)
+static int64_t begin_of(const struct hang_finder *f, const struct wait_node *node)
 {
     int64_t begin_ns = INT64_MAX;
     for (size_t i = node->first; i < node->first + node->count; i++) {
@@ -96,16 +96,16 @@ static int64_t begin_of(const struct finder *f, const struct node *node)
     return begin_ns;
 }
 
-static bool told_by_peers(const struct finder *f, const struct node *node)
+static bool told_by_peers(const struct hang_finder *f, const struct wait_node *node)
 {
     return node->nfaults > 0 && f->faults[node->first_fault].shared >= 0;
 }
 
 /* Is `a` where a circle rather began than `b`? Where other communicators tell so, where a call is
  * missing, of the fewest ranks, and where most wait; then where the first wait began. */
-static bool is_worse(const struct finder *f, uint32_t a, uint32_t b)
+static bool is_worse(const struct hang_finder *f, uint32_t a, uint32_t b)
 {
-    const struct node *na = &f->nodes[a], *nb = &f->nodes[b];
+    const struct wait_node *na = &f->nodes[a], *nb = &f->nodes[b];
     if (told_by_peers(f, na) != told_by_peers(f, nb))
         return told_by_peers(f, na);
     if ((na->nfaults > 0) != (nb->nfaults > 0))
@@ -120,16 +120,16 @@ static bool is_worse(const struct finder *f, uint32_t a, uint32_t b)
 }
 
 /* The only rank that a node of a circle lacks; -1. */
-static int missing_rank(const struct finder *f, const struct node *node)
+static int missing_rank(const struct hang_finder *f, const struct wait_node *node)
 {
     return node->nfaults == 1 ? f->faults[node->first_fault].rank : -1;
 }
 
 /* Of two operations in which each one's waiting rank is what the other one lacks, nothing tells
  * which of the two ranks is at fault. */
-static bool is_rival(const struct finder *f, uint32_t a, uint32_t b)
+static bool is_rival(const struct hang_finder *f, uint32_t a, uint32_t b)
 {
-    const struct node *na = &f->nodes[a], *nb = &f->nodes[b];
+    const struct wait_node *na = &f->nodes[a], *nb = &f->nodes[b];
     int of_a = missing_rank(f, na), of_b = missing_rank(f, nb);
     return !told_by_peers(f, na) && of_a >= 0 && of_b >= 0 && of_a != of_b &&
            finder_waiter(f, na, finder_rank(f, of_b)) != NULL &&
@@ -138,7 +138,7 @@ static bool is_rival(const struct finder *f, uint32_t a, uint32_t b)
 
 /* From a node that leads to no root one comes into circles: of all that lies in them, where they
  * rather began. */
-static uint32_t worst_in_circle(const struct finder *f, uint32_t n)
+static uint32_t worst_in_circle(const struct hang_finder *f, uint32_t n)
 {
     bool *seen = array_new(f->nnodes, sizeof *seen);
     uint32_t *queue = array_new(f->nnodes, sizeof *queue), worst;
@@ -148,7 +148,7 @@ static uint32_t worst_in_circle(const struct finder *f, uint32_t n)
     queue[0] = worst = n;
     seen[n] = true;
     for (size_t at = 0; at < count; at++) {
-        const struct node *node = &f->nodes[queue[at]];
+        const struct wait_node *node = &f->nodes[queue[at]];
         if (is_worse(f, queue[at], worst))
             worst = queue[at];
         for (size_t i = node->first_edge; i < node->first_edge + node->nedges; i++) {
@@ -174,7 +174,7 @@ static int by_source(const void *pa, const void *pb)
     return a->from != b->from ? ORDER(a->from, b->from) : ORDER(a->to, b->to);
 }
 
-static void sort_edges(struct finder *f)
+static void sort_edges(struct hang_finder *f)
 {
     size_t at = 0;
     f->out = arena_alloc(&f->arena, (f->nedges + 1) * sizeof *f->out);
@@ -189,7 +189,7 @@ static void sort_edges(struct finder *f)
     }
 }
 
-void finder_roots(struct finder *f)
+void finder_roots(struct hang_finder *f)
 {
     uint32_t *queue = arena_alloc(&f->arena, (f->nnodes + 1) * sizeof *queue);
     sort_edges(f);
@@ -226,7 +226,7 @@ struct candidate {
 };
 
 /* Ranks and the candidate that names each. */
-struct named {
+struct named_ranks {
     struct idmap ranks;
     uint32_t *nodes; /* owned; by index of the map */
     size_t cap;
@@ -240,11 +240,11 @@ static int by_certainty(const void *pa, const void *pb)
     return a->begin_ns != b->begin_ns ? ORDER(a->begin_ns, b->begin_ns) : ORDER(a->node, b->node);
 }
 
-static size_t find_candidates(const struct finder *f, struct candidate *list)
+static size_t find_candidates(const struct hang_finder *f, struct candidate *list)
 {
     size_t count = 0;
     for (uint32_t n = 0; n < f->nnodes; n++) {
-        const struct node *node = &f->nodes[n];
+        const struct wait_node *node = &f->nodes[n];
         enum hang_cause cause = finder_cause(f, node);
         if (node->root != n || node->opaque || cause == HANG_DIFFER || cause == HANG_ALL_CALLED)
             continue;
@@ -258,9 +258,10 @@ static size_t find_candidates(const struct finder *f, struct candidate *list)
 
 /* A message without a number, of which a rank that is named already waits for the other end: it has
  * not ended because of that rank, and not because the other end were missing. */
-static bool waits_by_itself(struct finder *f, const struct named *named, const struct candidate *c)
+static bool waits_by_itself(struct hang_finder *f, const struct named_ranks *named,
+                            const struct candidate *c)
 {
-    struct node *node = &f->nodes[c->node];
+    struct wait_node *node = &f->nodes[c->node];
     uint32_t root = NONE;
     if (c->doubt != UNSURE)
         return false;
@@ -275,9 +276,9 @@ static bool waits_by_itself(struct finder *f, const struct named *named, const s
 }
 
 /* Leaves the ranks that are named already; where no rank is left, the node's account goes there. */
-static void name_ranks(struct finder *f, struct named *named, const struct candidate *c)
+static void name_ranks(struct hang_finder *f, struct named_ranks *named, const struct candidate *c)
 {
-    struct node *node = &f->nodes[c->node];
+    struct wait_node *node = &f->nodes[c->node];
     size_t left = 0;
     uint32_t before = NONE;
     if (waits_by_itself(f, named, c))
@@ -303,10 +304,10 @@ static void name_ranks(struct finder *f, struct named *named, const struct candi
         node->root = before;
 }
 
-void finder_merge(struct finder *f)
+void finder_merge(struct hang_finder *f)
 {
     struct candidate *list = arena_alloc(&f->arena, (f->nnodes + 1) * sizeof *list);
-    struct named named = {.nodes = NULL};
+    struct named_ranks named = {.nodes = NULL};
     size_t count = find_candidates(f, list);
     for (size_t i = 0; i < count; i++)
         name_ranks(f, &named, &list[i]);

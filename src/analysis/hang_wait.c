@@ -5,7 +5,7 @@
 
 /* ---- who waits ---- */
 
-const struct membership *finder_member(const struct finder *f, uint32_t r, int32_t comm)
+const struct membership *finder_member(const struct hang_finder *f, uint32_t r, int32_t comm)
 {
     const struct rank *rank = &f->run->ranks[r];
     for (size_t i = 0; i < rank->nin; i++) {
@@ -15,11 +15,12 @@ const struct membership *finder_member(const struct finder *f, uint32_t r, int32
     return NULL;
 }
 
-static void add_waiter(struct finder *f, uint32_t r, uint32_t op, uint32_t head, int64_t begin_ns)
+static void add_waiter(struct hang_finder *f, uint32_t r, uint32_t op, uint32_t head,
+                       int64_t begin_ns)
 {
     const struct rank *rank = &f->run->ranks[r];
-    struct call call;
-    struct waiter w = {.sender = -1, .receiver = -1, .rank = r, .op = op, .head = head};
+    struct numbered_call call;
+    struct blocked_rank w = {.sender = -1, .receiver = -1, .rank = r, .op = op, .head = head};
     const struct membership *in;
     int32_t own;
     if (!calls_of_op(&f->made[r], rank, op, &call))
@@ -41,7 +42,7 @@ static void add_waiter(struct finder *f, uint32_t r, uint32_t op, uint32_t head,
 }
 
 /* The heads of a rank, and what was launched in one group with them. */
-void finder_add_heads(struct finder *f, uint32_t r)
+void finder_add_heads(struct hang_finder *f, uint32_t r)
 {
     const struct rank *rank = &f->run->ranks[r];
     const struct heads *h = &f->heads[r];
@@ -81,7 +82,7 @@ static int by_number(const void *key, const void *elem)
     return ORDER(number, rank->rank);
 }
 
-uint32_t finder_rank(const struct finder *f, int number)
+uint32_t finder_rank(const struct hang_finder *f, int number)
 {
     const struct run *run = f->run;
     const struct rank *rank = NULL;
@@ -93,24 +94,24 @@ uint32_t finder_rank(const struct finder *f, int number)
 }
 
 /* Number of the last collective; -1 none. */
-static int64_t last_seq(const struct finder *f, uint32_t r, int32_t comm)
+static int64_t last_seq(const struct hang_finder *f, uint32_t r, int32_t comm)
 {
     size_t first, end;
     calls_of_comm(&f->made[r], comm, &first, &end);
     return first < end ? f->made[r].list[end - 1].seq : -1;
 }
 
-int64_t finder_end(const struct finder *f, uint32_t r)
+int64_t finder_end(const struct hang_finder *f, uint32_t r)
 {
     if (f->run->ranks[r].undated)
         return f->undated_end;
     return f->domain_end[f->run->ranks[r].domain];
 }
 
-static void add_uneven_member(struct finder *f, uint32_t r, int32_t comm, int64_t seq)
+static void add_uneven_member(struct hang_finder *f, uint32_t r, int32_t comm, int64_t seq)
 {
-    struct call key = {.comm = comm, .way = CALL_COLLECTIVE, .peer = -1, .seq = seq};
-    const struct call *call = calls_find(&f->made[r], &key);
+    struct numbered_call key = {.comm = comm, .way = CALL_COLLECTIVE, .peer = -1, .seq = seq};
+    const struct numbered_call *call = calls_find(&f->made[r], &key);
     const struct op *op;
     if (call == NULL || f->run->ranks[r].complete)
         return;
@@ -122,7 +123,7 @@ static void add_uneven_member(struct finder *f, uint32_t r, int32_t comm, int64_
 }
 
 /* In the first collective that some traced member did not call, those that did may wait. */
-void finder_add_uneven(struct finder *f, int32_t c)
+void finder_add_uneven(struct hang_finder *f, int32_t c)
 {
     const struct comm *comm = &f->run->comms[c];
     int64_t low = INT64_MAX, high = -1;
@@ -143,7 +144,7 @@ void finder_add_uneven(struct finder *f, int32_t c)
 
 /* ---- operations in which ranks wait ---- */
 
-static int by_operation(const struct waiter *a, const struct waiter *b)
+static int by_operation(const struct blocked_rank *a, const struct blocked_rank *b)
 {
     if (a->comm != b->comm)
         return ORDER(a->comm, b->comm);
@@ -156,21 +157,21 @@ static int by_operation(const struct waiter *a, const struct waiter *b)
 
 static int by_waiter(const void *pa, const void *pb)
 {
-    const struct waiter *a = pa, *b = pb;
+    const struct blocked_rank *a = pa, *b = pb;
     int order = by_operation(a, b);
     if (order == 0)
         order = ORDER(a->rank, b->rank);
     return order != 0 ? order : ORDER(a->op, b->op);
 }
 
-void finder_make_nodes(struct finder *f)
+void finder_make_nodes(struct hang_finder *f)
 {
     if (f->nwaiters > 0)
         qsort(f->waiters, f->nwaiters, sizeof *f->waiters, by_waiter);
     for (size_t i = 0; i < f->nwaiters; i++) {
         if (i == 0 || by_operation(&f->waiters[i - 1], &f->waiters[i]) != 0) {
             ARRAY_GROW(f->nodes, f->cap_nodes, f->nnodes + 1);
-            f->nodes[f->nnodes++] = (struct node){.first = i, .root = NONE, .rival = NONE};
+            f->nodes[f->nnodes++] = (struct wait_node){.first = i, .root = NONE, .rival = NONE};
         }
         f->nodes[f->nnodes - 1].count++;
         f->waiters[i].node = (uint32_t)f->nnodes - 1;
@@ -178,7 +179,7 @@ void finder_make_nodes(struct finder *f)
 }
 
 /* Where each rank waits. */
-void finder_index(struct finder *f)
+void finder_index(struct hang_finder *f)
 {
     size_t *next = arena_alloc(&f->arena, (f->run->nranks + 1) * sizeof *next);
     f->by_rank = arena_alloc(&f->arena, (f->nwaiters + 1) * sizeof *f->by_rank);
@@ -191,7 +192,7 @@ void finder_index(struct finder *f)
         f->by_rank[next[f->waiters[i].rank]++] = (uint32_t)i;
 }
 
-bool finder_waits(const struct finder *f, uint32_t r, uint32_t head)
+bool finder_waits(const struct hang_finder *f, uint32_t r, uint32_t head)
 {
     for (size_t i = f->rank_first[r]; i < f->rank_first[r + 1]; i++) {
         if (f->waiters[f->by_rank[i]].head == head)
@@ -200,7 +201,8 @@ bool finder_waits(const struct finder *f, uint32_t r, uint32_t head)
     return false;
 }
 
-const struct waiter *finder_waiter(const struct finder *f, const struct node *node, uint32_t r)
+const struct blocked_rank *finder_waiter(const struct hang_finder *f, const struct wait_node *node,
+                                         uint32_t r)
 {
     size_t low = node->first, high = node->first + node->count;
     while (low < high) {

@@ -34,12 +34,12 @@ struct wait_list {
     size_t count, cap;
 };
 
-struct host {
+struct host_blocking {
     struct intervals blocked; /* in calls that wait for the device; of any thread */
     struct wait_list waits;
 };
 
-static void find_blocked(struct host *h, const struct rank *rank)
+static void find_blocked(struct host_blocking *h, const struct rank *rank)
 {
     for (size_t i = 0; i < rank->nsync_calls; i++) {
         const struct sync_call *sync = &rank->sync_calls[i];
@@ -126,8 +126,8 @@ static bool was_blocked(const struct intervals *set, int64_t t_ns)
 
 /* `op` ends a gap that began at before_ns; the last launch on its stream was at last_ns. `*wait`:
  * the wait behind a dependency. */
-static enum idle_cause cause_of(const struct host *h, const struct op *op, int64_t before_ns,
-                                int64_t last_ns, const struct wait **wait)
+static enum idle_cause cause_of(const struct host_blocking *h, const struct op *op,
+                                int64_t before_ns, int64_t last_ns, const struct wait **wait)
 {
     *wait = NULL;
     if (op->host_ns == UNKNOWN_NS)
@@ -207,7 +207,7 @@ static void list_gap(struct idle *i, const struct idle_gap *gap)
 
 /* When each stream was launched to last, while time goes on; the unknown ones share a place. */
 struct launched {
-    const struct lanes *lanes;
+    const struct stream_lanes *lanes;
     int64_t *last_ns; /* owned [lanes->count + 1] */
 };
 
@@ -218,13 +218,13 @@ static int64_t *last_launch(struct launched *l, size_t op)
 }
 
 /* What ran on the device so far. */
-struct device {
+struct device_history {
     const struct op *before; /* what ended last; NULL: nothing ran */
     int64_t first, until;    /* the first start and the last end */
 };
 
 /* A gap that ends with `op`, as far as it lies in the window. */
-static void add_gap(struct idle *i, struct idle_rank *r, const struct device *d,
+static void add_gap(struct idle *i, struct idle_rank *r, const struct device_history *d,
                     const struct op *op, enum idle_cause cause, int64_t ns)
 {
     struct idle_gap gap = {r->rank, d->until - d->first, ns, cause, d->before, op};
@@ -235,11 +235,11 @@ static void add_gap(struct idle *i, struct idle_rank *r, const struct device *d,
         list_gap(i, &gap);
 }
 
-static void add_device(struct idle *i, struct idle_rank *r, const struct host *h,
+static void add_device(struct idle *i, struct idle_rank *r, const struct host_blocking *h,
                        struct launched *launched, const struct step_window *w)
 {
     const struct rank *rank = r->rank;
-    struct device d = {.until = w->start_ns};
+    struct device_history d = {.until = w->start_ns};
     int64_t start, end;
     for (size_t k = 0; k < rank->nops; k++) {
         const struct op *op = &rank->ops[k];
@@ -279,10 +279,10 @@ static struct step_window whole_window(const struct rank *rank)
 /* ---- a stream ---- */
 
 /* Whether what started last before t_ns on the stream that is waited for is communication. */
-static bool awaits_comm(const struct rank *rank, const struct lanes *lanes, int32_t device,
+static bool awaits_comm(const struct rank *rank, const struct stream_lanes *lanes, int32_t device,
                         int32_t stream, int64_t t_ns)
 {
-    const struct lane *lane = lanes_find(lanes, device, stream);
+    const struct stream_lane *lane = lanes_find(lanes, device, stream);
     size_t low, high;
     if (lane == NULL)
         return false;
@@ -298,8 +298,8 @@ static bool awaits_comm(const struct rank *rank, const struct lanes *lanes, int3
     return low > lane->first && activity_kind_of(&rank->ops[lanes->ops[low - 1]]) == ACTIVITY_COMM;
 }
 
-static void add_stream(struct idle_stream *s, const struct lanes *lanes, const struct lane *lane,
-                       const struct host *h)
+static void add_stream(struct idle_stream *s, const struct stream_lanes *lanes,
+                       const struct stream_lane *lane, const struct host_blocking *h)
 {
     int64_t first = s->rank->ops[lanes->ops[lane->first]].start_ns, until = first;
     int64_t last = UNKNOWN_NS, start, end;
@@ -321,11 +321,11 @@ static void add_stream(struct idle_stream *s, const struct lanes *lanes, const s
     s->busy_ns = s->span_ns - idle_sum_ns(&s->sum);
 }
 
-void idle_add_rank(struct idle *i, const struct rank *rank, const struct lanes *lanes,
+void idle_add_rank(struct idle *i, const struct rank *rank, const struct stream_lanes *lanes,
                    const struct step_window *window)
 {
     struct step_window all = whole_window(rank);
-    struct host host = {0};
+    struct host_blocking host = {0};
     struct launched launched = {lanes, array_new(lanes->count + 1, sizeof *launched.last_ns)};
     find_blocked(&host, rank);
     find_waits(&host.waits, rank);
@@ -336,7 +336,7 @@ void idle_add_rank(struct idle *i, const struct rank *rank, const struct lanes *
     add_device(i, &i->ranks[i->nranks], &host, &launched, window->steps > 0 ? window : &all);
     add_sum(&i->total, &i->ranks[i->nranks++].sum);
     for (size_t l = 0; l < lanes->count; l++) {
-        const struct lane *lane = &lanes->list[l];
+        const struct stream_lane *lane = &lanes->list[l];
         ARRAY_GROW(i->streams, i->cap_streams, i->nstreams + 1);
         i->streams[i->nstreams] =
             (struct idle_stream){.rank = rank, .device = lane->device, .stream = lane->stream};

@@ -88,7 +88,7 @@ struct idle {
 };
 
 /* `i` starts zeroed. A window without steps is none. */
-void idle_add_rank(struct idle *i, const struct rank *rank, const struct lanes *lanes,
+void idle_add_rank(struct idle *i, const struct rank *rank, const struct stream_lanes *lanes,
                    const struct step_window *window);
 void idle_release(struct idle *i);
 

@@ -14,7 +14,7 @@ static int64_t key_of(const struct op *op)
 
 static int by_stream(const void *x, const void *y)
 {
-    const struct lane *a = x, *b = y;
+    const struct stream_lane *a = x, *b = y;
     if (a->device != b->device)
         return a->device < b->device ? -1 : 1;
     return (a->stream > b->stream) - (a->stream < b->stream);
@@ -28,7 +28,7 @@ static bool takes_part(const struct op *op)
 
 /* Finds the lanes and counts their operations, in `end`; for now lanes are numbered by first sight,
  * in `first`. */
-static void count_lanes(struct lanes *l, const struct rank *rank)
+static void count_lanes(struct stream_lanes *l, const struct rank *rank)
 {
     struct idmap ids = {0};
     for (size_t i = 0; i < rank->nops; i++) {
@@ -40,7 +40,8 @@ static void count_lanes(struct lanes *l, const struct rank *rank)
         at = l->of[i] = idmap_add(&ids, key_of(op));
         if (at >= l->count) {
             ARRAY_GROW(l->list, l->cap, (size_t)at + 1);
-            l->list[at] = (struct lane){.device = op->device, .stream = op->stream, .first = at};
+            l->list[at] =
+                (struct stream_lane){.device = op->device, .stream = op->stream, .first = at};
             l->count = (size_t)at + 1;
         }
         l->list[at].end++;
@@ -49,20 +50,20 @@ static void count_lanes(struct lanes *l, const struct rank *rank)
 }
 
 /* Sorts the lanes and gives each its part of the list; `place` leads to the lane by first sight. */
-static void lay_out(struct lanes *l, uint32_t *place)
+static void lay_out(struct stream_lanes *l, uint32_t *place)
 {
     size_t at = 0;
     if (l->count > 0)
         qsort(l->list, l->count, sizeof *l->list, by_stream);
     for (size_t i = 0; i < l->count; i++) {
-        struct lane *lane = &l->list[i];
+        struct stream_lane *lane = &l->list[i];
         place[lane->first] = (uint32_t)i;
         at += lane->end;
         lane->first = lane->end = at - lane->end; /* the end grows as the list is filled */
     }
 }
 
-void lanes_make(struct lanes *l, const struct rank *rank)
+void lanes_make(struct stream_lanes *l, const struct rank *rank)
 {
     uint32_t *place;
     memset(l, 0, sizeof *l);
@@ -80,7 +81,7 @@ void lanes_make(struct lanes *l, const struct rank *rank)
     free(place);
 }
 
-void lanes_release(struct lanes *l)
+void lanes_release(struct stream_lanes *l)
 {
     free(l->list);
     free(l->ops);
@@ -88,8 +89,8 @@ void lanes_release(struct lanes *l)
     memset(l, 0, sizeof *l);
 }
 
-const struct lane *lanes_find(const struct lanes *l, int32_t device, int32_t stream)
+const struct stream_lane *lanes_find(const struct stream_lanes *l, int32_t device, int32_t stream)
 {
-    struct lane key = {.device = device, .stream = stream};
+    struct stream_lane key = {.device = device, .stream = stream};
     return l->count > 0 ? bsearch(&key, l->list, l->count, sizeof key, by_stream) : NULL;
 }

@@ -4,7 +4,7 @@
  * in which they started. Only operations with device times take part (op_device_time()), and of
  * them those whose stream is known.
  *
- *     struct lanes lanes;
+ *     struct stream_lanes lanes;
  *     lanes_make(&lanes, rank);
  *     for (size_t l = 0; l < lanes.count; l++)
  *         for (size_t i = lanes.list[l].first; i < lanes.list[l].end; i++)
@@ -18,22 +18,22 @@
 
 #define LANE_NONE UINT32_MAX /* no time, or no stream known */
 
-struct lane {
+struct stream_lane {
     int32_t device, stream;
     size_t first, end; /* its part of lanes.ops */
 };
 
-struct lanes {
-    struct lane *list; /* owned; by device, then stream */
+struct stream_lanes {
+    struct stream_lane *list; /* owned; by device, then stream */
     size_t count, cap;
     uint32_t *ops; /* owned: indices into the rank's ops, lane by lane, by start in each */
     uint32_t *of;  /* owned: the lane of each of the rank's ops; LANE_NONE */
 };
 
-void lanes_make(struct lanes *l, const struct rank *rank);
-void lanes_release(struct lanes *l);
+void lanes_make(struct stream_lanes *l, const struct rank *rank);
+void lanes_release(struct stream_lanes *l);
 
 /* The lane of a stream; NULL when nothing with a time ran there. */
-const struct lane *lanes_find(const struct lanes *l, int32_t device, int32_t stream);
+const struct stream_lane *lanes_find(const struct stream_lanes *l, int32_t device, int32_t stream);
 
 #endif

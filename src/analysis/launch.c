@@ -35,11 +35,12 @@ static void add_launch(struct launch_row *row, struct launch_samples *s, const s
     row->short_ops += op->dur_ns < call;
 }
 
-void launch_add_rank(struct launch_table *t, const struct rank *rank, const struct lanes *lanes)
+void launch_add_rank(struct launch_table *t, const struct rank *rank,
+                     const struct stream_lanes *lanes)
 {
     struct launch_samples s = {0};
     for (size_t l = 0; l < lanes->count; l++) {
-        const struct lane *lane = &lanes->list[l];
+        const struct stream_lane *lane = &lanes->list[l];
         struct launch_row *row;
         ARRAY_GROW(t->list, t->cap, t->count + 1);
         row = &t->list[t->count++];

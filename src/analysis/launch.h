@@ -33,7 +33,8 @@ struct launch_table {
 };
 
 /* `t` starts zeroed. */
-void launch_add_rank(struct launch_table *t, const struct rank *rank, const struct lanes *lanes);
+void launch_add_rank(struct launch_table *t, const struct rank *rank,
+                     const struct stream_lanes *lanes);
 void launch_release(struct launch_table *t);
 
 #endif

@@ -11,7 +11,7 @@
 static struct operation_row *row_of(struct operations *o, const char *caller)
 {
     const char *name = caller != NULL && caller[0] != '\0' ? caller : NULL;
-    uint32_t at = names_add(&o->names, name, 0);
+    uint32_t at = name_index_add(&o->names, name, 0);
     if (at == o->count) {
         ARRAY_GROW(o->list, o->cap, o->count + 1);
         o->list[o->count++].name = name;
@@ -54,13 +54,13 @@ void operations_finish(struct operations *o)
 {
     if (o->count > 0)
         qsort(o->list, o->count, sizeof *o->list, by_cost);
-    names_release(&o->names); /* the rows have moved */
+    name_index_release(&o->names); /* the rows have moved */
 }
 
 void operations_release(struct operations *o)
 {
     free(o->list);
-    names_release(&o->names);
+    name_index_release(&o->names);
     memset(o, 0, sizeof *o);
 }
 

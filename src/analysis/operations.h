@@ -7,7 +7,7 @@
 #ifndef SPECTER_ANALYSIS_OPERATIONS_H
 #define SPECTER_ANALYSIS_OPERATIONS_H
 
-#include "analysis/names.h"
+#include "analysis/name_index.h"
 #include "trace/run.h"
 
 struct operation_row {
@@ -22,7 +22,7 @@ struct operations {
     struct operation_row *list; /* owned; after operations_finish by total_ns, largest first */
     size_t count, cap;
     double total_ns; /* of all */
-    struct names names;
+    struct name_index names;
 };
 
 /* `o` starts zeroed. */

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct message {
+struct pair_message {
     const struct comm_instance *in;
     int src, dst;
 };
@@ -26,7 +26,7 @@ void pair_of(const struct comm_instance *in, const struct run *run, int *src, in
         *src = *dst = -1; /* sends or receives: nobody says which */
 }
 
-static int pair_order(const struct message *a, const struct message *b)
+static int pair_order(const struct pair_message *a, const struct pair_message *b)
 {
     return a->src != b->src ? ORDER(a->src, b->src) : ORDER(a->dst, b->dst);
 }
@@ -34,7 +34,7 @@ static int pair_order(const struct message *a, const struct message *b)
 /* Those of a pair in order of time. */
 static int by_pair(const void *x, const void *y)
 {
-    const struct message *a = x, *b = y;
+    const struct pair_message *a = x, *b = y;
     int order = pair_order(a, b);
     if (order == 0)
         order = ORDER(a->in->meet.from_ns, b->in->meet.from_ns);
@@ -73,8 +73,8 @@ static void add_message(struct pair_row *row, const struct comm_instance *in, in
     *until_ns = to;
 }
 
-static void add_row(struct pairs *p, const struct message *list, size_t n, const struct run *run,
-                    const struct node_map *places)
+static void add_row(struct pairs *p, const struct pair_message *list, size_t n,
+                    const struct run *run, const struct node_map *places)
 {
     struct pair_row *row;
     int64_t until_ns = INT64_MIN;
@@ -106,12 +106,12 @@ static bool counted_by_sender(const struct comm_instance *in, const struct run *
 
 void pairs_make(struct pairs *p, const struct comm_study *study, const struct node_map *places)
 {
-    struct message *list = NULL;
+    struct pair_message *list = NULL;
     size_t n = 0, cap = 0;
     memset(p, 0, sizeof *p);
     for (size_t i = 0; i < study->count; i++) {
         const struct comm_instance *in = &study->list[i];
-        struct message m = {.in = in};
+        struct pair_message m = {.in = in};
         if (!in->p2p || (in->bytes_known && in->bytes == 0))
             continue;
         pair_of(in, study->run, &m.src, &m.dst);

@@ -70,11 +70,12 @@ static void measure(struct queue_depth *d, struct sample *begin, struct sample *
         d->mean = sum / (double)d->window_ns;
 }
 
-void queue_add_rank(struct queue_table *t, const struct rank *rank, const struct lanes *lanes)
+void queue_add_rank(struct queue_table *t, const struct rank *rank,
+                    const struct stream_lanes *lanes)
 {
     struct moments m = {0};
     for (size_t l = 0; l < lanes->count; l++) {
-        const struct lane *lane = &lanes->list[l];
+        const struct stream_lane *lane = &lanes->list[l];
         struct queue_row *row;
         ARRAY_GROW(t->list, t->cap, t->count + 1);
         row = &t->list[t->count++];

@@ -42,7 +42,8 @@ struct queue_table {
 };
 
 /* `t` starts zeroed. */
-void queue_add_rank(struct queue_table *t, const struct rank *rank, const struct lanes *lanes);
+void queue_add_rank(struct queue_table *t, const struct rank *rank,
+                    const struct stream_lanes *lanes);
 void queue_release(struct queue_table *t);
 
 #endif

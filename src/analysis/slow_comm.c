@@ -9,18 +9,18 @@
 
 #define ORDER(a, b) (((a) > (b)) - ((a) < (b)))
 
-struct timed {
+struct timed_instance {
     const struct comm_instance *in;
     int nodes, per_node;
 };
 
 /* The instances [from, from + count) are of one communicator. */
-struct part {
+struct comm_span {
     size_t from, count;
     double median_ns;
 };
 
-static int by_kind(const struct timed *a, const struct timed *b)
+static int by_kind(const struct timed_instance *a, const struct timed_instance *b)
 {
     const struct comm_instance *x = a->in, *y = b->in;
     const uint64_t kinds[][2] = {{x->op, y->op},
@@ -38,7 +38,7 @@ static int by_kind(const struct timed *a, const struct timed *b)
 
 static int by_comm(const void *pa, const void *pb)
 {
-    const struct timed *a = pa, *b = pb;
+    const struct timed_instance *a = pa, *b = pb;
     int order = by_kind(a, b);
     if (order == 0)
         order = ORDER(a->in->comm, b->in->comm);
@@ -47,7 +47,7 @@ static int by_comm(const void *pa, const void *pb)
 
 static int by_median(const void *pa, const void *pb)
 {
-    const struct part *a = pa, *b = pb;
+    const struct comm_span *a = pa, *b = pb;
     return a->median_ns != b->median_ns ? ORDER(a->median_ns, b->median_ns)
                                         : ORDER(a->from, b->from);
 }
@@ -60,7 +60,7 @@ static bool is_judged(const struct comm_instance *in)
            in->members == (uint32_t)in->comm_size && in->timed == in->members;
 }
 
-static size_t collect(struct timed *list, const struct comm_study *study,
+static size_t collect(struct timed_instance *list, const struct comm_study *study,
                       const struct node_map *places)
 {
     size_t n = 0;
@@ -70,7 +70,7 @@ static size_t collect(struct timed *list, const struct comm_study *study,
         if (!is_judged(in))
             continue;
         place = &places->comms[in->comm];
-        list[n++] = (struct timed){in, place->nodes, place->per_node};
+        list[n++] = (struct timed_instance){in, place->nodes, place->per_node};
     }
     if (n > 0)
         qsort(list, n, sizeof *list, by_comm);
@@ -78,7 +78,8 @@ static size_t collect(struct timed *list, const struct comm_study *study,
 }
 
 /* The communicators of the kind [from, to). */
-static size_t split(struct part *parts, const struct timed *list, size_t from, size_t to)
+static size_t split(struct comm_span *parts, const struct timed_instance *list, size_t from,
+                    size_t to)
 {
     size_t n = 0;
     for (size_t end; from < to; from = end) {
@@ -86,12 +87,12 @@ static size_t split(struct part *parts, const struct timed *list, size_t from, s
             ;
         if (end - from < INSTANCES_MIN)
             continue;
-        const struct timed *mine = &list[from];
+        const struct timed_instance *mine = &list[from];
         size_t count = end - from;
-        parts[n++] = (struct part){from, count,
-                                   ((double)mine[(count - 1) / 2].in->transfer_ns +
-                                    (double)mine[count / 2].in->transfer_ns) /
-                                       2};
+        parts[n++] = (struct comm_span){from, count,
+                                        ((double)mine[(count - 1) / 2].in->transfer_ns +
+                                         (double)mine[count / 2].in->transfer_ns) /
+                                            2};
     }
     if (n > 0)
         qsort(parts, n, sizeof *parts, by_median);
@@ -99,14 +100,14 @@ static size_t split(struct part *parts, const struct timed *list, size_t from, s
 }
 
 /* Median of the medians, which are in order, but that at `out`. */
-static double median_without(const struct part *parts, size_t n, size_t out)
+static double median_without(const struct comm_span *parts, size_t n, size_t out)
 {
     size_t low = (n - 2) / 2, high = (n - 1) / 2; /* of the n - 1 others */
     return (parts[low + (low >= out)].median_ns + parts[high + (high >= out)].median_ns) / 2;
 }
 
-static void judge(struct slow_comm *out, const struct timed *list, const struct part *parts,
-                  size_t n, double factor)
+static void judge(struct slow_comm *out, const struct timed_instance *list,
+                  const struct comm_span *parts, size_t n, double factor)
 {
     for (size_t i = 0; i < n && n >= COMMS_MIN; i++) {
         const struct comm_instance *in = list[parts[i].from].in;
@@ -121,8 +122,8 @@ static void judge(struct slow_comm *out, const struct timed *list, const struct 
 void slow_comm_find(struct slow_comm *out, const struct comm_study *study,
                     const struct node_map *places, double factor)
 {
-    struct timed *list = array_new(study->count + 1, sizeof *list);
-    struct part *parts = array_new(study->count + 1, sizeof *parts);
+    struct timed_instance *list = array_new(study->count + 1, sizeof *list);
+    struct comm_span *parts = array_new(study->count + 1, sizeof *parts);
     size_t n = collect(list, study, places);
     memset(out, 0, sizeof *out);
     for (size_t from = 0, to; from < n; from = to) {

@@ -11,7 +11,7 @@
 #define PARTS_NEARLY 0.01 /* how far from a whole number of parts a count may be */
 
 /* A rank in the graph of one family. Indices into nodes; NODE_NONE. */
-struct node {
+struct family_node {
     int rank;
     uint32_t next, prev;
     uint32_t edge; /* pair to the next one */
@@ -23,13 +23,13 @@ struct node {
 #define NODE_NONE UINT32_MAX
 
 struct graph_of {
-    struct node *list; /* owned */
+    struct family_node *list; /* owned */
     size_t count, cap;
     struct idmap ids; /* of global ranks */
 };
 
 /* A path or ring of ranks, the first stage first. */
-struct path {
+struct rank_path {
     size_t first; /* in the finder's ranks */
     size_t n;
     bool ring;
@@ -37,19 +37,19 @@ struct path {
                                       ring; flushes that the first edge tells of; NAN unknown */
 };
 
-struct finder {
+struct stage_finder {
     struct stages *s;
     const struct run *run;
     const struct job_steps *steps;
     struct stage_pairs pairs;
-    struct path *paths; /* owned */
+    struct rank_path *paths; /* owned */
     size_t npaths, cap_paths;
     int *ranks; /* owned */
     size_t nranks, cap_ranks;
     const char *refused; /* why the first group of ranks is no pipeline */
 };
 
-static void refuse(struct finder *f, const char *why)
+static void refuse(struct stage_finder *f, const char *why)
 {
     f->s->others++;
     if (f->refused == NULL)
@@ -64,8 +64,8 @@ static uint32_t node_of(struct graph_of *g, int rank)
     ARRAY_GROW(g->list, g->cap, (size_t)at + 1);
     if (at >= g->count) {
         g->count = (size_t)at + 1;
-        g->list[at] =
-            (struct node){.rank = rank, .next = NODE_NONE, .prev = NODE_NONE, .edge = NODE_NONE};
+        g->list[at] = (struct family_node){
+            .rank = rank, .next = NODE_NONE, .prev = NODE_NONE, .edge = NODE_NONE};
     }
     return at;
 }
@@ -75,7 +75,7 @@ static void add_edge(struct graph_of *g, const struct stage_pair *pair, uint32_t
     bool up = pair->votes > 0;
     uint32_t from = node_of(g, up ? pair->low : pair->high);
     uint32_t to = node_of(g, up ? pair->high : pair->low);
-    struct node *a = &g->list[from], *b = &g->list[to];
+    struct family_node *a = &g->list[from], *b = &g->list[to];
     a->bad = a->bad || a->next != NODE_NONE;
     b->bad = b->bad || b->prev != NODE_NONE;
     a->next = to;
@@ -99,24 +99,24 @@ static double flushes_of(const struct stage_pair *pair)
     return (double)pair->flushes[down];
 }
 
-static void add_rank(struct finder *f, int rank)
+static void add_rank(struct stage_finder *f, int rank)
 {
     ARRAY_GROW(f->ranks, f->cap_ranks, f->nranks + 1);
     f->ranks[f->nranks++] = rank;
 }
 
-static void add_path(struct finder *f, const struct graph_of *g, uint32_t start, size_t n,
+static void add_path(struct stage_finder *f, const struct graph_of *g, uint32_t start, size_t n,
                      bool ring, double least)
 {
     const struct stage_pair *edge = &f->pairs.list[g->list[start].edge];
-    struct path path = {f->nranks, n, ring, passes_of(edge), least, flushes_of(edge)};
+    struct rank_path path = {f->nranks, n, ring, passes_of(edge), least, flushes_of(edge)};
     ARRAY_GROW(f->paths, f->cap_paths, f->npaths + 1);
     f->paths[f->npaths++] = path;
     for (uint32_t at = start; n-- > 0; at = g->list[at].next)
         add_rank(f, g->list[at].rank);
 }
 
-static void find_path(struct finder *f, struct graph_of *g, uint32_t start)
+static void find_path(struct stage_finder *f, struct graph_of *g, uint32_t start)
 {
     size_t n = 0;
     bool bad = false;
@@ -133,7 +133,7 @@ static void find_path(struct finder *f, struct graph_of *g, uint32_t start)
 
 /* The edge that closes a ring of stages carries fewest activations; the stage behind it is the
  * first. */
-static void find_ring(struct finder *f, struct graph_of *g, uint32_t start)
+static void find_ring(struct stage_finder *f, struct graph_of *g, uint32_t start)
 {
     uint32_t at = start, closing = start;
     double least = INFINITY, most = 0;
@@ -160,7 +160,7 @@ static bool is_ring(struct graph_of *g, uint32_t start)
 {
     uint32_t at = start;
     do {
-        struct node *node = &g->list[at];
+        struct family_node *node = &g->list[at];
         if (node->bad || node->seen || node->hangs || node->next == NODE_NONE)
             break;
         at = node->next;
@@ -173,7 +173,7 @@ static bool is_ring(struct graph_of *g, uint32_t start)
 }
 
 /* What is left behind paths and rings hangs on ranks with several neighbours. */
-static void find_in(struct finder *f, struct graph_of *g)
+static void find_in(struct stage_finder *f, struct graph_of *g)
 {
     bool left = false;
     for (uint32_t i = 0; i < g->count; i++) {
@@ -200,7 +200,7 @@ static int by_family(const void *pa, const void *pb)
     return (a->high > b->high) - (a->high < b->high);
 }
 
-static void find_paths(struct finder *f)
+static void find_paths(struct stage_finder *f)
 {
     struct stage_pair *list = f->pairs.list;
     size_t n = f->pairs.count;
@@ -222,7 +222,7 @@ static void find_paths(struct finder *f)
 
 /* ---- one pipeline of all paths ---- */
 
-static void drop_small_paths(struct finder *f)
+static void drop_small_paths(struct stage_finder *f)
 {
     double most = 0;
     size_t kept = 0;
@@ -238,7 +238,7 @@ static void drop_small_paths(struct finder *f)
 }
 
 /* How many parts of the model a stage of a ring holds; 0: no whole number. */
-static int parts_of(const struct path *path)
+static int parts_of(const struct rank_path *path)
 {
     double parts = path->passes / (path->passes - path->least);
     if (!path->ring)
@@ -249,7 +249,7 @@ static int parts_of(const struct path *path)
 }
 
 /* NULL when all paths are pipelines of one shape. */
-static const char *why_not(const struct finder *f)
+static const char *why_not(const struct stage_finder *f)
 {
     if (f->pairs.messages == 0)
         return "";
@@ -271,9 +271,9 @@ static const char *why_not(const struct finder *f)
     return NULL;
 }
 
-static void count_passes(struct finder *f)
+static void count_passes(struct stage_finder *f)
 {
-    const struct path *path = &f->paths[0];
+    const struct rank_path *path = &f->paths[0];
     struct stages *s = f->s;
     double flushes = path->flushes, passes = path->passes;
     s->parts = parts_of(path);
@@ -297,7 +297,7 @@ int stages_rank_index(const struct run *run, int rank)
 }
 
 /* False: a rank is in two of them. */
-static bool place_ranks(struct finder *f)
+static bool place_ranks(struct stage_finder *f)
 {
     struct stages *s = f->s;
     size_t n = f->npaths * f->paths[0].n;
@@ -322,7 +322,7 @@ static bool place_ranks(struct finder *f)
 
 void stages_find(struct stages *s, const struct run *run, const struct job_steps *steps)
 {
-    struct finder f = {.s = s, .run = run, .steps = steps};
+    struct stage_finder f = {.s = s, .run = run, .steps = steps};
     memset(s, 0, sizeof *s);
     arena_init(&s->arena);
     s->micro = NAN;

@@ -10,13 +10,13 @@
 #define RANK_BITS 20 /* RUN_RANKS_MAX */
 
 /* An operation in the order of calls. */
-struct called {
+struct stage_op {
     int64_t issued_ns;
     uint32_t op;
 };
 
 /* A message of one rank. */
-struct message {
+struct stage_message {
     const struct op *op;
     int peer;       /* global rank */
     uint64_t epoch; /* computations that the rank called for before */
@@ -24,7 +24,7 @@ struct message {
 };
 
 struct messages {
-    struct message *list; /* owned; in the order of calls */
+    struct stage_message *list; /* owned; in the order of calls */
     size_t count, cap;
     bool computes; /* the rank's computations are in the trace */
 };
@@ -50,7 +50,7 @@ static bool is_compute(const struct op *op)
 
 static int by_call(const void *pa, const void *pb)
 {
-    const struct called *a = pa, *b = pb;
+    const struct stage_op *a = pa, *b = pb;
     if (a->issued_ns != b->issued_ns)
         return a->issued_ns < b->issued_ns ? -1 : 1;
     return (a->op > b->op) - (a->op < b->op);
@@ -65,14 +65,14 @@ static bool has_messages(const struct rank *rank)
     return false;
 }
 
-static struct called *in_call_order(const struct rank *rank, size_t *n)
+static struct stage_op *in_call_order(const struct rank *rank, size_t *n)
 {
-    struct called *list = array_new(rank->nops, sizeof *list);
+    struct stage_op *list = array_new(rank->nops, sizeof *list);
     *n = 0;
     for (uint32_t i = 0; i < rank->nops; i++) {
         const struct op *op = &rank->ops[i];
         if (is_way(op) || is_compute(op))
-            list[(*n)++] = (struct called){op_issued_ns(op), i};
+            list[(*n)++] = (struct stage_op){op_issued_ns(op), i};
     }
     qsort(list, *n, sizeof *list, by_call);
     return list;
@@ -84,10 +84,10 @@ static void messages_of(struct messages *m, struct stage_pairs *p, const struct 
     const struct rank *rank = &run->ranks[r];
     size_t n;
     uint64_t epoch = 0;
-    struct called *calls = in_call_order(rank, &n);
+    struct stage_op *calls = in_call_order(rank, &n);
     for (size_t i = 0; i < n; i++) {
         const struct op *op = &rank->ops[calls[i].op];
-        struct message msg = {op, message_peer(run, op), epoch, 0};
+        struct stage_message msg = {op, message_peer(run, op), epoch, 0};
         if (is_compute(op)) {
             epoch++;
             continue;
@@ -147,7 +147,7 @@ static bool is_spread(const struct messages *m, size_t first, size_t end, int se
 
 /* The first messages of a step with this neighbour: one way, or both at once. */
 static void vote(struct stage_pair *pair, const struct messages *m, size_t first, size_t end,
-                 int self, const struct message *msg)
+                 int self, const struct stage_message *msg)
 {
     bool out = false, in = false, is_high = self == pair->high;
     if (pair->last_step[is_high] == msg->step + 1)
@@ -161,7 +161,7 @@ static void vote(struct stage_pair *pair, const struct messages *m, size_t first
         pair->votes += out != is_high ? 1 : -1;
 }
 
-static void count_message(struct stage_pair *pair, const struct message *msg, int self,
+static void count_message(struct stage_pair *pair, const struct stage_message *msg, int self,
                           bool computes)
 {
     bool is_high = self == pair->high, send = msg->op->coll.op == SPECTER_SEND;
@@ -187,7 +187,7 @@ static void add_launch(struct stage_pairs *p, const struct run *run, const struc
     }
     for (int receives = 0; receives < 2; receives++) {
         for (size_t i = first; i < end; i++) {
-            const struct message *msg = &m->list[i];
+            const struct stage_message *msg = &m->list[i];
             struct stage_pair *pair = pair_of(p, run, msg->op, self, msg->peer);
             vote(pair, m, first, end, self, msg);
             if ((msg->op->coll.op == SPECTER_RECV) == receives)

@@ -91,8 +91,8 @@ static void release_rulers(struct ruler rulers[RULERS])
 static struct step_row *row_of(struct steps *s, const struct step *step, uint32_t nth, uint32_t job,
                                int rank)
 {
-    uint32_t at =
-        job != STEP_NONE ? names_add(&s->names, "", job) : names_add(&s->names, step->name, nth);
+    uint32_t at = job != STEP_NONE ? name_index_add(&s->names, "", job)
+                                   : name_index_add(&s->names, step->name, nth);
     if (at == s->count) {
         ARRAY_GROW(s->list, s->cap, s->count + 1);
         s->list[s->count++] = (struct step_row){.name = step->name,
@@ -145,19 +145,19 @@ static void add_device(struct step_row *row, int64_t ns)
 }
 
 /* What is needed while one rank is added. */
-struct adding {
+struct step_collector {
     struct ruler rulers[RULERS];
     bool timed;
-    struct names seen; /* how often each name was there: rows of `times` */
+    struct name_index seen; /* how often each name was there: rows of `times` */
     uint32_t *times;
     size_t cap_times;
     struct sample host, device;
 };
 
-static void add_step(struct steps *s, struct adding *a, const struct rank *rank,
+static void add_step(struct steps *s, struct step_collector *a, const struct rank *rank,
                      const struct step *step, uint32_t job, int64_t device_ns)
 {
-    uint32_t at = names_add(&a->seen, step->name, 0);
+    uint32_t at = name_index_add(&a->seen, step->name, 0);
     struct step_row *row;
     ARRAY_GROW(a->times, a->cap_times, (size_t)at + 1);
     row = row_of(s, step, a->times[at]++, job, rank->rank);
@@ -171,10 +171,10 @@ static void add_step(struct steps *s, struct adding *a, const struct rank *rank,
     sample_add(&a->device, device_ns);
 }
 
-static void release_adding(struct adding *a)
+static void release_adding(struct step_collector *a)
 {
     release_rulers(a->rulers);
-    names_release(&a->seen);
+    name_index_release(&a->seen);
     free(a->times);
     sample_release(&a->host);
     sample_release(&a->device);
@@ -183,7 +183,7 @@ static void release_adding(struct adding *a)
 void steps_add_rank(struct steps *s, const struct run *run, size_t r, const struct job_steps *job)
 {
     const struct rank *rank = &run->ranks[r];
-    struct adding a = {0};
+    struct step_collector a = {0};
     struct step_rank *result;
     int64_t *ends;
     if (rank->nsteps == 0)
@@ -287,13 +287,13 @@ void steps_finish(struct steps *s, const struct run *run, const struct job_steps
     if (s->count > 0 && run->clock_aligned)
         qsort(s->list, s->count, sizeof *s->list, by_start);
     summarize(s, job, time);
-    names_release(&s->names);
+    name_index_release(&s->names);
 }
 
 void steps_release(struct steps *s)
 {
     free(s->list);
     free(s->ranks);
-    names_release(&s->names);
+    name_index_release(&s->names);
     memset(s, 0, sizeof *s);
 }

@@ -20,7 +20,7 @@
 #ifndef SPECTER_ANALYSIS_STEPS_H
 #define SPECTER_ANALYSIS_STEPS_H
 
-#include "analysis/names.h"
+#include "analysis/name_index.h"
 #include "analysis/sample.h"
 #include "trace/step_time.h"
 
@@ -74,7 +74,7 @@ struct steps {
     size_t nranks, cap_ranks;
     struct step_summary host; /* after steps_finish(): of the longest ranges over the ranks */
     struct step_summary job;  /* of the steps that count: the mean is the step time */
-    struct names names;
+    struct name_index names;
 };
 
 /* `s` starts zeroed. rank: index in the run, which `job` is of. */

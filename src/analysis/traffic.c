@@ -11,7 +11,7 @@
 #include <string.h>
 
 /* An instance as the tables see it. */
-struct item {
+struct traffic_instance {
     const struct comm_instance *in;
     const char *group;
     int nodes, bin;
@@ -20,7 +20,7 @@ struct item {
 };
 
 struct items {
-    struct item *list; /* owned */
+    struct traffic_instance *list; /* owned */
     size_t count, cap;
 };
 
@@ -82,7 +82,8 @@ static struct wire message_wire(const struct comm_instance *in, double bytes, co
     return (struct wire){bytes, across < 0 ? NAN : across * bytes};
 }
 
-static void set_bytes(struct item *item, const struct run *run, const struct node_map *places)
+static void set_bytes(struct traffic_instance *item, const struct run *run,
+                      const struct node_map *places)
 {
     static const struct comm_place nowhere = {.across = NAN};
     const struct comm_instance *in = item->in;
@@ -108,7 +109,7 @@ static void set_bytes(struct item *item, const struct run *run, const struct nod
 struct traffic_sum traffic_of(const struct comm_study *study, const struct comm_instance *in,
                               const struct node_map *places)
 {
-    struct item item = {.in = in, .sum = {.instances = 1, .calls = in->members}};
+    struct traffic_instance item = {.in = in, .sum = {.instances = 1, .calls = in->members}};
     set_bytes(&item, study->run, places);
     return item.sum;
 }
@@ -127,16 +128,17 @@ static void collect(struct items *items, const struct comm_study *study,
 {
     for (size_t i = 0; i < study->count; i++) {
         const struct comm_instance *in = &study->list[i];
-        struct item *item;
+        struct traffic_instance *item;
         double bytes = size_of(in);
         ARRAY_GROW(items->list, items->cap, items->count + 1);
         item = &items->list[items->count++];
-        *item = (struct item){.in = in,
-                              .group = comm_group_name(study->run, in->comm),
-                              .nodes = in->comm >= 0 ? places->comms[in->comm].nodes : 0,
-                              .bin = bin_of(bytes),
-                              .data = !(bytes <= 0),
-                              .sum = {.instances = 1, .calls = in->members}};
+        *item =
+            (struct traffic_instance){.in = in,
+                                      .group = comm_group_name(study->run, in->comm),
+                                      .nodes = in->comm >= 0 ? places->comms[in->comm].nodes : 0,
+                                      .bin = bin_of(bytes),
+                                      .data = !(bytes <= 0),
+                                      .sum = {.instances = 1, .calls = in->members}};
         set_bytes(item, study->run, places);
         if (in->timed > 0) {
             item->sum.timed = 1;
@@ -161,7 +163,7 @@ static void add_sum(struct traffic_sum *sum, const struct traffic_sum *more)
 
 /* Each order below tells rows apart; what is equal in it keeps the order of the study, so that sums
  * are always added in the same one. */
-static int kind_order(const struct item *a, const struct item *b)
+static int kind_order(const struct traffic_instance *a, const struct traffic_instance *b)
 {
     if (a->in->op != b->in->op)
         return ORDER(a->in->op, b->in->op);
@@ -172,12 +174,12 @@ static int kind_order(const struct item *a, const struct item *b)
     return strcmp(a->group, b->group);
 }
 
-static int size_order(const struct item *a, const struct item *b)
+static int size_order(const struct traffic_instance *a, const struct traffic_instance *b)
 {
     return a->in->op != b->in->op ? ORDER(a->in->op, b->in->op) : ORDER(a->bin, b->bin);
 }
 
-static int group_order(const struct item *a, const struct item *b)
+static int group_order(const struct traffic_instance *a, const struct traffic_instance *b)
 {
     if (a->in->comm_size != b->in->comm_size)
         return ORDER(a->in->comm_size, b->in->comm_size);
@@ -187,7 +189,7 @@ static int group_order(const struct item *a, const struct item *b)
 #define BY(what)                                         \
     static int by_##what(const void *x, const void *y)   \
     {                                                    \
-        const struct item *a = x, *b = y;                \
+        const struct traffic_instance *a = x, *b = y;    \
         int order = what##_order(a, b);                  \
         return order != 0 ? order : ORDER(a->in, b->in); \
     }
@@ -197,7 +199,8 @@ BY(group)
 
 /* The end of the row that begins at `from`. */
 static size_t row_end(const struct items *items, size_t from,
-                      int (*order)(const struct item *, const struct item *))
+                      int (*order)(const struct traffic_instance *,
+                                   const struct traffic_instance *))
 {
     size_t to = from + 1;
     while (to < items->count && order(&items->list[from], &items->list[to]) == 0)
@@ -228,7 +231,7 @@ static void make_rows(struct traffic *t, struct items *items)
 {
     sort(items, by_kind);
     for (size_t from = 0, to; from < items->count; from = to) {
-        const struct item *first = &items->list[from];
+        const struct traffic_instance *first = &items->list[from];
         struct traffic_row *row;
         to = row_end(items, from, kind_order);
         ARRAY_GROW(t->rows, t->cap_rows, t->nrows + 1);
@@ -309,7 +312,7 @@ static void make_groups(struct traffic *t, struct items *items, uint32_t *group_
 {
     sort(items, by_group);
     for (size_t from = 0, to; from < items->count; from = to) {
-        const struct item *first = &items->list[from];
+        const struct traffic_instance *first = &items->list[from];
         struct group_row *row;
         to = row_end(items, from, group_order);
         ARRAY_GROW(t->groups, t->cap_groups, t->ngroups + 1);
@@ -324,12 +327,12 @@ static void make_groups(struct traffic *t, struct items *items, uint32_t *group_
 }
 
 /* What one rank does in one group. */
-struct part {
+struct rank_traffic {
     int64_t busy_ns, until_ns; /* length of the union so far, and its end */
     uint64_t timed, placed, calls, in_steps;
 };
 
-static void add_op(struct part *part, const struct op *op, bool in_step)
+static void add_op(struct rank_traffic *part, const struct op *op, bool in_step)
 {
     int64_t start, end, dur;
     part->calls++;
@@ -358,8 +361,8 @@ struct stepped {
 /* Operations are in order of their starts. Adds to `stepped` of each group, and to
  * the last, which is of all. */
 static void add_rank(struct traffic *t, const struct run *run, size_t r,
-                     const struct job_steps *job, const uint32_t *group_of, struct part *parts,
-                     struct stepped *stepped)
+                     const struct job_steps *job, const uint32_t *group_of,
+                     struct rank_traffic *parts, struct stepped *stepped)
 {
     const struct rank *rank = &run->ranks[r];
     struct stepped *all = &stepped[t->ngroups];
@@ -385,7 +388,7 @@ static void add_rank(struct traffic *t, const struct run *run, size_t r,
                 row->max_rank = rank->rank;
             }
         }
-        parts[g] = (struct part){0};
+        parts[g] = (struct rank_traffic){0};
     }
 }
 
@@ -408,7 +411,7 @@ static double per_step(const struct stepped *s)
 static void time_groups(struct traffic *t, const struct run *run, const struct job_steps *job,
                         const uint32_t *group_of)
 {
-    struct part *parts = NULL;
+    struct rank_traffic *parts = NULL;
     struct stepped *stepped = NULL;
     size_t cap_parts = 0, cap_stepped = 0;
     ARRAY_GROW(parts, cap_parts, t->ngroups + 1);

@@ -20,7 +20,7 @@ void work_release(struct work *w)
     free(w->top);
     free(w->gemms);
     free(w->operators);
-    names_release(&w->names);
+    name_index_release(&w->names);
     work_init(w);
 }
 
@@ -56,7 +56,7 @@ static unsigned kind_of(const struct top_row *row)
 
 static void add_top(struct work *w, const struct op *op, double dur_ns)
 {
-    uint32_t at = names_add(&w->names, op->name, op->class);
+    uint32_t at = name_index_add(&w->names, op->name, op->class);
     struct top_row *row;
     double off;
     if (at == w->ntop) {
@@ -325,7 +325,7 @@ static void finish_top(struct work *w)
     }
     if (w->ntop > 0)
         qsort(w->top, w->ntop, sizeof *w->top, top_by_cost);
-    names_release(&w->names); /* the rows have moved */
+    name_index_release(&w->names); /* the rows have moved */
 }
 
 void work_finish(struct work *w)

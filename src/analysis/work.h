@@ -6,7 +6,7 @@
 #ifndef SPECTER_ANALYSIS_WORK_H
 #define SPECTER_ANALYSIS_WORK_H
 
-#include "analysis/names.h"
+#include "analysis/name_index.h"
 #include "model/profile.h"
 #include "trace/run.h"
 
@@ -88,8 +88,8 @@ struct work {
     size_t ngemms, cap_gemms, join_at;
     struct flops_row *operators; /* owned; likewise */
     size_t noperators, cap_operators, join_operators_at;
-    struct names names;                         /* (name, class) -> index into top, until
-                                                   work_finish */
+    struct name_index names;                    /* (name, class) -> index into top, until
+                                              work_finish */
     struct work_sum lengths[WORK_LENGTH_COUNT]; /* of kernels */
     struct work_sum kinds[WORK_KINDS];          /* after work_finish */
 };

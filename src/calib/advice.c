@@ -15,7 +15,7 @@
 #define ANSWERS 0.02 /* a time that follows a parameter by less than this does not answer to it */
 #define CLEARLY 0.9  /* of the best answer: the first such row of the grid is named */
 
-struct answer {
+struct sensitivity {
     double share; /* d log(time) / d log(parameter) */
     struct measured_row row;
 };
@@ -32,7 +32,7 @@ static double time_with(const struct fit_machine *machine, const struct measured
 }
 
 static void ask(const struct fit_machine *m, const struct measured_row *row, enum param_group group,
-                size_t param, struct answer *best)
+                size_t param, struct sensitivity *best)
 {
     const struct param *p = &param_tables[group].params[param];
     double values[FIT_PARAMS_MAX], base, share;
@@ -43,10 +43,10 @@ static void ask(const struct fit_machine *m, const struct measured_row *row, enu
     values[param] *= nudge;
     share = fabs(log(time_with(m, row, group, values) / base) / log(nudge));
     if (share >= ANSWERS && share > best->share / CLEARLY)
-        *best = (struct answer){share, *row};
+        *best = (struct sensitivity){share, *row};
 }
 
-static void ask_products(const struct fit_machine *m, size_t param, struct answer *best)
+static void ask_products(const struct fit_machine *m, size_t param, struct sensitivity *best)
 {
     static const uint64_t sizes[] = {16, 128, 1024, 4096, 16384};
     static const enum specter_dtype types[] = {SPECTER_BF16, SPECTER_FP8E4M3, SPECTER_FP4,
@@ -65,7 +65,7 @@ static void ask_products(const struct fit_machine *m, size_t param, struct answe
 }
 
 static void ask_transfers(const struct fit_machine *m, enum param_group group, size_t param,
-                          struct answer *best)
+                          struct sensitivity *best)
 {
     static const enum specter_comm_op ops[] = {SPECTER_ALLREDUCE,     SPECTER_ALLGATHER,
                                                SPECTER_REDUCESCATTER, SPECTER_ALLTOALL,
@@ -105,7 +105,7 @@ static void say(const struct measured_row *r, char *text, size_t size)
 bool calibration_advice(const struct fit_machine *machine, enum param_group group, size_t param,
                         char *text, size_t size)
 {
-    struct answer best = {0};
+    struct sensitivity best = {0};
     if (group == PARAMS_GEMM)
         ask_products(machine, param, &best);
     else

@@ -20,7 +20,7 @@
 #define SPREAD 1.0        /* further starts lie within a factor of e of the first */
 
 /* The search. J is by columns: j[col * nrows + row]. */
-struct search {
+struct fit_search {
     const struct fit_problem *p;
     size_t n;      /* parameters */
     double c;      /* tolerance */
@@ -36,23 +36,23 @@ struct search {
     bool *is_bound; /* at a bound, and pushed against it */
 };
 
-static double start_u(const struct search *s, size_t k)
+static double start_u(const struct fit_search *s, size_t k)
 {
     return log(s->p->params[k].start);
 }
 
-static double clamp_u(const struct search *s, size_t k, double u)
+static double clamp_u(const struct fit_search *s, size_t k, double u)
 {
     return fmin(fmax(u, log(s->p->params[k].lo)), log(s->p->params[k].hi));
 }
 
-static bool is_held(const struct search *s, size_t k)
+static bool is_held(const struct fit_search *s, size_t k)
 {
     return !(s->p->params[k].hi > s->p->params[k].lo);
 }
 
 /* Residuals at u; false when a row has none. */
-static bool evaluate(struct search *s, const double *u, double *r)
+static bool evaluate(struct fit_search *s, const double *u, double *r)
 {
     for (size_t k = 0; k < s->n; k++)
         s->values[k] = is_held(s, k) ? s->p->params[k].start : exp(u[k]);
@@ -64,12 +64,12 @@ static bool evaluate(struct search *s, const double *u, double *r)
     return true;
 }
 
-static double row_weight(const struct search *s, size_t i)
+static double row_weight(const struct fit_search *s, size_t i)
 {
     return s->p->weights != NULL ? s->p->weights[i] : 1;
 }
 
-static double cost_at(const struct search *s, const double *u, const double *r)
+static double cost_at(const struct fit_search *s, const double *u, const double *r)
 {
     double sum = 0;
     for (size_t i = 0; i < s->p->nrows; i++) {
@@ -84,7 +84,7 @@ static double cost_at(const struct search *s, const double *u, const double *r)
 }
 
 /* One column: forward, or backward at the upper bound or where forward has no value. */
-static void difference(struct search *s, size_t k)
+static void difference(struct fit_search *s, size_t k)
 {
     double *column = s->j + k * s->p->nrows, at = s->u[k];
     double step = at + STEP > log(s->p->params[k].hi) ? -STEP : STEP;
@@ -102,7 +102,7 @@ static void difference(struct search *s, size_t k)
 }
 
 /* J, the rows' weights, and from them h and g of the rows alone. */
-static void linearise(struct search *s)
+static void linearise(struct fit_search *s)
 {
     size_t rows = s->p->nrows, n = s->n;
     for (size_t i = 0; i < rows; i++) {
@@ -126,7 +126,7 @@ static void linearise(struct search *s)
     }
 }
 
-static void add_prior(struct search *s)
+static void add_prior(struct fit_search *s)
 {
     for (size_t k = 0; k < s->n; k++) {
         s->h[k * s->n + k] += s->p->prior;
@@ -135,7 +135,7 @@ static void add_prior(struct search *s)
 }
 
 /* A parameter at its bound whose gradient points outwards stays there for this step. */
-static void mark_bounds(struct search *s)
+static void mark_bounds(struct fit_search *s)
 {
     for (size_t k = 0; k < s->n; k++) {
         bool low = s->u[k] <= clamp_u(s, k, -INFINITY), high = s->u[k] >= clamp_u(s, k, INFINITY);
@@ -145,7 +145,7 @@ static void mark_bounds(struct search *s)
 
 /* chol = lower factor of h with `damp` added to its diagonal, relatively; parameters at bounds and
  * those without effect are cut out (a 1 on their diagonal). False when h is not positive there. */
-static bool factor(struct search *s, double damp)
+static bool factor(struct fit_search *s, double damp)
 {
     size_t n = s->n;
     double *l = s->chol;
@@ -165,7 +165,7 @@ static bool factor(struct search *s, double damp)
 }
 
 /* x = (L L')^-1 x */
-static void solve(const struct search *s, double *x)
+static void solve(const struct fit_search *s, double *x)
 {
     size_t n = s->n;
     const double *l = s->chol;
@@ -182,7 +182,7 @@ static void solve(const struct search *s, double *x)
 }
 
 /* Takes the step for one damping when it lowers the cost. */
-static bool try_step(struct search *s, double lambda, double *cost)
+static bool try_step(struct fit_search *s, double lambda, double *cost)
 {
     double next;
     if (!factor(s, lambda))
@@ -205,7 +205,7 @@ static bool try_step(struct search *s, double lambda, double *cost)
 
 /* From s->u towards a minimum near it. Returns the cost; INFINITY when a row cannot be predicted.
  */
-static double descend(struct search *s, int most, int *iterations)
+static double descend(struct fit_search *s, int most, int *iterations)
 {
     double lambda = LAMBDA_START, cost;
     if (!evaluate(s, s->u, s->r))
@@ -239,7 +239,7 @@ static double spread(int i, int base)
 
 /* Start number `i` of the search: 0 is the given one, the others are a Halton sequence around it.
  */
-static void set_start(struct search *s, int i)
+static void set_start(struct fit_search *s, int i)
 {
     static const int primes[] = {2, 3, 5, 7, 11, 13, 17, 19};
     for (size_t k = 0; k < s->n; k++) {
@@ -251,7 +251,7 @@ static void set_start(struct search *s, int i)
 }
 
 /* Leaves s->u at a minimum: that of the most promising start. Returns its cost. */
-static double search_all(struct search *s, double *best_u, int *iterations)
+static double search_all(struct fit_search *s, double *best_u, int *iterations)
 {
     double best = INFINITY;
     for (int i = 0; s->p->starts > 1 && i < s->p->starts; i++) {
@@ -270,7 +270,7 @@ static double search_all(struct search *s, double *best_u, int *iterations)
     return descend(s, ITERATIONS, iterations);
 }
 
-static double sigma_of(const struct search *s)
+static double sigma_of(const struct fit_search *s)
 {
     double sum = 0, weight = 0;
     size_t fitted = 0, free_rows;
@@ -288,7 +288,7 @@ static double sigma_of(const struct search *s)
 }
 
 /* Row k of the inverse of h, from its factor. */
-static void inverse_row(const struct search *s, size_t k, double *row)
+static void inverse_row(const struct fit_search *s, size_t k, double *row)
 {
     memset(row, 0, s->n * sizeof *row);
     row[k] = 1;
@@ -296,7 +296,8 @@ static void inverse_row(const struct search *s, size_t k, double *row)
 }
 
 /* Which parameter k trades with most, by the inverse's row; n when with none beyond the limit. */
-static size_t partner(const struct search *s, size_t k, const double *row, const double *variance)
+static size_t partner(const struct fit_search *s, size_t k, const double *row,
+                      const double *variance)
 {
     double most = FIT_CORR_LIMIT;
     size_t with = s->n;
@@ -310,7 +311,7 @@ static size_t partner(const struct search *s, size_t k, const double *row, const
     return with;
 }
 
-static enum fit_verdict verdict_of(const struct search *s, size_t k)
+static enum fit_verdict verdict_of(const struct fit_search *s, size_t k)
 {
     if (is_held(s, k))
         return FIT_HELD;
@@ -322,7 +323,7 @@ static enum fit_verdict verdict_of(const struct search *s, size_t k)
 }
 
 /* Uncertainties and verdicts at s->u, from the rows alone. */
-static double judge(struct search *s, struct fit_estimate *out)
+static double judge(struct fit_search *s, struct fit_estimate *out)
 {
     double variance[FIT_PARAMS_MAX], row[FIT_PARAMS_MAX], sigma, scale, mean = 0;
     evaluate(s, s->u, s->r);
@@ -355,10 +356,10 @@ static double judge(struct search *s, struct fit_estimate *out)
     return sigma;
 }
 
-static void search_init(struct search *s, const struct fit_problem *p, struct arena *a)
+static void search_init(struct fit_search *s, const struct fit_problem *p, struct arena *a)
 {
     size_t n = p->nparams, rows = p->nrows;
-    *s = (struct search){.p = p, .n = n, .c = p->tolerance > 0 ? p->tolerance : FIT_TOLERANCE};
+    *s = (struct fit_search){.p = p, .n = n, .c = p->tolerance > 0 ? p->tolerance : FIT_TOLERANCE};
     s->u = arena_alloc(a, n * sizeof *s->u);
     s->try_u = arena_alloc(a, n * sizeof *s->u);
     s->values = arena_alloc(a, n * sizeof *s->u);
@@ -377,7 +378,7 @@ int fit_run(const struct fit_problem *p, struct fit_estimate *out, struct fit_su
             struct err *e)
 {
     double best_u[FIT_PARAMS_MAX], cost, sigma;
-    struct search s;
+    struct fit_search s;
     struct arena a;
     int iterations = 0;
     if (p->nrows == 0 || p->nparams == 0)

@@ -162,14 +162,14 @@ static const struct grouping {
 static const struct grouping by_kind = {"kind", OF_COMM | OF(GEMM), key_kind};
 
 /* A row on its way into a group. */
-struct member {
+struct group_member {
     const char *key; /* NULL: `order` written out */
     double order, error;
 };
 
 static int by_key(const void *a, const void *b)
 {
-    const struct member *x = a, *y = b;
+    const struct group_member *x = a, *y = b;
     int names;
     if (x->order != y->order)
         return x->order < y->order ? -1 : 1;
@@ -177,13 +177,13 @@ static int by_key(const void *a, const void *b)
     return names != 0 ? names : (x->error > y->error) - (x->error < y->error);
 }
 
-static bool same_group(const struct member *a, const struct member *b)
+static bool same_group(const struct group_member *a, const struct group_member *b)
 {
     return a->order == b->order && (a->key == b->key || strcmp(a->key, b->key) == 0);
 }
 
 /* scratch: room for n numbers. */
-static void fill_stats(struct score_stats *out, const struct member *members, size_t n,
+static void fill_stats(struct score_stats *out, const struct group_member *members, size_t n,
                        double *scratch)
 {
     size_t near = 0;
@@ -202,7 +202,7 @@ static void fill_stats(struct score_stats *out, const struct member *members, si
 }
 
 static void add_group(struct score *s, enum measured_kind kind, const char *by,
-                      const struct member *members, size_t n, double *scratch)
+                      const struct group_member *members, size_t n, double *scratch)
 {
     struct score_group *g;
     ARRAY_GROW(s->groups, s->cap_groups, s->ngroups + 1);
@@ -215,7 +215,7 @@ static void add_group(struct score *s, enum measured_kind kind, const char *by,
 
 /* The rows of `kinds` with their keys, sorted by them. Returns how many. */
 static size_t collect(const struct score *s, unsigned kinds, const struct grouping *how,
-                      struct member *members)
+                      struct group_member *members)
 {
     size_t n = 0;
     for (size_t i = 0; i < s->nrows; i++) {
@@ -232,7 +232,7 @@ static size_t collect(const struct score *s, unsigned kinds, const struct groupi
 }
 
 static void add_groups(struct score *s, enum measured_kind kind, const struct grouping *how,
-                       struct member *members, double *scratch)
+                       struct group_member *members, double *scratch)
 {
     unsigned kinds = kind == MEASURED_KINDS ? how->kinds : 1u << kind;
     size_t n = collect(s, kinds, how, members);
@@ -244,7 +244,7 @@ static void add_groups(struct score *s, enum measured_kind kind, const struct gr
 }
 
 /* Weighs each row by what its source has: all sources count the same. */
-static void weigh_sources(struct score *s, struct member *members, double *scratch)
+static void weigh_sources(struct score *s, struct group_member *members, double *scratch)
 {
     const struct grouping how = {"source", ~0u, key_source};
     size_t n = collect(s, ~0u, &how, members);
@@ -305,7 +305,7 @@ void score_add(struct score *s, const struct measured_row *row, const struct row
 
 void score_finish(struct score *s)
 {
-    struct member *members = NULL;
+    struct group_member *members = NULL;
     double *scratch = NULL;
     size_t cap_members = 0, cap_scratch = 0, n;
     ARRAY_GROW(members, cap_members, s->nrows + 1);

@@ -8,7 +8,7 @@
 int recorded_bounds_find(struct recorded_bounds *out, const struct run *run, struct err *e)
 {
     struct analysis a;
-    struct verdict verdict;
+    struct analysis_verdict verdict;
     if (analysis_make(&a, run, ANALYSIS_ALL_RANKS, e) < 0)
         return -1;
     verdict = analysis_verdict(&a);

@@ -12,7 +12,7 @@ int replay_files_open(struct replay_files *f, const char *timeline, const char *
     return -1;
 }
 
-static void look(void *context, const struct job *job, const struct replay_scale *scale)
+static void look(void *context, const struct replay_job *job, const struct replay_scale *scale)
 {
     struct replay_files *f = context;
     if (f->timeline != NULL) {

@@ -351,7 +351,7 @@ static int read_axis(struct profile_reader *r, struct sweep_grid *g, size_t axis
 
 static int read_grid(struct profile_reader *r, struct sweep_grid *g)
 {
-    struct names names = {key_at, NULL, sweep_axis_count};
+    struct name_list names = {key_at, NULL, sweep_axis_count};
     uint64_t seen = 0;
     size_t axis;
     int more;

@@ -51,14 +51,14 @@ int metrics_init(struct metrics *m, const struct metrics_input *in, struct err *
     m->in = *in;
     arena_init(&m->arena);
     if (in->parallel != NULL)
-        return recorded_make(&m->recorded, in->run, &in->analysis->job_steps, in->parallel, e);
+        return recorded_grid_init(&m->recorded, in->run, &in->analysis->job_steps, in->parallel, e);
     told = parallel_of(in->card, &m->arena);
     if (told != NULL &&
-        recorded_make(&m->recorded, in->run, &in->analysis->job_steps, told, &ignored) == 0)
+        recorded_grid_init(&m->recorded, in->run, &in->analysis->job_steps, told, &ignored) == 0)
         return 0;
     if (told != NULL)
-        recorded_release(&m->recorded);
-    return recorded_make(&m->recorded, in->run, &in->analysis->job_steps, NULL, e);
+        recorded_grid_release(&m->recorded);
+    return recorded_grid_init(&m->recorded, in->run, &in->analysis->job_steps, NULL, e);
 }
 
 void metrics_release(struct metrics *m)
@@ -66,7 +66,7 @@ void metrics_release(struct metrics *m)
     for (size_t i = 0; i < m->count; i++)
         free(m->list[i].fields);
     free(m->list);
-    recorded_release(&m->recorded);
+    recorded_grid_release(&m->recorded);
     arena_release(&m->arena);
 }
 

@@ -70,7 +70,7 @@ struct metrics_input {
 struct metrics {
     struct metrics_input in;
     struct arena arena; /* texts */
-    struct recorded recorded;
+    struct recorded_grid recorded;
     struct metric *list; /* owned */
     size_t count, cap;
 };

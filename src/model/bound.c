@@ -7,19 +7,19 @@
 #define BITS_PER_BYTE 8.0
 
 /* Groups of ranks that only the network joins: nodes, or NVLink domains of several nodes. */
-struct groups {
+struct node_groups {
     double ranks, count;
     double most, least; /* ranks of the fullest and of the emptiest group */
     double nodes;       /* of a full group */
 };
 
-static struct groups groups_of(const struct network_profile *net, struct layout where)
+static struct node_groups groups_of(const struct network_profile *net, struct layout where)
 {
     double per = fmax(1, net->gpus_per_node);
     double nodes = net->domain_gpus > per ? floor(net->domain_gpus / per) : 1;
     double most = fmin(where.ranks, where.per_node * nodes);
     double count = ceil(where.nodes / nodes);
-    return (struct groups){
+    return (struct node_groups){
         .ranks = where.ranks,
         .count = count,
         .most = most,
@@ -63,7 +63,7 @@ static double gpu_share(enum specter_comm_op op, double n, bool in_switch)
 }
 
 /* Share of S on the ports of one group. */
-static double group_share(enum specter_comm_op op, const struct groups *g, bool in_switch)
+static double group_share(enum specter_comm_op op, const struct node_groups *g, bool in_switch)
 {
     switch (op) {
     case SPECTER_ALLREDUCE:
@@ -108,7 +108,7 @@ struct comm_bound comm_bound(const struct gpu_profile *gpu, const struct network
                              enum specter_comm_op op, double bytes, struct layout where,
                              bool in_switch)
 {
-    struct groups g = groups_of(net, where);
+    struct node_groups g = groups_of(net, where);
     struct comm_bound b = {0};
     double fabric = g.most > 1 ? fabric_GBps(gpu, net, g.most - 1) : 0;
     if (where.ranks < 2)

@@ -19,7 +19,7 @@
 #define SWITCH_HOPS 2                 /* up to switches that reduce, and down */
 
 /* An operation that NCCL does in a given way. */
-struct job {
+struct nccl_operation {
     const struct topo_view *s;
     enum specter_comm_op op;
     enum nccl_algo algo;
@@ -35,7 +35,7 @@ static double log2_up(int n)
 }
 
 /* A channel leaves a node through the NICs beside one GPU. */
-static double nic_GBps(const struct job *j)
+static double nic_GBps(const struct nccl_operation *j)
 {
     const struct nccl_graph *graph = nccl_graph_of(&j->s->nccl, j->algo);
     double all = comm_nic_GBps(j->s, j->s->least);
@@ -43,7 +43,7 @@ static double nic_GBps(const struct job *j)
 }
 
 /* `intra` and `inter`: shares of S that cross a GPU's link, and a node's NICs, one way. */
-static void flow(const struct job *j, double bytes, double intra, double inter,
+static void flow(const struct nccl_operation *j, double bytes, double intra, double inter,
                  struct comm_demand *l)
 {
     const struct topo_view *s = j->s;
@@ -60,7 +60,7 @@ static void flow(const struct job *j, double bytes, double intra, double inter,
 }
 
 /* n-1 steps of S/n around the ring, once (AllGather, ReduceScatter) or twice (AllReduce). */
-static void ring_rounds(const struct job *j, struct comm_demand *l)
+static void ring_rounds(const struct nccl_operation *j, struct comm_demand *l)
 {
     double n = j->s->ranks, rounds = j->op == SPECTER_ALLREDUCE ? 2 : 1;
     double share = rounds * (n - 1) / n;
@@ -75,7 +75,7 @@ static void ring_rounds(const struct job *j, struct comm_demand *l)
 
 /* All of S in a pipeline from the root around the ring, or to it, chunk after chunk; the last one
  * has the way past all others still before it, half of it overlapped. */
-static void ring_pipeline(const struct job *j, struct comm_demand *l)
+static void ring_pipeline(const struct nccl_operation *j, struct comm_demand *l)
 {
     double chunk = fmin(j->bytes, l->channels * PIPELINE_CHUNK);
     double late = l->proto == NCCL_SIMPLE ? (j->s->ranks - 2.0) / 2 * chunk : 0;
@@ -87,7 +87,7 @@ static void ring_pipeline(const struct job *j, struct comm_demand *l)
     flow(j, j->bytes + late, 1, 1, l);
 }
 
-static void ring(const struct job *j, struct comm_demand *l)
+static void ring(const struct nccl_operation *j, struct comm_demand *l)
 {
     if (j->op == SPECTER_BROADCAST || j->op == SPECTER_REDUCE)
         ring_pipeline(j, l);
@@ -98,13 +98,13 @@ static void ring(const struct job *j, struct comm_demand *l)
 /* M nodes pass S up and down NCCL's double binary tree, half of S on each of the two trees. From
  * four nodes on one of them has a parent and two children in one tree and is a leaf of the other:
  * it sends S/2 to each of these three, and S/2 up as a leaf. */
-static double tree_share(const struct job *j)
+static double tree_share(const struct nccl_operation *j)
 {
     return fmin(2, j->s->nodes / 2.0);
 }
 
 /* A chain within each node: a GPU passes S up and S down. */
-static void tree(const struct job *j, struct comm_demand *l)
+static void tree(const struct nccl_operation *j, struct comm_demand *l)
 {
     l->steps = 2 * (j->s->most - 1.0);
     l->hops = 2 * log2_up(j->s->nodes);
@@ -115,14 +115,14 @@ static void tree(const struct job *j, struct comm_demand *l)
 
 /* An AllReduce's GPU reads its part of the sum, which the switches add up from all (S leaves each
  * GPU, S/g comes in), and writes the result once (S/g leaves, S comes in). */
-static double nvls_share(const struct job *j)
+static double nvls_share(const struct nccl_operation *j)
 {
     double sustained = j->s->gpu->cc >= CC_BLACKWELL ? NVLS_SHARE_BLACKWELL : NVLS_SHARE_HOPPER;
     return (j->op == SPECTER_ALLREDUCE ? 1 + 1.0 / j->s->most : 1) / sustained;
 }
 
 /* In one pass all ranks' chunks are gathered before anything is spread. */
-static void nvls(const struct job *j, struct comm_demand *l)
+static void nvls(const struct nccl_operation *j, struct comm_demand *l)
 {
     const struct topo_view *s = j->s;
     bool up_the_tree = j->algo == NCCL_NVLS_TREE;
@@ -136,7 +136,7 @@ static void nvls(const struct job *j, struct comm_demand *l)
 }
 
 /* ReduceScatter within a node, the network's switches, AllGather within the node. */
-static void collnet_direct(const struct job *j, struct comm_demand *l)
+static void collnet_direct(const struct nccl_operation *j, struct comm_demand *l)
 {
     double rounds = j->op == SPECTER_ALLREDUCE ? 2 : 1;
     l->steps = 2 * rounds;
@@ -145,7 +145,7 @@ static void collnet_direct(const struct job *j, struct comm_demand *l)
     flow(j, j->bytes, rounds * (j->s->most - 1.0) / j->s->most, 1, l);
 }
 
-static void collnet_chain(const struct job *j, struct comm_demand *l)
+static void collnet_chain(const struct nccl_operation *j, struct comm_demand *l)
 {
     l->steps = 2 * (j->s->most - 1.0);
     l->hops = SWITCH_HOPS;
@@ -154,7 +154,7 @@ static void collnet_chain(const struct job *j, struct comm_demand *l)
 }
 
 /* Parallel aggregated trees: log2 n distances, between nodes of one rank. */
-static void pat(const struct job *j, struct comm_demand *l)
+static void pat(const struct nccl_operation *j, struct comm_demand *l)
 {
     double n = j->s->ranks;
     l->hops = log2_up(j->s->ranks);
@@ -162,7 +162,7 @@ static void pat(const struct job *j, struct comm_demand *l)
     flow(j, j->bytes, (n - 1) / n, (n - 1) / n, l);
 }
 
-static void (*const loads[NCCL_ALGOS])(const struct job *j, struct comm_demand *l) = {
+static void (*const loads[NCCL_ALGOS])(const struct nccl_operation *j, struct comm_demand *l) = {
     [NCCL_TREE] = tree,
     [NCCL_RING] = ring,
     [NCCL_COLLNET_DIRECT] = collnet_direct,
@@ -175,7 +175,7 @@ static void (*const loads[NCCL_ALGOS])(const struct job *j, struct comm_demand *
 void comm_demand_of(const struct topo_view *s, enum specter_comm_op op, enum nccl_algo algo,
                     enum nccl_proto proto, int channels, double bytes, struct comm_demand *out)
 {
-    const struct job j = {.s = s, .op = op, .algo = algo, .bytes = bytes};
+    const struct nccl_operation j = {.s = s, .op = op, .algo = algo, .bytes = bytes};
     *out = (struct comm_demand){
         .proto = proto,
         .channels = channels > 0 ? channels : 1,

@@ -63,7 +63,7 @@ static double short_clock(const struct gpu_profile *gpu)
 }
 
 /* What the price of a product is made of. */
-struct machine {
+struct gemm_machine {
     const struct gpu_profile *gpu;
     struct gemm_params p;
     struct tile_rates rates;
@@ -112,7 +112,7 @@ static enum specter_dtype type_of_c(const struct gemm_shape *s)
     return s->type_c == SPECTER_DTYPE_UNKNOWN ? s->type : s->type_c;
 }
 
-static void set_rates(struct machine *m, const struct gemm_shape *s)
+static void set_rates(struct gemm_machine *m, const struct gemm_shape *s)
 {
     bool fp4 = s->type == SPECTER_FP4;
     const struct generation *g = generation_of(m->gpu);
@@ -133,7 +133,7 @@ static void set_rates(struct machine *m, const struct gemm_shape *s)
     };
 }
 
-static int machine_init(struct machine *m, const struct gpu_profile *gpu,
+static int machine_init(struct gemm_machine *m, const struct gpu_profile *gpu,
                         const struct gemm_shape *s, struct err *e)
 {
     m->gpu = gpu;
@@ -171,14 +171,14 @@ static int operands_of(const struct gemm_shape *s, struct operands *o, struct er
 }
 
 /* Share of operands still in L2 when `between` bytes were touched since their last use. */
-static double hits(const struct machine *m, double between)
+static double hits(const struct gemm_machine *m, double between)
 {
     double left = m->l2_keep_B - between;
     return left > 0 ? fmin(1, left / (CACHE_SLOPE * m->l2_keep_B)) : 0;
 }
 
 /* Bytes that cross the memory; the rest of a hot loop's come from L2. */
-static double memory_bytes(const struct machine *m, const struct operands *o, uint32_t sets)
+static double memory_bytes(const struct gemm_machine *m, const struct operands *o, uint32_t sets)
 {
     double once = o->a + o->b + o->c, near, far;
     if (sets == 0)
@@ -188,7 +188,7 @@ static double memory_bytes(const struct machine *m, const struct operands *o, ui
     return o->b * (1 - far) + o->a * (1 - near) + o->c * (1 - near * (1 - HOT_WRITES));
 }
 
-static double quantize_us(const struct machine *m, const struct gemm_shape *s,
+static double quantize_us(const struct gemm_machine *m, const struct gemm_shape *s,
                           const struct operands *o)
 {
     double kernels = s->quantize == GEMM_QUANTIZE_DYNAMIC ? 3 : 1;
@@ -207,8 +207,8 @@ static double quantize_us(const struct machine *m, const struct gemm_shape *s,
 /* ---- time ---- */
 
 /* Adds one product's share of everything that does not depend on tiles. *traffic_us: its bytes. */
-static int add_product(const struct machine *m, const struct gemm_shape *s, struct gemm_cost *cost,
-                       double *traffic_us, struct err *e)
+static int add_product(const struct gemm_machine *m, const struct gemm_shape *s,
+                       struct gemm_cost *cost, double *traffic_us, struct err *e)
 {
     double batch = s->batch > 0 ? (double)s->batch : 1;
     struct operands o = {0};
@@ -225,7 +225,7 @@ static int add_product(const struct machine *m, const struct gemm_shape *s, stru
     return 0;
 }
 
-static void finish(const struct machine *m, const struct gemm_shape *shapes, size_t count,
+static void finish(const struct gemm_machine *m, const struct gemm_shape *shapes, size_t count,
                    double traffic_us, struct gemm_cost *cost)
 {
     double start_us = m->p.start_kcycles * m->kcycle_us;
@@ -268,7 +268,7 @@ int model_gemm_grouped(const struct gpu_profile *gpu, const struct gemm_shape *s
                        struct gemm_cost *out, struct err *e)
 {
     struct gemm_cost cost = {0};
-    struct machine m;
+    struct gemm_machine m;
     double traffic_us = 0;
     if (count == 0)
         return err_set(e, ERR_USAGE, "a group of GEMMs is empty");
@@ -308,7 +308,7 @@ int model_gemm_candidates(const struct gpu_profile *gpu, const struct gemm_shape
 {
     struct tile_choice all[TILES_MAX];
     struct gemm_cost cost;
-    struct machine m;
+    struct gemm_machine m;
     size_t n;
     if (machine_init(&m, gpu, shape, e) < 0 || model_gemm(gpu, shape, &cost, e) < 0)
         return -1;

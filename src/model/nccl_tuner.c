@@ -286,7 +286,7 @@ static int ilog2(uint64_t x)
 }
 
 /* What a step costs on the links that an algorithm uses. */
-struct steps {
+struct step_latency {
     double intra, inter;
 };
 
@@ -302,7 +302,7 @@ static enum nccl_link intra_link(const struct nccl_graph *g)
 }
 
 static double ring_lat(const struct nccl_comm *c, enum nccl_class class, enum nccl_proto p,
-                       struct steps s)
+                       struct step_latency s)
 {
     int nodes = c->where.nodes;
     double steps = ring_steps(c->where.ranks, class);
@@ -325,7 +325,7 @@ static double latency(const struct nccl_comm *c, enum nccl_class class, enum ncc
 {
     int ranks = c->where.ranks, nodes = c->where.nodes, local = ranks / nodes;
     double base = c->topo.cc == 0 ? rccl_base_lat(a, p) : base_lat[a][p];
-    struct steps s = {
+    struct step_latency s = {
         step_us(c, intra_link(nccl_graph_of(c, a)), a, p),
         step_us(c, NCCL_LINK_NET, ranks == nodes ? NCCL_TREE : a, p),
     };

@@ -116,7 +116,8 @@ static const struct profile_kind *guess_kind(const struct profile_reader *r)
 {
     struct profile_reader look = *r;
     struct json_text key;
-    struct names gpu_keys = names_of_kind(&gpu_kind), network_keys = names_of_kind(&network_kind);
+    struct name_list gpu_keys = names_of_kind(&gpu_kind),
+                     network_keys = names_of_kind(&network_kind);
     size_t gpu = 0, network = 0;
     json_enter(&look.j, '{');
     while (json_next_key(&look.j, &key)) {

@@ -94,25 +94,25 @@ static const char *word_at(const void *list, size_t i)
     return ((const char *const *)list)[i];
 }
 
-struct names names_of_kind(const struct profile_kind *kind)
+struct name_list names_of_kind(const struct profile_kind *kind)
 {
-    return (struct names){kind_name_at, kind, key_count(kind)};
+    return (struct name_list){kind_name_at, kind, key_count(kind)};
 }
 
-static struct names names_of_params(const struct param_table *table)
+static struct name_list names_of_params(const struct param_table *table)
 {
-    return (struct names){param_name_at, table, table->count};
+    return (struct name_list){param_name_at, table, table->count};
 }
 
-struct names names_of_words(const char *const *words)
+struct name_list names_of_words(const char *const *words)
 {
     size_t count = 0;
     while (words != NULL && words[count] != NULL)
         count++;
-    return (struct names){word_at, words, count};
+    return (struct name_list){word_at, words, count};
 }
 
-size_t names_find(struct names n, const char *name)
+size_t names_find(struct name_list n, const char *name)
 {
     size_t i = 0;
     while (i < n.count && strcmp(n.at(n.list, i), name) != 0)
@@ -126,7 +126,7 @@ static size_t how_far(const char *given, const char *name)
     return strncmp(given, name, strlen(given)) == 0 ? 0 : opt_distance(given, name);
 }
 
-static const char *names_nearest(struct names n, const char *name)
+static const char *names_nearest(struct name_list n, const char *name)
 {
     const char *best = n.at(n.list, 0);
     for (size_t i = 1; i < n.count; i++) {
@@ -146,7 +146,7 @@ char *reader_text(struct profile_reader *r, struct json_text text)
     return own;
 }
 
-int reader_next_key(struct profile_reader *r, struct names n, uint64_t *seen, size_t *number)
+int reader_next_key(struct profile_reader *r, struct name_list n, uint64_t *seen, size_t *number)
 {
     struct json_text key;
     const char *name;
@@ -218,7 +218,7 @@ bool reader_has_control(const char *text)
 static int check_text(struct profile_reader *r, const struct profile_text *t, const char *value)
 {
     bool word = strcmp(t->name, "name") == 0 || strcmp(t->name, "arch") == 0;
-    struct names words = names_of_words(t->words);
+    struct name_list words = names_of_words(t->words);
     if (reader_has_control(value))
         return reader_fail(r, "%s: control characters are not allowed", t->name);
     if (word && !is_plain(value))

@@ -38,21 +38,21 @@ char *reader_text(struct profile_reader *r, struct json_text text);
 bool reader_has_control(const char *text);
 
 /* A list of `count` names by number. */
-struct names {
+struct name_list {
     const char *(*at)(const void *list, size_t i);
     const void *list;
     size_t count;
 };
 
-struct names names_of_words(const char *const *words); /* ended by NULL; may be NULL: none */
-struct names names_of_kind(const struct profile_kind *kind);
+struct name_list names_of_words(const char *const *words); /* ended by NULL; may be NULL: none */
+struct name_list names_of_kind(const struct profile_kind *kind);
 
 /* The number of `name`; n.count when it is none of them. */
-size_t names_find(struct names n, const char *name);
+size_t names_find(struct name_list n, const char *name);
 
 /* The next key of the object, one of `n`: 1 and its number, 0 at the object's end, -1 for a key
  * that is unknown or was seen before (`seen` starts at 0). */
-int reader_next_key(struct profile_reader *r, struct names n, uint64_t *seen, size_t *number);
+int reader_next_key(struct profile_reader *r, struct name_list n, uint64_t *seen, size_t *number);
 
 /* The object that stands next as a new profile of the arena, of kind's struct. NULL with e filled.
  */

@@ -76,7 +76,7 @@ static void add_step_time(cJSON *doc, const struct analysis *a)
 {
     cJSON *o = cJSON_AddObjectToObject(doc, "step_time");
     const struct job_steps *steps = &a->job_steps;
-    struct verdict v = analysis_verdict(a);
+    struct analysis_verdict v = analysis_verdict(a);
     json_add_us(o, "us", a->step_time.ns);
     json_add_text(o, "source", step_source_name(steps->source));
     add_count(o, "steps", a->step_time.window.steps);

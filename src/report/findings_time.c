@@ -28,7 +28,7 @@ static void put_of_span(struct buf *b, const struct analysis *a, int64_t part_ns
 /* Where this bound is the largest, and the critical path mostly another one: why. */
 static void put_path(struct buf *b, const struct analysis *a, enum bound bound)
 {
-    struct verdict v = analysis_verdict(a);
+    struct analysis_verdict v = analysis_verdict(a);
     if (v.time == bound && v.why != NULL)
         buf_printf(b, " The critical path is mostly %s (" RATE_TEXT "): %s.",
                    v.path == BOUND_HOST ? "the host" : bound_name(v.path), percent(v.path_share),

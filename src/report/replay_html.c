@@ -31,7 +31,7 @@ int replay_html_open(struct replay_html **out, const char *path, struct err *e)
     return 0;
 }
 
-static void look(void *context, const struct job *job, const struct replay_scale *scale)
+static void look(void *context, const struct replay_job *job, const struct replay_scale *scale)
 {
     struct replay_html *h = context;
     if (h->drawn || scale == NULL || scale->scale != job->rep->first_scale)

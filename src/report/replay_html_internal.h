@@ -16,6 +16,6 @@ void html_scaling(struct buf *b, const struct replay *rep); /* iteration and eff
 void html_shares(struct buf *b, const struct replay *rep);  /* where the step goes */
 
 /* One iteration of a few ranks in the last simulation: rows of streams. rank: whose iteration. */
-void html_step(struct buf *b, const struct job *job, size_t rank);
+void html_step(struct buf *b, const struct replay_job *job, size_t rank);
 
 #endif

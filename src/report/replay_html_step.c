@@ -25,7 +25,7 @@ struct stream_row {
 
 /* One rank while it is drawn. */
 struct rank_chart {
-    const struct job *job;
+    const struct replay_job *job;
     size_t rank;
     int64_t start_ns, end_ns; /* of the step that is drawn */
     struct stream_row *rows;  /* by stream; owned */
@@ -103,7 +103,8 @@ static void put_row(struct buf *b, const struct rank_chart *d, size_t stream)
     buf_puts(b, "</svg></div>");
 }
 
-static void draw_rank(struct buf *b, const struct job *job, size_t rank, struct sim_span step)
+static void draw_rank(struct buf *b, const struct replay_job *job, size_t rank,
+                      struct sim_span step)
 {
     struct rank_chart d = {
         .job = job, .rank = rank, .start_ns = step.start_ns, .end_ns = step.end_ns};
@@ -125,7 +126,7 @@ static void draw_rank(struct buf *b, const struct job *job, size_t rank, struct 
 }
 
 /* The last step. */
-static struct sim_span last_step(const struct job *job)
+static struct sim_span last_step(const struct replay_job *job)
 {
     const struct run *run = job->program.run;
     const struct step_window *w = &job->windows[job->deciding];
@@ -147,7 +148,7 @@ static struct sim_span last_step(const struct job *job)
     return step;
 }
 
-void html_step(struct buf *b, const struct job *job, size_t rank)
+void html_step(struct buf *b, const struct replay_job *job, size_t rank)
 {
     const struct run *run = job->program.run;
     size_t shown = run->nranks < RANKS ? run->nranks : RANKS, last = SIZE_MAX;

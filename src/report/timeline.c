@@ -42,7 +42,7 @@ struct buf *timeline_event(struct timeline_file *t)
 
 /* ---- how much of it ---- */
 
-static uint64_t ops_of(const struct job *job, size_t ranks, uint32_t keep)
+static uint64_t ops_of(const struct replay_job *job, size_t ranks, uint32_t keep)
 {
     const struct run *run = job->program.run;
     uint64_t n = 0;
@@ -55,7 +55,7 @@ static uint64_t ops_of(const struct job *job, size_t ranks, uint32_t keep)
 }
 
 /* Sets keep (iterations; 0: everything) and ranks. */
-static void choose(struct timeline_file *t, const struct job *job)
+static void choose(struct timeline_file *t, const struct replay_job *job)
 {
     uint32_t keep = job->rep->iterations;
     t->ranks = job->program.run->nranks;
@@ -76,7 +76,7 @@ bool timeline_takes(const struct timeline_file *t, const struct rank_steps *it, 
 
 /* ---- what is called ---- */
 
-static void look(void *context, const struct job *job, const struct replay_scale *scale)
+static void look(void *context, const struct replay_job *job, const struct replay_scale *scale)
 {
     struct timeline_file *t = context;
     if (scale != NULL && (t->predicted || scale->scale != job->rep->first_scale))

@@ -35,7 +35,7 @@ struct timeline_slot {
 /* A rank while it is written. */
 struct timeline_rank {
     struct timeline_file *file;
-    const struct job *job;
+    const struct replay_job *job;
     size_t r;
     const struct rank *rank;
     const struct program_rank *place;
@@ -53,7 +53,7 @@ struct buf *timeline_event(struct timeline_file *t);
 /* Returns whether the operation is written. */
 bool timeline_takes(const struct timeline_file *t, const struct rank_steps *it, size_t op);
 
-void timeline_rank(struct timeline_file *t, const struct job *job, size_t r, bool predicted);
+void timeline_rank(struct timeline_file *t, const struct replay_job *job, size_t r, bool predicted);
 
 /* Returns whether it was launched together with the operation before it, in a group. */
 bool timeline_follows(const struct timeline_rank *tr, uint32_t op);

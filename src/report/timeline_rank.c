@@ -171,7 +171,7 @@ static void emit(const struct timeline_rank *tr)
     }
 }
 
-void timeline_rank(struct timeline_file *t, const struct job *job, size_t r, bool predicted)
+void timeline_rank(struct timeline_file *t, const struct replay_job *job, size_t r, bool predicted)
 {
     const struct program_rank *place = &job->program.ranks[r];
     struct timeline_rank tr = {.file = t,

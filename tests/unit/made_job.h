@@ -13,7 +13,7 @@
 struct recorded_job {
     struct run run;
     struct replay rep;
-    struct job job;
+    struct replay_job job;
 };
 
 static inline void recorded_job_init(struct recorded_job *s, const struct replay_opts *opts)
@@ -21,7 +21,7 @@ static inline void recorded_job_init(struct recorded_job *s, const struct replay
     struct err e;
     memset(&s->rep, 0, sizeof s->rep);
     arena_init(&s->rep.arena);
-    s->job = (struct job){.rep = &s->rep};
+    s->job = (struct replay_job){.rep = &s->rep};
     s->rep.host_speed = 1;
     s->rep.calibrate = true;
     s->rep.nranks = s->run.nranks;

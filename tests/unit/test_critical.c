@@ -111,7 +111,7 @@ static const char *path_text(const struct critical *c)
     size_t len = 0;
     text[0] = '\0';
     for (size_t i = c->nparts; i-- > 0 && len < sizeof text - 100;) {
-        const struct path_part *p = &c->parts[i];
+        const struct critical_part *p = &c->parts[i];
         len += (size_t)snprintf(text + len, sizeof text - len, "%s%d %s %lld-%lld",
                                 len > 0 ? ", " : "", c->run->ranks[p->rank].rank,
                                 path_kind_name((enum path_kind)p->kind), (long long)p->start_ns,
@@ -152,14 +152,14 @@ static bool has_partner(const struct rank *rank, const struct op *op, int64_t st
     return false;
 }
 
-static bool is_op_part(const struct path_part *p)
+static bool is_op_part(const struct critical_part *p)
 {
     return p->kind <= PATH_GRAPH;
 }
 
 /* Why `late` could not begin before `early` had ended; NULL: no reason is seen. */
-static bool truly_follows(const struct run *run, const struct path_part *early,
-                          const struct path_part *late)
+static bool truly_follows(const struct run *run, const struct critical_part *early,
+                          const struct critical_part *late)
 {
     const struct rank *rank = &run->ranks[late->rank];
     const struct op *to = &rank->ops[late->op], *from;
@@ -188,7 +188,7 @@ static void check_path(const struct critical *c)
     CHECK_INT(ranks, c->length.step_ns);
     CHECK_INT(c->parts[0].end_ns - c->parts[c->nparts - 1].start_ns, c->length.step_ns);
     for (size_t i = 0; i < c->nparts; i++) {
-        const struct path_part *p = &c->parts[i];
+        const struct critical_part *p = &c->parts[i];
         const struct op *op = &c->run->ranks[p->rank].ops[p->op];
         CHECK(p->start_ns < p->end_ns);
         if (is_op_part(p))

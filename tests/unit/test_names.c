@@ -4,18 +4,18 @@
  */
 #include "test.h"
 
-#include "analysis/names.h"
+#include "analysis/name_index.h"
 
 TEST(names_of_equal_pairs)
 {
     static const char a[] = "a", b[] = "b";
-    struct names n = {0};
-    CHECK_INT(names_add(&n, a, 0), 0);
-    CHECK_INT(names_add(&n, b, 0), 1);
-    CHECK_INT(names_add(&n, a, 1), 2);
-    CHECK_INT(names_add(&n, a, 0), 0);
+    struct name_index n = {0};
+    CHECK_INT(name_index_add(&n, a, 0), 0);
+    CHECK_INT(name_index_add(&n, b, 0), 1);
+    CHECK_INT(name_index_add(&n, a, 1), 2);
+    CHECK_INT(name_index_add(&n, a, 0), 0);
     CHECK_INT(n.count, 3);
-    names_release(&n);
+    name_index_release(&n);
 }
 
 /* A step of the same name again and again: slots in use must not be one long row, which every
@@ -23,14 +23,14 @@ TEST(names_of_equal_pairs)
 TEST(names_spread_the_numbers_of_one_name)
 {
     static const char step[] = "step";
-    struct names n = {0};
+    struct name_index n = {0};
     size_t row = 0, longest = 0;
     for (uint32_t tag = 0; tag < 50000; tag++)
-        CHECK_INT(names_add(&n, step, tag), tag);
+        CHECK_INT(name_index_add(&n, step, tag), tag);
     for (size_t i = 0; i < n.nslots; i++) {
         row = n.slots[i].row != 0 ? row + 1 : 0;
         longest = row > longest ? row : longest;
     }
     CHECK(longest < 200);
-    names_release(&n);
+    name_index_release(&n);
 }

@@ -135,7 +135,7 @@ static void make_scene(struct six_ops *s, const uint8_t *classes)
 static struct iteration_time measure(struct six_ops *s, const struct sim_span *spans, int64_t begin,
                                      int64_t end)
 {
-    struct timeline when = {.spans = spans, .begin_ns = begin, .end_ns = end};
+    struct rank_timeline when = {.spans = spans, .begin_ns = begin, .end_ns = end};
     struct step_bounds b;
     struct step_window w = {0};
     struct iteration_time t;
@@ -183,11 +183,11 @@ TEST(iteration_causes_add_up)
     const struct movement still = {none, false, false};
     const struct movement moves[OPS] = {
         still, {{40, 60}, false, false}, {{80, 90}, true, false}, still, still, still};
-    const struct slice beside[] = {{{25, 35}, SLICE_UNTRACED},
-                                   {{0, 10}, SLICE_HOST_BOUND},
-                                   {{90, 100}, SLICE_HOST_BOUND},
-                                   {{95, 110}, SLICE_STREAM_WAIT}};
-    struct timeline when = {spans, 0, 120, moves, beside, 4, NULL};
+    const struct untraced_slice beside[] = {{{25, 35}, SLICE_UNTRACED},
+                                            {{0, 10}, SLICE_HOST_BOUND},
+                                            {{90, 100}, SLICE_HOST_BOUND},
+                                            {{95, 110}, SLICE_STREAM_WAIT}};
+    struct rank_timeline when = {spans, 0, 120, moves, beside, 4, NULL};
     struct iteration_time t;
     struct six_ops s;
     make_scene(&s, classes);
@@ -219,7 +219,7 @@ TEST(iteration_absent_waits)
     const struct sim_span spans[OPS] = {{10, 30}, {20, 60}, none, none, none, none};
     const struct movement still = {none, false, false};
     const struct movement moves[OPS] = {still, {{40, 60}, false, true}, still, still, still, still};
-    struct timeline when = {spans, 0, 60, moves, NULL, 0, NULL};
+    struct rank_timeline when = {spans, 0, 60, moves, NULL, 0, NULL};
     struct iteration_time t;
     struct six_ops s;
     make_scene(&s, classes);
@@ -242,7 +242,7 @@ TEST(iteration_backlog_of_the_first)
     static const struct sim_span spans[OPS] = {{0, 30},  {30, 60}, {60, 62},
                                                {62, 65}, {65, 67}, {67, 70}};
     static const int64_t launched[OPS] = {0, 10, 20, 30, 40, 50};
-    struct timeline when = {.spans = spans, .begin_ns = 0, .end_ns = 60, .launched = launched};
+    struct rank_timeline when = {.spans = spans, .begin_ns = 0, .end_ns = 60, .launched = launched};
     struct step steps[3] = {
         {-5, 20, "a", 0, false}, {20, 40, "b", 0, false}, {40, 55, "c", 0, false}};
     struct step_bounds b;

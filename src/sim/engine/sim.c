@@ -15,7 +15,7 @@
 
 /* ---- waiting and waking ---- */
 
-static uint32_t new_waiter(struct sim *s, struct waiter w)
+static uint32_t new_waiter(struct sim *s, struct sim_waiter w)
 {
     uint32_t i = s->free_waiter;
     if (i != SIM_NONE) {
@@ -28,7 +28,7 @@ static uint32_t new_waiter(struct sim *s, struct waiter w)
     return i;
 }
 
-static void wait_on(struct sim *s, uint32_t *list, struct waiter w)
+static void wait_on(struct sim *s, uint32_t *list, struct sim_waiter w)
 {
     w.next = *list;
     *list = new_waiter(s, w);
@@ -38,7 +38,7 @@ static void wait_on(struct sim *s, uint32_t *list, struct waiter w)
 static void wake_one(struct sim *s, uint32_t *at, uint32_t by)
 {
     uint32_t i = *at;
-    struct waiter *w = &s->waiters[i];
+    struct sim_waiter *w = &s->waiters[i];
     *at = w->next;
     w->next = s->free_waiter;
     s->free_waiter = i;
@@ -90,7 +90,7 @@ static void arrive(struct sim *s, uint32_t index, uint32_t item)
 /* ---- streams ---- */
 
 /* The first item of the stream ends now. */
-static void end_first(struct sim *s, struct stream *stream)
+static void end_first(struct sim *s, struct sim_stream *stream)
 {
     uint32_t i = stream->first;
     s->items[i].end_ns = s->now_ns;
@@ -110,7 +110,7 @@ static void end_first(struct sim *s, struct stream *stream)
 /* Item kinds: start the first item of a stream. Each leaves the stream IDLE when the item is over
  * at once. */
 
-static void start_work(struct sim *s, uint32_t index, struct item *item)
+static void start_work(struct sim *s, uint32_t index, struct sim_item *item)
 {
     int64_t end_ns =
         s->has_needs ? rate_begin_work(s, index) : later(s->now_ns, item->u.work.dur_ns);
@@ -118,9 +118,9 @@ static void start_work(struct sim *s, uint32_t index, struct item *item)
     heap_set(&s->heap, index, end_ns);
 }
 
-static void start_join(struct sim *s, uint32_t index, struct item *item)
+static void start_join(struct sim *s, uint32_t index, struct sim_item *item)
 {
-    struct stream *stream = &s->streams[index];
+    struct sim_stream *stream = &s->streams[index];
     uint32_t self = stream->first, first = item->u.join.first, count = item->u.join.count;
     if (count == 0) {
         end_first(s, stream);
@@ -135,7 +135,7 @@ static void start_join(struct sim *s, uint32_t index, struct item *item)
         arrive(s, s->joins[j].transfer, self);
 }
 
-static void start_record(struct sim *s, uint32_t index, struct item *item)
+static void start_record(struct sim *s, uint32_t index, struct sim_item *item)
 {
     wake(s, &item->u.record.waiters, SIM_NONE, s->streams[index].first);
     end_first(s, &s->streams[index]);
@@ -147,7 +147,7 @@ static bool has_fired(const struct sim *s, uint32_t by)
     return by != SIM_NONE && s->items[by].end_ns != NOT_YET;
 }
 
-static void start_wait(struct sim *s, uint32_t index, struct item *item)
+static void start_wait(struct sim *s, uint32_t index, struct sim_item *item)
 {
     uint32_t by = item->u.wait.by;
     if (by == SIM_NONE) /* recorded by what was added later, or never */
@@ -159,17 +159,17 @@ static void start_wait(struct sim *s, uint32_t index, struct item *item)
     s->streams[index].state = STREAM_BLOCKED;
     if (by != SIM_NONE)
         wait_on(s, &s->items[by].u.record.waiters,
-                (struct waiter){index, SIM_NONE, SIM_NONE, true});
+                (struct sim_waiter){index, SIM_NONE, SIM_NONE, true});
 }
 
-static void (*const starters[])(struct sim *, uint32_t, struct item *) = {
+static void (*const starters[])(struct sim *, uint32_t, struct sim_item *) = {
     [ITEM_WORK] = start_work,
     [ITEM_JOIN] = start_join,
     [ITEM_RECORD] = start_record,
     [ITEM_WAIT] = start_wait,
 };
 
-static void prefetch(const struct item *item)
+static void prefetch(const struct sim_item *item)
 {
     __builtin_prefetch(item, 1);
     __builtin_prefetch(item + 1, 1); /* it may lie across two cache lines */
@@ -178,9 +178,9 @@ static void prefetch(const struct item *item)
 /* Starts what can start on an idle stream. */
 static void stream_go(struct sim *s, uint32_t index)
 {
-    struct stream *stream = &s->streams[index];
+    struct sim_stream *stream = &s->streams[index];
     while (stream->state == STREAM_IDLE && stream->first != SIM_NONE) {
-        struct item *item = &s->items[stream->first];
+        struct sim_item *item = &s->items[stream->first];
         if (item->start_ns > s->now_ns) {
             stream->state = STREAM_EARLY;
             heap_set(&s->heap, index, item->start_ns);
@@ -199,8 +199,8 @@ static void stream_go(struct sim *s, uint32_t index)
 /* Puts the item into its stream: the host has done the action. */
 static void launch(struct sim *s, uint32_t index, uint32_t action, int64_t t_ns)
 {
-    struct item *item = &s->items[index];
-    struct stream *stream = &s->streams[item->stream];
+    struct sim_item *item = &s->items[index];
+    struct sim_stream *stream = &s->streams[item->stream];
     bool is_work = item->kind == ITEM_WORK || item->kind == ITEM_JOIN;
     item->start_ns = is_work ? later(t_ns, s->latency_ns) : t_ns;
     if (s->keep_causes)
@@ -220,17 +220,17 @@ static void launch(struct sim *s, uint32_t index, uint32_t action, int64_t t_ns)
 /* Blocks the host until the item that was launched last on the stream has ended. */
 static void await_stream(struct sim *s, uint32_t host, uint32_t index)
 {
-    struct stream *stream = &s->streams[index];
+    struct sim_stream *stream = &s->streams[index];
     if (stream->last == SIM_NONE || s->items[stream->last].end_ns != NOT_YET)
         return;
     s->hosts[host].waits++;
-    wait_on(s, &stream->waiters, (struct waiter){host, stream->last, SIM_NONE, false});
+    wait_on(s, &stream->waiters, (struct sim_waiter){host, stream->last, SIM_NONE, false});
 }
 
 /* Blocks the host until an item of the stream, whose launch queue is full, has ended. */
 static void await_room(struct sim *s, uint32_t host, uint32_t index)
 {
-    uint32_t w = new_waiter(s, (struct waiter){host, SIM_NONE, SIM_NONE, false});
+    uint32_t w = new_waiter(s, (struct sim_waiter){host, SIM_NONE, SIM_NONE, false});
     uint32_t *at = &s->streams[index].launchers;
     while (*at != SIM_NONE)
         at = &s->waiters[*at].next;
@@ -263,7 +263,7 @@ static void action_sync_event(struct sim *s, uint32_t host, uint32_t arg)
     s->hosts[host].waits++;
     if (by != SIM_NONE)
         wait_on(s, &s->items[by].u.record.waiters,
-                (struct waiter){host, SIM_NONE, SIM_NONE, false});
+                (struct sim_waiter){host, SIM_NONE, SIM_NONE, false});
 }
 
 static void action_mark(struct sim *s, uint32_t host, uint32_t arg)
@@ -273,7 +273,7 @@ static void action_mark(struct sim *s, uint32_t host, uint32_t arg)
 
 static void action_pause(struct sim *s, uint32_t host, uint32_t arg)
 {
-    struct host *h = &s->hosts[host];
+    struct sim_host *h = &s->hosts[host];
     h->clock_ns = later(h->clock_ns, host_cpu(h, s->pauses[arg]));
 }
 
@@ -289,7 +289,7 @@ static void (*const actors[])(struct sim *, uint32_t, uint32_t) = {
 /* ---- events ---- */
 
 /* The host goes on, later than it would have: what it was blocked on has ended now. */
-static void unblock(struct sim *s, struct host *host)
+static void unblock(struct sim *s, struct sim_host *host)
 {
     uint32_t action = host->next - !host->queued;
     host->clock_ns = s->now_ns;
@@ -308,7 +308,7 @@ static bool is_full(const struct sim *s, const struct action *action)
 
 static void on_host(struct sim *s, uint32_t index)
 {
-    struct host *host = &s->hosts[index];
+    struct sim_host *host = &s->hosts[index];
     if (host->clock_ns < s->now_ns)
         unblock(s, host);
     host->queued = false;
@@ -334,7 +334,7 @@ static void on_host(struct sim *s, uint32_t index)
 
 static void on_stream(struct sim *s, uint32_t index)
 {
-    struct stream *stream = &s->streams[index];
+    struct sim_stream *stream = &s->streams[index];
     if (stream->state == STREAM_FILLS) {
         way_begin(s, index);
         return;
@@ -351,8 +351,8 @@ static void on_stream(struct sim *s, uint32_t index)
 /* All transfers of the item, which is the first of its stream, have ended. */
 static void leave(struct sim *s, uint32_t index)
 {
-    struct stream *stream = &s->streams[index];
-    const struct item *item = &s->items[stream->first];
+    struct sim_stream *stream = &s->streams[index];
+    const struct sim_item *item = &s->items[stream->first];
     int64_t lag_ns = item->u.join.lag_ns + way_lag(s, item);
     if (lag_ns > 0) {
         stream->state = STREAM_LAGS;

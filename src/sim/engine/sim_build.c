@@ -79,14 +79,14 @@ static size_t next_size(size_t count)
 uint32_t sim_add_device(struct sim *s)
 {
     uint32_t d = ADD(s, devices);
-    s->devices[d] = (struct device){.streams = SIM_NONE, .feeder = SIM_NONE};
+    s->devices[d] = (struct sim_device){.streams = SIM_NONE, .feeder = SIM_NONE};
     return d;
 }
 
 uint32_t sim_add_stream(struct sim *s, uint32_t device)
 {
     uint32_t i = ADD(s, streams);
-    s->streams[i] = (struct stream){.device = device, .next = s->devices[device].streams};
+    s->streams[i] = (struct sim_stream){.device = device, .next = s->devices[device].streams};
     s->devices[device].streams = i;
     return i;
 }
@@ -105,7 +105,7 @@ uint32_t sim_add_transfer(struct sim *s, int64_t cost_ns)
 uint32_t sim_add_event(struct sim *s)
 {
     uint32_t e = ADD(s, events);
-    s->events[e] = (struct event){SIM_NONE};
+    s->events[e] = (struct sim_event){SIM_NONE};
     return e;
 }
 
@@ -113,12 +113,12 @@ uint32_t sim_add_host(struct sim *s, int64_t start_ns)
 {
     uint32_t h = ADD(s, hosts);
     uint32_t first = (uint32_t)s->nactions;
-    s->hosts[h] = (struct host){
+    s->hosts[h] = (struct sim_host){
         .begin_ns = sane(start_ns), .speed_ppm = 1000000, .first = first, .end = first};
     return h;
 }
 
-static struct host *newest_host(struct sim *s)
+static struct sim_host *newest_host(struct sim *s)
 {
     assert(s->nhosts > 0);
     return &s->hosts[s->nhosts - 1];
@@ -126,7 +126,7 @@ static struct host *newest_host(struct sim *s)
 
 void sim_cpu(struct sim *s, int64_t ns)
 {
-    struct host *host = newest_host(s);
+    struct sim_host *host = newest_host(s);
     host->tail_ns = later(host->tail_ns, sane(ns));
 }
 
@@ -139,7 +139,7 @@ static void append(struct sim *s, uint32_t cpu_ns, enum action_kind kind, uint32
 
 static void add_action(struct sim *s, enum action_kind kind, uint32_t arg)
 {
-    struct host *host = newest_host(s);
+    struct sim_host *host = newest_host(s);
     int64_t cpu_ns = host->tail_ns;
     if (cpu_ns > UINT32_MAX) {
         uint32_t p = ADD(s, pauses);
@@ -151,7 +151,7 @@ static void add_action(struct sim *s, enum action_kind kind, uint32_t arg)
     host->tail_ns = 0;
 }
 
-static void note_feeder(struct sim *s, struct device *device)
+static void note_feeder(struct sim *s, struct sim_device *device)
 {
     uint32_t host = (uint32_t)(s->nhosts - 1);
     if (device->feeder == SIM_NONE)
@@ -165,7 +165,7 @@ static void note_feeder(struct sim *s, struct device *device)
 static uint32_t add_item(struct sim *s, enum item_kind kind, uint32_t stream)
 {
     uint32_t i = ADD(s, items);
-    struct item *item = &s->items[i];
+    struct sim_item *item = &s->items[i];
     item->start_ns = item->end_ns = NOT_YET;
     item->next = SIM_NONE;
     item->stream = stream & SIM_MOST;
@@ -314,7 +314,7 @@ void sim_set_need(struct sim *s, uint32_t item, uint32_t sm_ppm, uint32_t memory
 
 void sim_set_hold(struct sim *s, uint32_t item, uint32_t sm_ppm)
 {
-    const struct item *i = &s->items[item];
+    const struct sim_item *i = &s->items[item];
     assert(i->kind == ITEM_JOIN);
     if (i->u.join.count == 0)
         return;
@@ -325,23 +325,23 @@ void sim_set_hold(struct sim *s, uint32_t item, uint32_t sm_ppm)
 uint32_t sim_add_link(struct sim *s)
 {
     uint32_t l = ADD(s, links);
-    s->links[l] = (struct link){.uses = SIM_NONE};
+    s->links[l] = (struct sim_link){.uses = SIM_NONE};
     return l;
 }
 
-static struct flow *flow_of(struct sim *s, uint32_t transfer)
+static struct sim_flow *flow_of(struct sim *s, uint32_t transfer)
 {
     struct transfer *t = &s->transfers[transfer];
     if (t->flow == SIM_NONE) {
         t->flow = ADD(s, flows);
-        s->flows[t->flow] = (struct flow){.transfer = transfer, .uses = SIM_NONE};
+        s->flows[t->flow] = (struct sim_flow){.transfer = transfer, .uses = SIM_NONE};
     }
     return &s->flows[t->flow];
 }
 
 void sim_use_link(struct sim *s, uint32_t transfer, uint32_t link, uint32_t share_ppm)
 {
-    struct flow *flow = flow_of(s, transfer);
+    struct sim_flow *flow = flow_of(s, transfer);
     uint32_t u = flow->uses;
     while (u != SIM_NONE && s->uses[u].link != link)
         u = s->uses[u].next;
@@ -400,7 +400,7 @@ static void seal(struct sim *s)
 static void reset_items(struct sim *s)
 {
     for (size_t i = 0; i < s->nitems && s->ran; i++) {
-        struct item *item = &s->items[i];
+        struct sim_item *item = &s->items[i];
         item->start_ns = item->end_ns = NOT_YET;
         item->next = SIM_NONE;
         item->started = 0;
@@ -422,7 +422,7 @@ static void reset_items(struct sim *s)
 static void reset_devices(struct sim *s)
 {
     for (size_t i = 0; i < s->ndevices; i++) {
-        struct device *device = &s->devices[i];
+        struct sim_device *device = &s->devices[i];
         device->sm_ppm = device->mem_ppm = device->sm_area = device->mem_area = 0;
         device->since_ns = 0;
     }
@@ -458,7 +458,7 @@ static void reset(struct sim *s)
     s->free_waiter = SIM_NONE;
     heap_reset(&s->heap, s->nstreams + s->nhosts + s->ntransfers);
     for (size_t i = 0; i < s->nstreams; i++) {
-        struct stream *stream = &s->streams[i];
+        struct sim_stream *stream = &s->streams[i];
         stream->first = stream->last = stream->waiters = stream->launchers = SIM_NONE;
         stream->held = stream->transfers = 0;
         stream->state = STREAM_IDLE;
@@ -479,7 +479,7 @@ static void reset(struct sim *s)
 static void start_hosts(struct sim *s)
 {
     for (uint32_t i = 0; i < s->nhosts; i++) {
-        struct host *host = &s->hosts[i];
+        struct sim_host *host = &s->hosts[i];
         host->clock_ns = host->begin_ns;
         host->next = host->first;
         host->waits = 0;

@@ -20,7 +20,7 @@ enum item_kind { ITEM_WORK, ITEM_JOIN, ITEM_RECORD, ITEM_WAIT };
 /* A program is mostly items, and with many ranks each is out of the caches and of the TLB when its
  * time comes: all that is needed to run one lies together. What is known of an item only while it
  * is the first of its stream is kept in the stream. */
-struct item {
+struct sim_item {
     int64_t start_ns; /* from its launch until it starts: the earliest start */
     int64_t end_ns;   /* NOT_YET */
     union {
@@ -79,7 +79,7 @@ struct rate {
 };
 
 /* Something under way whose rate changes: what was left of it at a time, and its rate since. */
-struct progress {
+struct sim_progress {
     int64_t since_ns;
     int64_t left_ns;
     uint32_t left_ppb; /* and so many billionths of a nanosecond */
@@ -96,7 +96,7 @@ enum stream_state {
     STREAM_FLOWS,   /* they flow through it: an event is scheduled for when they have */
 };
 
-struct stream {
+struct sim_stream {
     uint32_t first, last; /* items; `last` stays when the stream runs empty */
     uint32_t device;
     uint32_t held;           /* items launched and not ended */
@@ -104,11 +104,11 @@ struct stream {
     uint32_t launchers;      /* hosts that wait for room in the launch queue, first come first */
     uint32_t transfers : 29; /* of the first item, that have not ended */
     uint32_t state : 3;      /* enum stream_state */
-    struct progress work;    /* of the first item; kept where needs are known */
+    struct sim_progress work; /* of the first item; kept where needs are known */
     uint32_t next;           /* stream of the device */
 };
 
-struct device {
+struct sim_device {
     uint32_t streams;
     uint32_t feeder;          /* the first host that launches on it or synchronises with it */
     uint64_t sm_ppm, mem_ppm; /* loads that are on it, and their integrals up to since_ns */
@@ -116,12 +116,12 @@ struct device {
     int64_t since_ns;
 };
 
-struct event {
+struct sim_event {
     uint32_t by; /* the item that records it; SIM_NONE: nobody does */
 };
 
 /* Somebody who waits for an event, or a host that waits for an item or for room in a stream. */
-struct waiter {
+struct sim_waiter {
     uint32_t who; /* host, or stream */
     uint32_t item;
     uint32_t next;
@@ -142,7 +142,7 @@ struct action {
     uint32_t arg : 29, kind : 3;
 };
 
-struct host {
+struct sim_host {
     int64_t begin_ns, clock_ns;
     int64_t tail_ns;           /* CPU time behind the last action */
     uint32_t first, next, end; /* actions */
@@ -159,7 +159,7 @@ struct area {
     uint64_t sm, mem;
 };
 
-struct link {
+struct sim_link {
     uint64_t ppm;  /* shares of the transfers under way on it */
     uint32_t uses; /* of those transfers */
     bool changed;  /* in the list of links whose transfers must be timed anew */
@@ -173,10 +173,10 @@ struct use {
 };
 
 /* A transfer that uses links. */
-struct flow {
+struct sim_flow {
     uint32_t transfer, uses;
     uint64_t pass; /* of rate_settle_links() that looked at it last */
-    struct progress work;
+    struct sim_progress work;
 };
 
 /* Where an item was launched, and the one before it in the stream. */
@@ -194,18 +194,18 @@ struct block {
 struct sim {
     int64_t now_ns, latency_ns;
     struct heap heap; /* ids: streams, then hosts, then transfers */
-    struct host *hosts;
+    struct sim_host *hosts;
     struct action *actions;
-    struct device *devices;
-    struct stream *streams;
-    struct item *items;
+    struct sim_device *devices;
+    struct sim_stream *streams;
+    struct sim_item *items;
     struct join *joins;
     struct transfer *transfers;
-    struct event *events;
-    struct waiter *waiters;
-    struct link *links;
+    struct sim_event *events;
+    struct sim_waiter *waiters;
+    struct sim_link *links;
     struct use *uses;
-    struct flow *flows;
+    struct sim_flow *flows;
     struct way *ways;
     struct block *blocks;
     int64_t *marks; /* NOT_YET */
@@ -256,10 +256,10 @@ void sim_make_ready(struct sim *s);
 /* ---- sim_one_way.c ---- */
 
 /* The way of the item's only transfer; NULL: it begins and ends together with others. */
-struct way *way_of(const struct sim *s, const struct item *item);
+struct way *way_of(const struct sim *s, const struct sim_item *item);
 
 /* By how much later a member of a way that shares a link ends than its transfer; 0. */
-int64_t way_lag(const struct sim *s, const struct item *item);
+int64_t way_lag(const struct sim *s, const struct sim_item *item);
 
 /* When data begin to flow through a member, of those that have come. */
 int64_t way_reach(const struct sim *s, uint32_t item);
@@ -275,20 +275,20 @@ void way_end(struct sim *s, uint32_t stream);
 /* ---- sim_rate.c ---- */
 
 /* CPU time of the host before the action, at the host's speed. */
-int64_t host_cpu(const struct host *host, int64_t ns);
-int64_t action_cpu(const struct sim *s, const struct host *host, const struct action *action);
+int64_t host_cpu(const struct sim_host *host, int64_t ns);
+int64_t action_cpu(const struct sim *s, const struct sim_host *host, const struct action *action);
 
 /* The first item of the stream, local work, begins now: when it will end. */
 int64_t rate_begin_work(struct sim *s, uint32_t stream);
 
 /* A joined item, the first of the stream, starts or is over: it takes SMs of the device, or gives
  * them back. */
-void rate_take_hold(struct sim *s, const struct stream *stream);
-void rate_drop_hold(struct sim *s, const struct stream *stream);
+void rate_take_hold(struct sim *s, const struct sim_stream *stream);
+void rate_drop_hold(struct sim *s, const struct sim_stream *stream);
 
 /* Integrals of the loads of the stream's device, for items that begin and end. */
-void load_integral(struct sim *s, const struct stream *stream);
-void rate_close_area(struct sim *s, const struct stream *stream);
+void load_integral(struct sim *s, const struct sim_stream *stream);
+void rate_close_area(struct sim *s, const struct sim_stream *stream);
 
 /* A transfer begins (returns when it will end) or ends now: work beside it goes slower or faster.
  */

@@ -10,7 +10,7 @@
  */
 #include "sim/engine/sim_internal.h"
 
-struct way *way_of(const struct sim *s, const struct item *item)
+struct way *way_of(const struct sim *s, const struct sim_item *item)
 {
     const struct transfer *t;
     if (s->nways == 0)
@@ -28,7 +28,7 @@ static int64_t fill_up_to(const struct sim *s, const struct transfer *t, uint32_
     return way->fill_ns * (place - from) / way->span;
 }
 
-int64_t way_lag(const struct sim *s, const struct item *item)
+int64_t way_lag(const struct sim *s, const struct sim_item *item)
 {
     const struct transfer *t;
     if (s->nways == 0)
@@ -87,8 +87,8 @@ void way_arrive(struct sim *s, uint32_t index)
 
 void way_begin(struct sim *s, uint32_t index)
 {
-    struct stream *stream = &s->streams[index];
-    const struct item *item = &s->items[stream->first];
+    struct sim_stream *stream = &s->streams[index];
+    const struct sim_item *item = &s->items[stream->first];
     const struct transfer *t = &s->transfers[item->u.join.transfer];
     rate_load_member(s, t, stream->first, 1);
     stream->state = STREAM_FLOWS;
@@ -97,8 +97,8 @@ void way_begin(struct sim *s, uint32_t index)
 
 void way_end(struct sim *s, uint32_t index)
 {
-    struct stream *stream = &s->streams[index];
-    const struct item *item = &s->items[stream->first];
+    struct sim_stream *stream = &s->streams[index];
+    const struct sim_item *item = &s->items[stream->first];
     rate_load_member(s, &s->transfers[item->u.join.transfer], stream->first, -1);
     stream->transfers = 0;
 }

@@ -105,7 +105,7 @@ static bool from_way_start(const struct sim *s, struct sim_path *path, struct si
 
 static bool from_end(const struct sim *s, struct sim_path *path, struct sim_step *out)
 {
-    const struct item *item = &s->items[path->who];
+    const struct sim_item *item = &s->items[path->who];
     uint32_t transfer;
     if (item->kind == ITEM_WORK)
         return go(path, (struct sim_path){AT_START, path->who, 0, item->start_ns}, SIM_STEP_WORK,
@@ -122,7 +122,7 @@ static bool from_end(const struct sim *s, struct sim_path *path, struct sim_step
 
 static bool from_start(const struct sim *s, struct sim_path *path, struct sim_step *out)
 {
-    const struct item *item = &s->items[path->who];
+    const struct sim_item *item = &s->items[path->who];
     struct cause cause = s->causes[path->who];
     bool is_work = item->kind == ITEM_WORK || item->kind == ITEM_JOIN;
     if (cause.before != SIM_NONE && s->items[cause.before].end_ns == path->t_ns)
@@ -149,7 +149,7 @@ static bool from_transfer_start(const struct sim *s, struct sim_path *path, stru
 
 static bool from_host_end(const struct sim *s, struct sim_path *path, struct sim_step *out)
 {
-    const struct host *host = &s->hosts[path->who];
+    const struct sim_host *host = &s->hosts[path->who];
     return go(path,
               (struct sim_path){AT_ACTED, path->who, host->end,
                                 path->t_ns - host_cpu(host, host->tail_ns)},
@@ -158,7 +158,7 @@ static bool from_host_end(const struct sim *s, struct sim_path *path, struct sim
 
 static bool from_action(const struct sim *s, struct sim_path *path, struct sim_step *out)
 {
-    const struct host *host = &s->hosts[path->who];
+    const struct sim_host *host = &s->hosts[path->who];
     const struct action *action = &s->actions[path->action];
     uint32_t block = s->action_block[path->action];
     uint32_t item = action->kind == ACTION_LAUNCH ? action->arg : SIM_NONE;
@@ -209,7 +209,7 @@ struct sim_path sim_path_from_item(const struct sim *s, uint32_t item)
 
 struct sim_path sim_path_from_start(const struct sim *s, uint32_t item)
 {
-    const struct item *i = &s->items[item];
+    const struct sim_item *i = &s->items[item];
     return (struct sim_path){i->started ? AT_START : AT_NOTHING, item, 0, i->start_ns};
 }
 
@@ -259,7 +259,7 @@ static void add_part(struct sim_gap *gap, enum sim_gap_kind kind, int64_t *part_
 struct sim_gap sim_gap(const struct sim *s, uint32_t item)
 {
     struct sim_gap gap = {SIM_GAP_NONE, 0, 0, 0, 0};
-    const struct item *i = &s->items[item];
+    const struct sim_item *i = &s->items[item];
     uint32_t transfer = i->kind == ITEM_JOIN ? last_transfer(s, item) : SIM_NONE;
     assert(s->keep_causes);
     if (i->end_ns == NOT_YET)

@@ -21,7 +21,7 @@ static int64_t times_plus(uint64_t ns, uint32_t times, uint64_t more)
     return later((int64_t)(ns * times), more > SIM_TIME_MAX ? SIM_TIME_MAX : (int64_t)more);
 }
 
-int64_t host_cpu(const struct host *host, int64_t ns)
+int64_t host_cpu(const struct sim_host *host, int64_t ns)
 {
     uint64_t speed = host->speed_ppm, t = (uint64_t)ns;
     if (speed == PPM)
@@ -29,20 +29,20 @@ int64_t host_cpu(const struct host *host, int64_t ns)
     return times_plus(t / speed, PPM, (t % speed * PPM + speed / 2) / speed);
 }
 
-int64_t action_cpu(const struct sim *s, const struct host *host, const struct action *action)
+int64_t action_cpu(const struct sim *s, const struct sim_host *host, const struct action *action)
 {
     if (action->kind == ACTION_PAUSE)
         return host_cpu(host, s->pauses[action->arg]);
     return host_cpu(host, action->cpu_ns);
 }
 
-static struct progress progress_begin(const struct sim *s, int64_t left_ns)
+static struct sim_progress progress_begin(const struct sim *s, int64_t left_ns)
 {
-    return (struct progress){s->now_ns, left_ns, 0, full_rate};
+    return (struct sim_progress){s->now_ns, left_ns, 0, full_rate};
 }
 
 /* Takes off what was done since the last time. What is left is rounded down to a billionth. */
-static void progress_settle(const struct sim *s, struct progress *p)
+static void progress_settle(const struct sim *s, struct sim_progress *p)
 {
     uint64_t t = (uint64_t)(s->now_ns - p->since_ns), num = p->rate.num, den = p->rate.den;
     uint64_t part = t % den * num;
@@ -60,7 +60,7 @@ static void progress_settle(const struct sim *s, struct progress *p)
 }
 
 /* When it will be over at its rate: the first whole nanosecond. */
-static int64_t progress_end(const struct sim *s, const struct progress *p)
+static int64_t progress_end(const struct sim *s, const struct sim_progress *p)
 {
     uint64_t num = p->rate.num, den = p->rate.den, left = (uint64_t)p->left_ns;
     uint64_t fraction = p->left_ppb * den, part, last;
@@ -72,7 +72,7 @@ static int64_t progress_end(const struct sim *s, const struct progress *p)
 }
 
 /* false when the rate is what it was. */
-static bool progress_change(const struct sim *s, struct progress *p, struct rate rate)
+static bool progress_change(const struct sim *s, struct sim_progress *p, struct rate rate)
 {
     if (p->rate.num == rate.num && p->rate.den == rate.den)
         return false;
@@ -84,7 +84,7 @@ static bool progress_change(const struct sim *s, struct progress *p, struct rate
 /* ---- computation beside transfers ---- */
 
 /* What is left of full rate, in billionths; a twentieth at least. */
-static struct rate rate_beside(const struct device *device, const struct item *item)
+static struct rate rate_beside(const struct sim_device *device, const struct sim_item *item)
 {
     uint64_t sm = item->u.work.sm_ppm * device->sm_ppm;
     uint64_t lost = (sm + item->u.work.mem_ppm * device->mem_ppm) / 1000;
@@ -100,8 +100,8 @@ static bool has_load(const struct transfer *t)
 
 int64_t rate_begin_work(struct sim *s, uint32_t index)
 {
-    struct stream *stream = &s->streams[index];
-    const struct item *item = &s->items[stream->first];
+    struct sim_stream *stream = &s->streams[index];
+    const struct sim_item *item = &s->items[stream->first];
     stream->work = progress_begin(s, item->u.work.dur_ns);
     stream->work.rate = rate_beside(&s->devices[stream->device], item);
     return progress_end(s, &stream->work);
@@ -109,7 +109,7 @@ int64_t rate_begin_work(struct sim *s, uint32_t index)
 
 static void retime_stream(struct sim *s, uint32_t index)
 {
-    struct stream *stream = &s->streams[index];
+    struct sim_stream *stream = &s->streams[index];
     if (stream->state != STREAM_WORKS || !s->has_needs)
         return;
     if (progress_change(s, &stream->work,
@@ -118,7 +118,7 @@ static void retime_stream(struct sim *s, uint32_t index)
 }
 
 /* Integrals of the loads up to now. */
-static void settle_device(const struct sim *s, struct device *device)
+static void settle_device(const struct sim *s, struct sim_device *device)
 {
     uint64_t t = (uint64_t)(s->now_ns - device->since_ns);
     device->sm_area += t * device->sm_ppm;
@@ -127,7 +127,7 @@ static void settle_device(const struct sim *s, struct device *device)
 }
 
 /* Puts a load on the device (sign 1), or takes it off (-1). */
-static void load_device(struct sim *s, struct device *device, uint32_t sm_ppm, uint32_t mem_ppm,
+static void load_device(struct sim *s, struct sim_device *device, uint32_t sm_ppm, uint32_t mem_ppm,
                         int sign)
 {
     settle_device(s, device);
@@ -139,7 +139,7 @@ static void load_device(struct sim *s, struct device *device, uint32_t sm_ppm, u
 
 static void load_member(struct sim *s, const struct transfer *t, uint32_t item, int sign)
 {
-    const struct stream *stream = &s->streams[s->items[item].stream];
+    const struct sim_stream *stream = &s->streams[s->items[item].stream];
     load_device(s, &s->devices[stream->device], t->sm_ppm, t->mem_ppm, sign);
 }
 
@@ -156,9 +156,9 @@ void rate_load_member(struct sim *s, const struct transfer *t, uint32_t item, in
 }
 
 /* Of the stream's first item. */
-static void hold(struct sim *s, const struct stream *stream, int sign)
+static void hold(struct sim *s, const struct sim_stream *stream, int sign)
 {
-    const struct item *item = &s->items[stream->first];
+    const struct sim_item *item = &s->items[stream->first];
     uint32_t ppm;
     if (item->kind != ITEM_JOIN || item->u.join.count == 0)
         return;
@@ -167,26 +167,26 @@ static void hold(struct sim *s, const struct stream *stream, int sign)
         load_device(s, &s->devices[stream->device], ppm, 0, sign);
 }
 
-void rate_take_hold(struct sim *s, const struct stream *stream)
+void rate_take_hold(struct sim *s, const struct sim_stream *stream)
 {
     hold(s, stream, 1);
 }
 
-void rate_drop_hold(struct sim *s, const struct stream *stream)
+void rate_drop_hold(struct sim *s, const struct sim_stream *stream)
 {
     hold(s, stream, -1);
 }
 
-void load_integral(struct sim *s, const struct stream *stream)
+void load_integral(struct sim *s, const struct sim_stream *stream)
 {
-    struct device *device = &s->devices[stream->device];
+    struct sim_device *device = &s->devices[stream->device];
     settle_device(s, device);
     s->areas[stream->first] = (struct area){device->sm_area, device->mem_area};
 }
 
-void rate_close_area(struct sim *s, const struct stream *stream)
+void rate_close_area(struct sim *s, const struct sim_stream *stream)
 {
-    struct device *device = &s->devices[stream->device];
+    struct sim_device *device = &s->devices[stream->device];
     struct area *area = &s->areas[stream->first];
     settle_device(s, device);
     area->sm = device->sm_area - area->sm;
@@ -199,7 +199,7 @@ void rate_close_area(struct sim *s, const struct stream *stream)
  * for it. */
 static void note_change(struct sim *s, uint32_t index)
 {
-    struct link *link = &s->links[index];
+    struct sim_link *link = &s->links[index];
     if (link->ppm <= PPM || link->changed)
         return;
     link->changed = true;
@@ -210,7 +210,7 @@ static void note_change(struct sim *s, uint32_t index)
 static void use_begins(struct sim *s, uint32_t index)
 {
     struct use *use = &s->uses[index];
-    struct link *link = &s->links[use->link];
+    struct sim_link *link = &s->links[use->link];
     link->ppm += use->ppm;
     note_change(s, use->link);
     use->before = SIM_NONE;
@@ -223,7 +223,7 @@ static void use_begins(struct sim *s, uint32_t index)
 static void use_ends(struct sim *s, uint32_t index)
 {
     struct use *use = &s->uses[index];
-    struct link *link = &s->links[use->link];
+    struct sim_link *link = &s->links[use->link];
     note_change(s, use->link);
     link->ppm -= use->ppm;
     if (use->before == SIM_NONE)
@@ -235,12 +235,12 @@ static void use_ends(struct sim *s, uint32_t index)
 }
 
 /* Its fullest link decides. */
-static struct rate rate_on_links(const struct sim *s, const struct flow *flow)
+static struct rate rate_on_links(const struct sim *s, const struct sim_flow *flow)
 {
     uint64_t most = PPM;
     uint32_t share = PPM;
     for (uint32_t u = flow->uses; u != SIM_NONE; u = s->uses[u].next) {
-        const struct link *link = &s->links[s->uses[u].link];
+        const struct sim_link *link = &s->links[s->uses[u].link];
         if (s->uses[u].ppm > 0 && link->ppm > most)
             most = link->ppm;
     }
@@ -254,7 +254,7 @@ static struct rate rate_on_links(const struct sim *s, const struct flow *flow)
 /* Once a pass, however many of its links have changed. */
 static void retime_flow(struct sim *s, uint32_t index)
 {
-    struct flow *flow = &s->flows[index];
+    struct sim_flow *flow = &s->flows[index];
     if (flow->pass == s->pass)
         return;
     flow->pass = s->pass;
@@ -267,7 +267,7 @@ void rate_settle_links(struct sim *s)
 {
     s->pass++;
     while (s->changed_links != SIM_NONE) {
-        struct link *link = &s->links[s->changed_links];
+        struct sim_link *link = &s->links[s->changed_links];
         s->changed_links = link->next_changed;
         link->changed = false;
         for (uint32_t u = link->uses; u != SIM_NONE; u = s->uses[u].after)
@@ -275,7 +275,7 @@ void rate_settle_links(struct sim *s)
     }
 }
 
-static int64_t flow_begins(struct sim *s, struct flow *flow, int64_t cost_ns)
+static int64_t flow_begins(struct sim *s, struct sim_flow *flow, int64_t cost_ns)
 {
     for (uint32_t u = flow->uses; u != SIM_NONE; u = s->uses[u].next)
         use_begins(s, u);
@@ -284,7 +284,7 @@ static int64_t flow_begins(struct sim *s, struct flow *flow, int64_t cost_ns)
     return progress_end(s, &flow->work);
 }
 
-static void flow_ends(struct sim *s, struct flow *flow)
+static void flow_ends(struct sim *s, struct sim_flow *flow)
 {
     for (uint32_t u = flow->uses; u != SIM_NONE; u = s->uses[u].next)
         use_ends(s, u);

@@ -8,7 +8,7 @@
 
 struct sim_span sim_span(const struct sim *s, uint32_t item)
 {
-    const struct item *i = &s->items[item];
+    const struct sim_item *i = &s->items[item];
     return (struct sim_span){i->started ? i->start_ns : NOT_YET, i->end_ns};
 }
 
@@ -20,7 +20,7 @@ struct sim_span sim_transfer_span(const struct sim *s, uint32_t transfer)
 
 int64_t sim_moved_from(const struct sim *s, uint32_t item)
 {
-    const struct item *i = &s->items[item];
+    const struct sim_item *i = &s->items[item];
     if (i->kind != ITEM_JOIN || i->u.join.count == 0 || i->end_ns == NOT_YET ||
         way_of(s, i) == NULL)
         return NOT_YET;
@@ -34,7 +34,7 @@ int64_t sim_mark_time(const struct sim *s, uint32_t mark)
 
 int64_t sim_host_end(const struct sim *s, uint32_t host)
 {
-    const struct host *h = &s->hosts[host];
+    const struct sim_host *h = &s->hosts[host];
     return h->waits == 0 && h->next == h->end ? later(h->clock_ns, host_cpu(h, h->tail_ns))
                                               : NOT_YET;
 }
@@ -46,14 +46,14 @@ uint64_t sim_steps(const struct sim *s)
 
 int64_t sim_slowed(const struct sim *s, uint32_t item)
 {
-    const struct item *i = &s->items[item];
+    const struct sim_item *i = &s->items[item];
     int64_t alone_ns = i->kind == ITEM_WORK ? later(i->start_ns, i->u.work.dur_ns) : 0;
     return i->kind == ITEM_WORK && i->end_ns != NOT_YET ? i->end_ns - alone_ns : 0;
 }
 
 struct sim_beside sim_beside(const struct sim *s, uint32_t item)
 {
-    const struct item *i = &s->items[item];
+    const struct sim_item *i = &s->items[item];
     const struct area *area = &s->areas[item];
     assert(s->keep_beside);
     if (i->end_ns == NOT_YET)
@@ -80,7 +80,7 @@ bool sim_arrived(const struct sim *s, uint32_t item)
 
 static void stuck_item(const struct sim *s, uint32_t index, struct sim_stuck *out)
 {
-    const struct item *item = &s->items[index];
+    const struct sim_item *item = &s->items[index];
     *out = (struct sim_stuck){.kind = SIM_ITEM_WAITS_EVENT, .who = index, .on = item->u.wait.event};
     if (item->kind != ITEM_JOIN)
         return;
@@ -98,12 +98,12 @@ static void stuck_item(const struct sim *s, uint32_t index, struct sim_stuck *ou
 
 static bool stuck_host(const struct sim *s, uint32_t index, struct sim_stuck *out)
 {
-    const struct host *host = &s->hosts[index];
+    const struct sim_host *host = &s->hosts[index];
     const struct action *action;
     if (host->waits == 0)
         return false;
     if (host->queued) {
-        const struct item *item = &s->items[s->actions[host->next].arg];
+        const struct sim_item *item = &s->items[s->actions[host->next].arg];
         *out = (struct sim_stuck){
             .kind = SIM_HOST_WAITS_ITEM, .who = index, .on = s->streams[item->stream].first};
         return true;

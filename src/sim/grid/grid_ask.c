@@ -8,7 +8,7 @@
 #include "base/buf.h"
 
 /* Sizes by role, of the communicators that the recorded ranks use. */
-struct seen {
+struct role_sizes {
     int size[GRID_ROLES]; /* 0: none */
     struct buf words;     /* "of 2 ranks (AllReduce)" */
     bool dp_gathers;      /* those of dp share out parameters or what the optimizer keeps */
@@ -29,7 +29,7 @@ static int main_op(const struct grid_comm *comm)
 
 /* Of two groups that look like dp, one that gathers and one that does not, the first is of shards.
  */
-static enum grid_role tell_shards_from_replicas(struct seen *s, enum grid_role role, int op)
+static enum grid_role tell_shards_from_replicas(struct role_sizes *s, enum grid_role role, int op)
 {
     bool gathers = op == SPECTER_ALLGATHER || op == SPECTER_REDUCESCATTER;
     if (role != GRID_DP)
@@ -45,7 +45,7 @@ static enum grid_role tell_shards_from_replicas(struct seen *s, enum grid_role r
     return GRID_DP;
 }
 
-static void see(struct seen *s, const struct grid_comm *comm)
+static void see(struct role_sizes *s, const struct grid_comm *comm)
 {
     enum grid_role role = grid_own_role(comm);
     int op = main_op(comm);
@@ -62,7 +62,7 @@ static void see(struct seen *s, const struct grid_comm *comm)
 }
 
 /* What no group was seen of is data parallel, then a pipeline, then tensor parallel. */
-static bool add_rest(struct seen *s, int world)
+static bool add_rest(struct role_sizes *s, int world)
 {
     static const enum grid_role order[] = {GRID_DP, GRID_PP, GRID_TP};
     int64_t product = 1;
@@ -84,7 +84,7 @@ static bool add_rest(struct seen *s, int world)
 
 bool grid_ask(struct grid *g, const struct grid_input *in)
 {
-    struct seen s = {.words = BUF_INIT};
+    struct role_sizes s = {.words = BUF_INIT};
     struct buf text = BUF_INIT;
     for (size_t c = 0; c < in->ncomms; c++) {
         if (in->comms[c].size > 1 && in->comms[c].size < in->world)

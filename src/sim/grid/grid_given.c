@@ -8,7 +8,7 @@
 #include <string.h>
 
 /* One "role=size[:stride]". */
-struct told {
+struct given_axis {
     enum grid_role role;
     int size, stride; /* stride 0: not told */
 };
@@ -23,7 +23,7 @@ static const char *number(const char *at, int *value)
     return end;
 }
 
-static const char *parse_one(const char *at, struct told *one)
+static const char *parse_one(const char *at, struct given_axis *one)
 {
     size_t len = strcspn(at, "=,");
     one->role = grid_role_parse(at, len);
@@ -36,12 +36,12 @@ static const char *parse_one(const char *at, struct told *one)
     return at;
 }
 
-static int parse(const char *text, struct told *list, struct err *e)
+static int parse(const char *text, struct given_axis *list, struct err *e)
 {
     const char *at = text;
     int n = 0;
     do {
-        struct told one;
+        struct given_axis one;
         at = n < GRID_AXES_MAX ? parse_one(at, &one) : NULL;
         if (at == NULL || (*at != ',' && *at != '\0'))
             return err_set(e, ERR_USAGE,
@@ -53,7 +53,7 @@ static int parse(const char *text, struct told *list, struct err *e)
     return n;
 }
 
-static int told_size(const struct told *list, int n, enum grid_role role)
+static int told_size(const struct given_axis *list, int n, enum grid_role role)
 {
     int size = 1;
     for (int i = 0; i < n; i++)
@@ -63,7 +63,7 @@ static int told_size(const struct told *list, int n, enum grid_role role)
 
 /* Megatron and DeepSpeed count expert parallelism as part of the data-parallel ranks, replicas or
  * shards. */
-static bool fold_experts(struct told *list, int n, int64_t product, int world)
+static bool fold_experts(struct given_axis *list, int n, int64_t product, int world)
 {
     int experts = told_size(list, n, GRID_EP);
     if (experts == 1 || product != (int64_t)world * experts)
@@ -78,7 +78,7 @@ static bool fold_experts(struct told *list, int n, int64_t product, int world)
     return false;
 }
 
-static int check_world(struct told *list, int n, const char *text, int world, struct err *e)
+static int check_world(struct given_axis *list, int n, const char *text, int world, struct err *e)
 {
     int64_t product = 1;
     for (int i = 0; i < n; i++) {
@@ -93,17 +93,17 @@ static int check_world(struct told *list, int n, const char *text, int world, st
 
 static int by_role(const void *pa, const void *pb)
 {
-    const struct told *a = pa, *b = pb;
+    const struct given_axis *a = pa, *b = pb;
     return (int)a->role - (int)b->role;
 }
 
 /* The axes in that order, or false where a stride that was told is another. */
-static bool lay_out(struct grid *g, const struct told *list, const int *order, int n)
+static bool lay_out(struct grid *g, const struct given_axis *list, const int *order, int n)
 {
     int stride = 1;
     g->naxes = 0;
     for (int i = 0; i < n; i++) {
-        const struct told *one = &list[order[i]];
+        const struct given_axis *one = &list[order[i]];
         if (one->stride > 0 && one->size > 1 && one->stride != stride)
             return false;
         g->axes[g->naxes++] = (struct grid_axis){.role = one->role,
@@ -157,9 +157,9 @@ static int agreement(const struct grid *g, const struct grid *found)
     return same;
 }
 
-struct search {
+struct order_search {
     const struct grid_input *in;
-    const struct told *list;
+    const struct given_axis *list;
     int n;
     struct grid found; /* without --parallel */
     int best[GRID_AXES_MAX], score;
@@ -169,10 +169,10 @@ struct search {
 
 /* Orders that make the same axes as one of these are passed over: an axis of size 1 stays behind
  * the one before it in the list, two that are told alike stay in its order. */
-static bool is_plain(const struct search *s, const int *order)
+static bool is_plain(const struct order_search *s, const int *order)
 {
     for (int i = 0; i < s->n; i++) {
-        const struct told *one = &s->list[order[i]];
+        const struct given_axis *one = &s->list[order[i]];
         if (one->size == 1 && order[i] != (i > 0 ? order[i - 1] + 1 : 0))
             return false;
         for (int k = i + 1; k < s->n; k++) {
@@ -183,7 +183,7 @@ static bool is_plain(const struct search *s, const int *order)
     return true;
 }
 
-static void try_order(struct search *s, const int *order)
+static void try_order(struct order_search *s, const int *order)
 {
     struct grid trial = {.world = s->in->world};
     size_t misfit;
@@ -210,7 +210,7 @@ static const char *members_words(struct grid *g, const struct grid_comm *comm)
                       comm->size > 2 ? ", ..." : "");
 }
 
-static int told_or_error(struct search *s, const char *text, struct err *e)
+static int told_or_error(struct order_search *s, const char *text, struct err *e)
 {
     const struct grid_comm *comm;
     if (s->score >= 0)
@@ -229,8 +229,8 @@ static int told_or_error(struct search *s, const char *text, struct err *e)
 
 int grid_from_text(struct grid *g, const struct grid_input *in, const char *text, struct err *e)
 {
-    struct told list[GRID_AXES_MAX];
-    struct search s = {.in = in, .list = list, .score = -1};
+    struct given_axis list[GRID_AXES_MAX];
+    struct order_search s = {.in = in, .list = list, .score = -1};
     int order[GRID_AXES_MAX] = {0, 1, 2, 3, 4, 5, 6, 7}, rc;
     grid_init(g, in);
     s.n = parse(text, list, e);

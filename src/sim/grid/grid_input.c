@@ -16,7 +16,7 @@ static bool is_compute(const struct op *op)
 }
 
 /* What one rank did in one communicator. */
-struct tally {
+struct member_traffic {
     struct grid_traffic did;
     uint64_t gathers; /* since the last ReduceScatter */
     uint64_t all;
@@ -31,7 +31,7 @@ struct tally {
 struct surveyor {
     const struct run *run;
     struct grid_comm *comms;
-    struct tally *tallies; /* [ncomms] of the rank at hand */
+    struct member_traffic *tallies; /* [ncomms] of the rank at hand */
     uint32_t *touched;     /* [ntouched] communicators that it used */
     size_t ntouched;
     uint64_t *computed; /* by iteration: computations of the rank at hand */
@@ -42,7 +42,7 @@ struct surveyor {
 };
 
 /* What is not answered by the time of the next computation went one way. */
-static void end_exchange(struct tally *t, int size)
+static void end_exchange(struct member_traffic *t, int size)
 {
     t->did.one_way = t->did.one_way || t->unanswered > 0;
     if (t->unanswered > 0)
@@ -50,7 +50,8 @@ static void end_exchange(struct tally *t, int size)
     t->unanswered = 0;
 }
 
-static void count_way(const struct surveyor *s, struct tally *t, const struct op *op, int size)
+static void count_way(const struct surveyor *s, struct member_traffic *t, const struct op *op,
+                      int size)
 {
     int32_t *open = &t->open[op->coll.peer];
     if (t->computed != s->passed)
@@ -61,8 +62,8 @@ static void count_way(const struct surveyor *s, struct tally *t, const struct op
     t->unanswered += *open != 0;
 }
 
-static void count_message(const struct surveyor *s, struct tally *t, const struct rank *rank,
-                          const struct op *op)
+static void count_message(const struct surveyor *s, struct member_traffic *t,
+                          const struct rank *rank, const struct op *op)
 {
     const struct comm *comm = &s->run->comms[op->coll.comm];
     int peer = op->coll.peer;
@@ -79,7 +80,7 @@ static void count_message(const struct surveyor *s, struct tally *t, const struc
     t->did.to_itself = t->did.to_itself || comm->ranks[peer] == rank->rank;
 }
 
-static void count_shards(struct tally *t, const struct op *op)
+static void count_shards(struct member_traffic *t, const struct op *op)
 {
     if (op->coll.op == SPECTER_REDUCESCATTER)
         t->gathers = 0;
@@ -91,7 +92,7 @@ static void count_shards(struct tally *t, const struct op *op)
 static void count_op(struct surveyor *s, const struct rank *rank, const struct op *op,
                      uint64_t done, uint64_t total)
 {
-    struct tally *t = &s->tallies[op->coll.comm];
+    struct member_traffic *t = &s->tallies[op->coll.comm];
     if (!t->touched)
         s->touched[s->ntouched++] = (uint32_t)op->coll.comm;
     t->touched = true;
@@ -145,7 +146,7 @@ static void count_rank(struct surveyor *s, const struct rank *rank,
 static void add_edges(struct surveyor *s, const struct rank *rank, size_t c)
 {
     const struct comm *comm = &s->run->comms[c];
-    const struct tally *t = &s->tallies[c];
+    const struct member_traffic *t = &s->tallies[c];
     bool to_all = t->did.to_itself || (comm->size > 3 && t->sent_to + 1 >= (uint32_t)comm->size);
     if (t->sent == NULL || to_all || comm->size == 2)
         return;
@@ -162,7 +163,7 @@ static void merge(struct surveyor *s, const struct rank *rank, uint64_t *most)
 {
     for (size_t i = 0; i < s->ntouched; i++) {
         uint32_t c = s->touched[i];
-        struct tally *t = &s->tallies[c];
+        struct member_traffic *t = &s->tallies[c];
         struct grid_traffic *did = &s->comms[c].did;
         uint32_t fewest = did->fewest_sent;
         bool to_itself = did->to_itself || t->did.to_itself, one_way;
@@ -183,7 +184,7 @@ static void merge(struct surveyor *s, const struct rank *rank, uint64_t *most)
         did->one_way = one_way;
         free(t->sent);
         free(t->open);
-        *t = (struct tally){0};
+        *t = (struct member_traffic){0};
     }
     s->ntouched = 0;
 }

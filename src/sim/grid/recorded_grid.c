@@ -8,8 +8,8 @@
 
 #define LATENCY_NS 2000 /* of launches; nothing that is asked here depends on it */
 
-int recorded_make(struct recorded *rec, const struct run *run, const struct job_steps *steps,
-                  const char *parallel, struct err *e)
+int recorded_grid_init(struct recorded_grid *rec, const struct run *run,
+                       const struct job_steps *steps, const char *parallel, struct err *e)
 {
     struct grid_input groups;
     struct program program;
@@ -26,7 +26,7 @@ int recorded_make(struct recorded *rec, const struct run *run, const struct job_
     return rc;
 }
 
-void recorded_release(struct recorded *rec)
+void recorded_grid_release(struct recorded_grid *rec)
 {
     grid_release(&rec->grid);
     arena_release(&rec->arena);

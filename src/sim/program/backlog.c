@@ -16,7 +16,7 @@ struct durations {
     size_t count, cap;
 };
 
-struct scene {
+struct backlog_ctx {
     struct builder *b;
     uint64_t *ahead; /* by place: launches since the host last waited for them */
     struct durations usual[CLASSES];
@@ -31,7 +31,7 @@ static int64_t length(const struct op *op)
     return op->host_end_ns - op->host_ns;
 }
 
-static void on_sync_call(struct scene *s, const struct sync_call *sync)
+static void on_sync_call(struct backlog_ctx *s, const struct sync_call *sync)
 {
     uint32_t at = sync->stream >= 0 ? find_place(s->b, sync->device, sync->stream) : SIM_NONE;
     if (sync->kind == SYNC_CALL_STREAM && at != SIM_NONE)
@@ -41,7 +41,7 @@ static void on_sync_call(struct scene *s, const struct sync_call *sync)
 }
 
 /* The same of a call that launches an operation. */
-static bool on_op(struct scene *s, uint32_t i)
+static bool on_op(struct backlog_ctx *s, uint32_t i)
 {
     const struct op *op = &s->b->rank->ops[i];
     uint64_t *ahead = &s->ahead[s->b->stream[i]];
@@ -55,7 +55,7 @@ static bool on_op(struct scene *s, uint32_t i)
 }
 
 /* Does the call launch behind a full queue? Counts it. */
-static bool on_call(struct scene *s, const struct call *call)
+static bool on_call(struct backlog_ctx *s, const struct host_call *call)
 {
     struct builder *b = s->b;
     const struct launches *l;
@@ -71,7 +71,7 @@ static bool on_call(struct scene *s, const struct call *call)
 }
 
 /* Of calls that had room. */
-static void find_usual(struct scene *s)
+static void find_usual(struct backlog_ctx *s)
 {
     for (int class = 0; class < CLASSES; class ++) {
         struct durations *d = &s->usual[class];
@@ -90,7 +90,7 @@ static void note(struct durations *d, int64_t ns)
     d->list[d->count++] = ns;
 }
 
-static void mark_blocked(struct scene *s, const uint32_t *full, size_t n)
+static void mark_blocked(struct backlog_ctx *s, const uint32_t *full, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
         const struct op *op = &s->b->rank->ops[full[i]];
@@ -104,7 +104,7 @@ static void mark_blocked(struct scene *s, const uint32_t *full, size_t n)
 
 void backlog_find(struct builder *b)
 {
-    struct scene s = {.b = b};
+    struct backlog_ctx s = {.b = b};
     uint32_t *full = arena_alloc(&b->scratch, b->rank->nops * sizeof *full);
     size_t nfull = 0;
     b->blocked_ns = arena_alloc(&b->scratch, b->rank->nops * sizeof *b->blocked_ns);
@@ -112,7 +112,7 @@ void backlog_find(struct builder *b)
         return;
     s.ahead = arena_alloc(&b->scratch, b->nplaces * sizeof *s.ahead);
     for (size_t c = 0; c < b->calls.count; c++) {
-        const struct call *call = &b->calls.list[c];
+        const struct host_call *call = &b->calls.list[c];
         if (call->rank != b->nth)
             continue;
         if (on_call(&s, call))

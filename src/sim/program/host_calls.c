@@ -8,7 +8,7 @@
 
 static int by_time(const void *pa, const void *pb)
 {
-    const struct call *a = pa, *b = pb;
+    const struct host_call *a = pa, *b = pb;
     if (a->start_ns != b->start_ns)
         return ORDER(a->start_ns, b->start_ns);
     if (a->end_ns != b->end_ns)
@@ -20,15 +20,15 @@ static int by_time(const void *pa, const void *pb)
     return ORDER(a->index, b->index);
 }
 
-static struct call call_of(int64_t start_ns, int64_t end_ns, size_t index, enum call_what what)
+static struct host_call call_of(int64_t start_ns, int64_t end_ns, size_t index, enum call_what what)
 {
     if (end_ns == UNKNOWN_NS || end_ns < start_ns)
         end_ns = start_ns;
-    return (struct call){
+    return (struct host_call){
         .start_ns = start_ns, .end_ns = end_ns, .index = (uint32_t)index, .what = (uint8_t)what};
 }
 
-static void add_call(struct calls *calls, struct call call, size_t rank)
+static void add_call(struct host_calls *calls, struct host_call call, size_t rank)
 {
     call.rank = (uint32_t)rank;
     calls->list[calls->count++] = call;
@@ -79,14 +79,14 @@ static int64_t return_of(const struct op *op)
     return op->host_end_ns > synced_ns ? op->host_end_ns : synced_ns;
 }
 
-static void add_ops(struct calls *calls, const struct rank *rank, size_t r)
+static void add_ops(struct host_calls *calls, const struct rank *rank, size_t r)
 {
     int64_t known_ns = calls->first_ns;
     for (size_t i = 0; i < rank->nops; i++) {
         const struct op *op = &rank->ops[i];
         bool known = op->host_ns != UNKNOWN_NS;
-        struct call call = known ? call_of(op->host_ns, return_of(op), i, CALL_OP)
-                                 : call_of(known_ns, known_ns, i, CALL_OP);
+        struct host_call call = known ? call_of(op->host_ns, return_of(op), i, CALL_OP)
+                                      : call_of(known_ns, known_ns, i, CALL_OP);
         call.untimed = !known;
         if (known)
             known_ns = call.end_ns;
@@ -94,7 +94,7 @@ static void add_ops(struct calls *calls, const struct rank *rank, size_t r)
     }
 }
 
-static void add_sync_calls(struct calls *calls, const struct rank *rank, size_t r)
+static void add_sync_calls(struct host_calls *calls, const struct rank *rank, size_t r)
 {
     for (size_t i = 0; i < rank->nsync_calls; i++) {
         const struct sync_call *sync = &rank->sync_calls[i];
@@ -104,7 +104,7 @@ static void add_sync_calls(struct calls *calls, const struct rank *rank, size_t 
     }
 }
 
-static void add_launches(struct calls *calls, const struct rank *rank, size_t r)
+static void add_launches(struct host_calls *calls, const struct rank *rank, size_t r)
 {
     for (size_t i = 0; i < rank->nlaunches; i++) {
         const struct launches *l = &rank->launches[i];
@@ -114,7 +114,7 @@ static void add_launches(struct calls *calls, const struct rank *rank, size_t r)
 }
 
 /* Threads are those of the process, and all its ranks count them alike. */
-static uint32_t thread_of(const struct call *call, const struct rank *const *ranks)
+static uint32_t thread_of(const struct host_call *call, const struct rank *const *ranks)
 {
     const struct rank *rank = ranks[call->rank];
     uint32_t tid = call->what == CALL_OP     ? rank->ops[call->index].tid
@@ -125,11 +125,12 @@ static uint32_t thread_of(const struct call *call, const struct rank *const *ran
 
 /* Marks the threads that must run on their own. Those that are left share host 0 and never overlap,
  * so that the one of their calls that ends last is all that need be remembered. */
-static void find_overlaps(const struct calls *calls, const struct rank *const *ranks, bool *alone)
+static void find_overlaps(const struct host_calls *calls, const struct rank *const *ranks,
+                          bool *alone)
 {
-    const struct call *last = NULL;
+    const struct host_call *last = NULL;
     for (size_t i = 0; i < calls->count; i++) {
-        const struct call *call = &calls->list[i];
+        const struct host_call *call = &calls->list[i];
         uint32_t thread = thread_of(call, ranks), other = last ? thread_of(last, ranks) : thread;
         if (alone[thread])
             continue;
@@ -144,12 +145,12 @@ static void find_overlaps(const struct calls *calls, const struct rank *const *r
 
 static int by_host(const void *pa, const void *pb)
 {
-    const struct call *a = pa, *b = pb;
+    const struct host_call *a = pa, *b = pb;
     return a->host != b->host ? ORDER(a->host, b->host) : by_time(pa, pb);
 }
 
 /* Gives every thread its host: 0 is shared, the others have one each. */
-static void deal_out(struct calls *calls, const struct rank *const *ranks)
+static void deal_out(struct host_calls *calls, const struct rank *const *ranks)
 {
     size_t nthreads = ranks[0]->nthreads > 0 ? ranks[0]->nthreads : 1;
     bool *alone = calloc(nthreads, sizeof *alone);
@@ -168,7 +169,7 @@ static void deal_out(struct calls *calls, const struct rank *const *ranks)
     free(host);
 }
 
-static void find_end(struct calls *calls, const struct rank *const *ranks, size_t nranks)
+static void find_end(struct host_calls *calls, const struct rank *const *ranks, size_t nranks)
 {
     calls->last_ns = calls->steps_end_ns = calls->first_ns;
     for (size_t r = 0; r < nranks; r++) {
@@ -186,7 +187,7 @@ static void find_end(struct calls *calls, const struct rank *const *ranks, size_
         calls->last_ns = calls->steps_end_ns;
 }
 
-void calls_make(struct calls *calls, const struct rank *const *ranks, size_t nranks)
+void host_calls_init(struct host_calls *calls, const struct rank *const *ranks, size_t nranks)
 {
     size_t cap = 0, all = 0;
     memset(calls, 0, sizeof *calls);
@@ -217,7 +218,7 @@ void calls_make(struct calls *calls, const struct rank *const *ranks, size_t nra
         deal_out(calls, ranks);
 }
 
-void calls_release(struct calls *calls)
+void host_calls_release(struct host_calls *calls)
 {
     free(calls->list);
     memset(calls, 0, sizeof *calls);

@@ -15,7 +15,7 @@
 
 enum call_what { CALL_OP, CALL_SYNC, CALL_LAUNCHES };
 
-struct call {
+struct host_call {
     int64_t start_ns, end_ns; /* of launches: both the first, the others are gaps between calls */
     uint32_t rank;            /* of the process: 0 .. nranks-1 */
     uint32_t index;           /* into that rank's ops, sync calls or launches */
@@ -24,8 +24,8 @@ struct call {
     bool untimed; /* the trace has no host time: it is issued right after the operation before it */
 };
 
-struct calls {
-    struct call *list; /* owned; by host, then by time */
+struct host_calls {
+    struct host_call *list; /* owned; by host, then by time */
     size_t count;
     uint32_t nhosts;
     bool timed;                /* any time is known */
@@ -37,7 +37,7 @@ struct calls {
 /* Two calls overlap when they do so by more than this: profilers round to microseconds. */
 #define CALLS_OVERLAP_NS 1000
 
-void calls_make(struct calls *calls, const struct rank *const *ranks, size_t nranks);
-void calls_release(struct calls *calls);
+void host_calls_init(struct host_calls *calls, const struct rank *const *ranks, size_t nranks);
+void host_calls_release(struct host_calls *calls);
 
 #endif

@@ -6,20 +6,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct ended {
+struct timed_op_end {
     int64_t end_ns;
     uint32_t op;
 };
 
 /* What both rules look at. */
-struct scene {
+struct infer_ctx {
     const struct rank *rank;
-    const struct calls *calls;
+    const struct host_calls *calls;
     uint32_t nth; /* of the process */
     const uint32_t *stream, *leader;
     uint32_t nstreams;
     int64_t latency_ns;
-    struct ended *ends; /* by end */
+    struct timed_op_end *ends; /* by end */
     size_t nends;
 };
 
@@ -50,7 +50,7 @@ static bool placed(const struct op *op)
 }
 
 /* Does the call issue an operation of this rank? */
-static bool issues(const struct scene *s, const struct call *call)
+static bool issues(const struct infer_ctx *s, const struct host_call *call)
 {
     return call->what == CALL_OP && call->rank == s->nth;
 }
@@ -62,25 +62,25 @@ static int64_t end_of(const struct op *op)
 
 static int by_end(const void *pa, const void *pb)
 {
-    const struct ended *a = pa, *b = pb;
+    const struct timed_op_end *a = pa, *b = pb;
     if (a->end_ns != b->end_ns)
         return a->end_ns < b->end_ns ? -1 : 1;
     return (a->op > b->op) - (a->op < b->op);
 }
 
-static void collect_ends(struct scene *s)
+static void collect_ends(struct infer_ctx *s)
 {
     s->ends = new_array(s->rank->nops, sizeof *s->ends);
     for (size_t i = 0; i < s->rank->nops; i++) {
         if (placed(&s->rank->ops[i]))
-            s->ends[s->nends++] = (struct ended){end_of(&s->rank->ops[i]), (uint32_t)i};
+            s->ends[s->nends++] = (struct timed_op_end){end_of(&s->rank->ops[i]), (uint32_t)i};
     }
     if (s->nends > 0)
         qsort(s->ends, s->nends, sizeof *s->ends, by_end);
 }
 
 /* How many of the ends are at t_ns or before. */
-static size_t ends_until(const struct scene *s, int64_t t_ns)
+static size_t ends_until(const struct infer_ctx *s, int64_t t_ns)
 {
     size_t low = 0, high = s->nends;
     while (low < high) {
@@ -94,7 +94,7 @@ static size_t ends_until(const struct scene *s, int64_t t_ns)
 }
 
 /* Was `other` issued before `i`? Operations of one launch of a graph are issued in their order. */
-static bool issued_before(const struct scene *s, uint32_t other, uint32_t i)
+static bool issued_before(const struct infer_ctx *s, uint32_t other, uint32_t i)
 {
     const struct op *ops = s->rank->ops;
     return ops[s->leader[other]].host_ns < ops[i].host_ns ||
@@ -103,7 +103,7 @@ static bool issued_before(const struct scene *s, uint32_t other, uint32_t i)
 
 /* The operation whose end let `i` start, when nothing before free_ns kept it; INFER_NONE. inside:
  * the stream is within a launch of a graph, which waits for nothing but what is in it. */
-static uint32_t released_by(const struct scene *s, uint32_t i, int64_t free_ns, bool inside)
+static uint32_t released_by(const struct infer_ctx *s, uint32_t i, int64_t free_ns, bool inside)
 {
     const struct op *op = &s->rank->ops[i];
     int64_t since = op->start_ns - INFER_BEHIND_NS;
@@ -119,7 +119,7 @@ static uint32_t released_by(const struct scene *s, uint32_t i, int64_t free_ns, 
     return INFER_NONE;
 }
 
-static void infer_by_gap(const struct scene *s, uint32_t *after)
+static void infer_by_gap(const struct infer_ctx *s, uint32_t *after)
 {
     int64_t *free_ns = new_array(s->nstreams, sizeof *free_ns);
     uint32_t *last = new_indices(s->nstreams);
@@ -150,7 +150,7 @@ static void infer_by_gap(const struct scene *s, uint32_t *after)
 }
 
 /* The computation that the thread of each collective issued last before it. */
-static void find_issued_before(const struct scene *s, uint32_t *before)
+static void find_issued_before(const struct infer_ctx *s, uint32_t *before)
 {
     size_t nthreads = s->rank->nthreads > 0 ? s->rank->nthreads : 1;
     uint32_t *last = new_indices(nthreads);
@@ -170,12 +170,12 @@ static void find_issued_before(const struct scene *s, uint32_t *before)
 }
 
 /* Does the recording tell when both were launched and run? */
-static bool both_placed(const struct scene *s, uint32_t i, uint32_t before)
+static bool both_placed(const struct infer_ctx *s, uint32_t i, uint32_t before)
 {
     return placed(&s->rank->ops[i]) && placed(&s->rank->ops[before]);
 }
 
-static void infer_by_issue(const struct scene *s, uint32_t *after)
+static void infer_by_issue(const struct infer_ctx *s, uint32_t *after)
 {
     bool *broken = new_array(s->nstreams, sizeof *broken);
     find_issued_before(s, after);
@@ -194,12 +194,12 @@ static void infer_by_issue(const struct scene *s, uint32_t *after)
     free(broken);
 }
 
-static void (*const rules[INFER_RULES])(const struct scene *, uint32_t *) = {
+static void (*const rules[INFER_RULES])(const struct infer_ctx *, uint32_t *) = {
     [INFER_BY_GAP] = infer_by_gap,
     [INFER_BY_ISSUE] = infer_by_issue,
 };
 
-static void infer_between_streams(struct inferred *out, const struct scene *s)
+static void infer_between_streams(struct inferred *out, const struct infer_ctx *s)
 {
     for (int rule = 0; rule < INFER_RULES; rule++) {
         out->after[rule] = new_indices(s->rank->nops);
@@ -222,7 +222,7 @@ bool infer_untold(const struct sync_call *sync_call)
 }
 
 /* The operation whose end let the synchronisation return; INFER_NONE. */
-static uint32_t awaited_by(const struct scene *s, const struct sync_call *sync_call)
+static uint32_t awaited_by(const struct infer_ctx *s, const struct sync_call *sync_call)
 {
     int64_t since = sync_call->host_end_ns - INFER_BEHIND_NS;
     uint32_t any = INFER_NONE;
@@ -240,7 +240,7 @@ static uint32_t awaited_by(const struct scene *s, const struct sync_call *sync_c
     return any;
 }
 
-static void infer_syncs(struct inferred *out, const struct scene *s)
+static void infer_syncs(struct inferred *out, const struct infer_ctx *s)
 {
     for (size_t i = 0; i < s->rank->nsync_calls; i++) {
         const struct sync_call *sync_call = &s->rank->sync_calls[i];
@@ -253,17 +253,17 @@ static void infer_syncs(struct inferred *out, const struct scene *s)
     }
 }
 
-void infer_waits(struct inferred *out, const struct rank *rank, const struct calls *calls,
+void infer_waits(struct inferred *out, const struct rank *rank, const struct host_calls *calls,
                  uint32_t nth, const uint32_t *stream, uint32_t nstreams, const uint32_t *leader,
                  int64_t latency_ns, bool waits)
 {
-    struct scene s = {.rank = rank,
-                      .calls = calls,
-                      .nth = nth,
-                      .stream = stream,
-                      .leader = leader,
-                      .nstreams = nstreams,
-                      .latency_ns = latency_ns};
+    struct infer_ctx s = {.rank = rank,
+                          .calls = calls,
+                          .nth = nth,
+                          .stream = stream,
+                          .leader = leader,
+                          .nstreams = nstreams,
+                          .latency_ns = latency_ns};
     memset(out, 0, sizeof *out);
     out->awaited = new_array(rank->nops, sizeof *out->awaited);
     out->sync = new_indices(rank->nsync_calls);

@@ -44,7 +44,7 @@ bool infer_untold(const struct sync_call *sync_call);
 /* waits: between streams, too, not only of hosts. rank is the `nth` of the process. stream[i]: the
  * stream of operation i, 0 .. nstreams-1. leader[i]: the operation whose call launches i (of a
  * group the last, else i itself). */
-void infer_waits(struct inferred *out, const struct rank *rank, const struct calls *calls,
+void infer_waits(struct inferred *out, const struct rank *rank, const struct host_calls *calls,
                  uint32_t nth, const uint32_t *stream, uint32_t nstreams, const uint32_t *leader,
                  int64_t latency_ns, bool waits);
 void infer_release(struct inferred *out);

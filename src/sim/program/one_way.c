@@ -68,25 +68,25 @@ void one_way_find(struct program *p)
 #define WAITED 1.02      /* times what it takes when data are there, */
 #define WAITED_NS 1000.0 /* and so much: a member has waited for data */
 
-struct part {
+struct one_way_member {
     int64_t place, end_ns;
     bool waited;
 };
 
 static int by_place(const void *pa, const void *pb)
 {
-    const struct part *a = pa, *b = pb;
+    const struct one_way_member *a = pa, *b = pb;
     return (a->place > b->place) - (a->place < b->place);
 }
 
-static double hop_ns(const struct part *part)
+static double hop_ns(const struct one_way_member *part)
 {
     int64_t ns = part->end_ns - part[-1].end_ns;
     return ns > 0 ? (double)ns : 0;
 }
 
 /* From one place to the next, of members that waited for data; else the shortest there is. */
-static double usual_hop(const struct part *parts, uint32_t n)
+static double usual_hop(const struct one_way_member *parts, uint32_t n)
 {
     double waited_ns = 0, places = 0, least_ns = HUGE_VAL;
     for (uint32_t k = 1; k < n; k++) {
@@ -98,7 +98,7 @@ static double usual_hop(const struct part *parts, uint32_t n)
     return places > 0 ? waited_ns / places : least_ns;
 }
 
-static double fill_of(const struct part *parts, uint32_t n)
+static double fill_of(const struct one_way_member *parts, uint32_t n)
 {
     double usual_ns = usual_hop(parts, n), sum_ns = 0;
     for (uint32_t k = 1; k < n; k++) {
@@ -112,7 +112,7 @@ void one_way_learn(struct program *p, const struct program *apart, const struct 
 {
     const struct match *match = &p->matches.list[cost->match];
     struct program_way *way = &p->ways[cost->match];
-    struct part *parts;
+    struct one_way_member *parts;
     if (match->nmembers < 2)
         return;
     parts = array_new(match->nmembers, sizeof *parts);
@@ -120,9 +120,9 @@ void one_way_learn(struct program *p, const struct program *apart, const struct 
         struct match_member m = p->matches.members[match->first + k];
         struct sim_span span = program_span(apart, m.rank, m.op);
         double usual_ns = (double)cost->measured_ns;
-        parts[k] = (struct part){place_of(p, match, m), span.end_ns,
-                                 (double)(span.end_ns - span.start_ns) >
-                                     fmax(WAITED * usual_ns, usual_ns + WAITED_NS)};
+        parts[k] = (struct one_way_member){place_of(p, match, m), span.end_ns,
+                                           (double)(span.end_ns - span.start_ns) >
+                                               fmax(WAITED * usual_ns, usual_ns + WAITED_NS)};
     }
     qsort(parts, match->nmembers, sizeof *parts, by_place);
     if (parts[match->nmembers - 1].place - parts[0].place + 1 >= match->nmembers) {

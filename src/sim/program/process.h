@@ -11,7 +11,7 @@
 #include "sim/program/program.h"
 
 /* A stream of a rank: what a trace calls it, and the engine's index. */
-struct place {
+struct rank_stream {
     int32_t device, stream;
     uint32_t sim, sim_device;
 };
@@ -33,12 +33,12 @@ struct issuer {
 struct builder {
     struct program *p;
     uint32_t r;   /* index into run->ranks */
-    uint32_t nth; /* of the process, as in struct call */
+    uint32_t nth; /* of the process, as in struct host_call */
     const struct rank *rank;
     struct program_rank *out;
-    struct calls calls; /* of the process */
+    struct host_calls calls; /* of the process */
     struct issuer *host;
-    struct place *places; /* by stream, device */
+    struct rank_stream *places; /* by stream, device */
     size_t nplaces;
     uint32_t *stream; /* index into places */
     uint32_t *leader;
@@ -68,17 +68,17 @@ void survey(struct builder *list, size_t n, int64_t latency_ns);
 uint32_t find_place(const struct builder *b, int32_t device, int32_t stream);
 
 /* process_sync.c: CPU time of a call that is not already behind the call before it. */
-int64_t build_own_ns(const struct builder *b, const struct call *call);
+int64_t build_own_ns(const struct builder *b, const struct host_call *call);
 
 /* Around a synchronisation: what is needed to compare the recorded one with the simulated one. */
-void build_sync_begins(struct builder *b, const struct call *call, int64_t cost_ns);
+void build_sync_begins(struct builder *b, const struct host_call *call, int64_t cost_ns);
 void build_sync_ends(struct builder *b);
 
 /* The engine's event behind an operation. */
 uint32_t build_event_behind(struct builder *b, uint32_t op);
 
 /* A sync call of the builder's rank. */
-void build_sync_call(struct builder *b, const struct call *call);
+void build_sync_call(struct builder *b, const struct host_call *call);
 
 /* Operations recorded into a graph do not run then. */
 static inline bool is_issued(const struct op *op)

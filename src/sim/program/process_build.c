@@ -19,7 +19,7 @@ struct grouped_item {
 };
 
 /* A process while its actions are made. */
-struct process {
+struct process_builder {
     struct builder *ranks; /* [n] */
     size_t n;
     struct grouped_item *items; /* by group, then by call */
@@ -153,7 +153,7 @@ static void launch_item(struct builder *b, uint32_t op)
 }
 
 /* The items of the group that begin at or behind list[0]. */
-static size_t group_size(const struct process *proc, size_t first)
+static size_t group_size(const struct process_builder *proc, size_t first)
 {
     size_t i = first;
     while (i < proc->nitems && proc->items[i].group == proc->items[first].group)
@@ -161,7 +161,7 @@ static size_t group_size(const struct process *proc, size_t first)
     return i - first;
 }
 
-static size_t first_of_group(const struct process *proc, int32_t group)
+static size_t first_of_group(const struct process_builder *proc, int32_t group)
 {
     size_t low = 0, high = proc->nitems;
     while (low < high) {
@@ -176,7 +176,7 @@ static size_t first_of_group(const struct process *proc, int32_t group)
 
 /* A group is launched on all streams and devices where the last of its operations was issued: at
  * its end. */
-static void launch(struct process *proc, struct builder *b, uint32_t op)
+static void launch(struct process_builder *proc, struct builder *b, uint32_t op)
 {
     size_t first, n;
     if (b->leader[op] != op)
@@ -193,15 +193,15 @@ static void launch(struct process *proc, struct builder *b, uint32_t op)
         launch_item(proc->items[i].b, proc->items[i].op);
 }
 
-static void wait_for_stream(struct builder *b, const struct call *call, int64_t cost_ns)
+static void wait_for_stream(struct builder *b, const struct host_call *call, int64_t cost_ns)
 {
     build_sync_begins(b, call, cost_ns);
     sim_sync_stream(b->p->sim, b->places[b->stream[call->index]].sim);
     build_sync_ends(b);
 }
 
-static void launch_and_wait(struct process *proc, struct builder *b, const struct call *call,
-                            int64_t cost_ns)
+static void launch_and_wait(struct process_builder *proc, struct builder *b,
+                            const struct host_call *call, int64_t cost_ns)
 {
     launch(proc, b, call->index);
     wait_for_stream(b, call, cost_ns);
@@ -209,7 +209,8 @@ static void launch_and_wait(struct process *proc, struct builder *b, const struc
 
 /* A call that waited for its copy, or for what was before that on its stream. What of it was no
  * wait is CPU time: what came before the wait, and what behind it. */
-static void call_copy(struct process *proc, struct builder *b, const struct call *call, int64_t own)
+static void call_copy(struct process_builder *proc, struct builder *b, const struct host_call *call,
+                      int64_t own)
 {
     const struct op *op = &b->rank->ops[call->index];
     int64_t wait_ns = op->copy.wait_ns, first_ns = 0;
@@ -235,7 +236,7 @@ static void call_copy(struct process *proc, struct builder *b, const struct call
         b->p->syncs[b->p->nsyncs - 1].launched = false; /* it tells nothing of launches before it */
 }
 
-static void call_op(struct process *proc, struct builder *b, const struct call *call)
+static void call_op(struct process_builder *proc, struct builder *b, const struct host_call *call)
 {
     const struct op *op = &b->rank->ops[call->index];
     uint32_t thread = op->tid < b->rank->nthreads ? op->tid : 0;
@@ -266,7 +267,8 @@ static void call_op(struct process *proc, struct builder *b, const struct call *
 
 /* ---- kernels without times ---- */
 
-static void call_launches(struct process *proc, struct builder *b, const struct call *call)
+static void call_launches(struct process_builder *proc, struct builder *b,
+                          const struct host_call *call)
 {
     const struct launches *l = &b->rank->launches[call->index];
     uint32_t stream = find_place(b, l->device, l->stream);
@@ -282,26 +284,28 @@ static void call_launches(struct process *proc, struct builder *b, const struct 
 
 /* ---- hosts ---- */
 
-static void call_sync(struct process *proc, struct builder *b, const struct call *call)
+static void call_sync(struct process_builder *proc, struct builder *b, const struct host_call *call)
 {
     (void)proc;
     build_sync_call(b, call);
 }
 
-static void (*const handlers[])(struct process *, struct builder *, const struct call *) = {
+static void (*const handlers[])(struct process_builder *, struct builder *,
+                                const struct host_call *) = {
     [CALL_OP] = call_op,
     [CALL_SYNC] = call_sync,
     [CALL_LAUNCHES] = call_launches,
 };
 
-static void make_host(struct process *proc, const struct calls *calls, size_t *at, uint32_t host)
+static void make_host(struct process_builder *proc, const struct host_calls *calls, size_t *at,
+                      uint32_t host)
 {
     struct builder *first = &proc->ranks[0];
     struct sim *sim = first->p->sim;
     sim_add_host(sim, first->out->begin_ns);
     proc->host = (struct issuer){.clock_ns = calls->first_ns, .first_sync = true};
     for (; *at < calls->count && calls->list[*at].host == host; ++*at) {
-        const struct call *call = &calls->list[*at];
+        const struct host_call *call = &calls->list[*at];
         if (call->start_ns > proc->host.clock_ns)
             sim_cpu(sim, call->start_ns - proc->host.clock_ns);
         handlers[call->what](proc, &proc->ranks[call->rank], call);
@@ -313,14 +317,14 @@ static void make_host(struct process *proc, const struct calls *calls, size_t *a
 }
 
 /* An operation and when it was issued. */
-struct issued {
+struct op_issue {
     int64_t t_ns;
     uint32_t at, op;
 };
 
 static int by_issue(const void *pa, const void *pb)
 {
-    const struct issued *a = pa, *b = pb;
+    const struct op_issue *a = pa, *b = pb;
     return a->t_ns != b->t_ns ? ORDER(a->t_ns, b->t_ns) : ORDER(a->at, b->at);
 }
 
@@ -328,11 +332,11 @@ static int by_issue(const void *pa, const void *pb)
 static void merge_issue(struct builder *b)
 {
     size_t n = 0;
-    struct issued *list = arena_alloc(&b->scratch, b->out->nissued * sizeof *list);
+    struct op_issue *list = arena_alloc(&b->scratch, b->out->nissued * sizeof *list);
     for (size_t c = 0; c < b->calls.count; c++) {
-        const struct call *call = &b->calls.list[c];
+        const struct host_call *call = &b->calls.list[c];
         if (call->what == CALL_OP && call->rank == b->nth && is_issued(&b->rank->ops[call->index]))
-            list[n++] = (struct issued){call->start_ns, (uint32_t)c, call->index};
+            list[n++] = (struct op_issue){call->start_ns, (uint32_t)c, call->index};
     }
     qsort(list, n, sizeof *list, by_issue);
     for (size_t i = 0; i < n; i++)
@@ -347,7 +351,7 @@ static int by_group(const void *pa, const void *pb)
     return a->group != b->group ? ORDER(a->group, b->group) : ORDER(a->at, b->at);
 }
 
-static void collect_items(struct process *proc)
+static void collect_items(struct process_builder *proc)
 {
     size_t all = 0;
     for (size_t i = 0; i < proc->n; i++)
@@ -371,10 +375,10 @@ static void release_rank(struct builder *b)
     arena_release(&b->scratch);
 }
 
-void build_process(struct program *p, const uint32_t *ranks, size_t n, const struct calls *calls,
-                   int64_t latency_ns)
+void build_process(struct program *p, const uint32_t *ranks, size_t n,
+                   const struct host_calls *calls, int64_t latency_ns)
 {
-    struct process proc = {.n = n};
+    struct process_builder proc = {.n = n};
     size_t at = 0;
     arena_init(&proc.arena);
     proc.ranks = arena_alloc(&proc.arena, n * sizeof *proc.ranks);

@@ -10,8 +10,8 @@
 
 /* ranks[0..n) are those of the process, whose calls these are. Each has its match, origin, begin
  * and hosts; the rest of it is filled here. Streams are the engine's next. */
-void build_process(struct program *p, const uint32_t *ranks, size_t n, const struct calls *calls,
-                   int64_t latency_ns);
+void build_process(struct program *p, const uint32_t *ranks, size_t n,
+                   const struct host_calls *calls, int64_t latency_ns);
 
 /* Two transfers have an item in common. */
 void program_tie(struct program *p, uint32_t match_a, uint32_t match_b);

@@ -27,14 +27,14 @@ static bool is_comm(const struct op *op)
 
 static int by_place(const void *pa, const void *pb)
 {
-    const struct place *a = pa, *b = pb;
+    const struct rank_stream *a = pa, *b = pb;
     return a->stream != b->stream ? ORDER(a->stream, b->stream) : ORDER(a->device, b->device);
 }
 
 /* The first place that is not before (stream, device). */
 static size_t lower_place(const struct builder *b, int32_t device, int32_t stream)
 {
-    struct place key = {.device = device, .stream = stream};
+    struct rank_stream key = {.device = device, .stream = stream};
     size_t low = 0, high = b->nplaces;
     while (low < high) {
         size_t mid = low + (high - low) / 2;
@@ -75,19 +75,20 @@ static void collect_places(struct builder *b)
     b->places = arena_alloc(&b->scratch,
                             (rank->nops + rank->nsync_calls + rank->nlaunches) * sizeof *b->places);
     for (size_t i = 0; i < rank->nops; i++)
-        b->places[b->nplaces++] = (struct place){rank->ops[i].device, rank->ops[i].stream, 0, 0};
+        b->places[b->nplaces++] =
+            (struct rank_stream){rank->ops[i].device, rank->ops[i].stream, 0, 0};
     sort_places(b);
     used = b->nplaces;
     for (size_t i = 0; i < rank->nsync_calls; i++) {
         const struct sync_call *sync_call = &rank->sync_calls[i];
         if (sync_call->stream >= 0 &&
             find_place(b, sync_call->device, sync_call->stream) == SIM_NONE)
-            b->places[used++] = (struct place){sync_call->device, sync_call->stream, 0, 0};
+            b->places[used++] = (struct rank_stream){sync_call->device, sync_call->stream, 0, 0};
     }
     for (size_t i = 0; i < rank->nlaunches; i++) {
         const struct launches *l = &rank->launches[i];
         if (find_place(b, l->device, l->stream) == SIM_NONE)
-            b->places[used++] = (struct place){l->device, l->stream, 0, 0};
+            b->places[used++] = (struct rank_stream){l->device, l->stream, 0, 0};
     }
     b->nplaces = used;
     sort_places(b);
@@ -191,25 +192,26 @@ static void find_groups(struct builder *b)
 
 /* ---- events ---- */
 
-struct recorded {
+struct recorded_event {
     int64_t event;
     uint32_t sim;
 };
 
 static int by_event(const void *pa, const void *pb)
 {
-    const struct recorded *a = pa, *b = pb;
+    const struct recorded_event *a = pa, *b = pb;
     return ORDER(a->event, b->event);
 }
 
 /* Every event that a sync call of the process names, once, in order; their number. */
-static size_t collect_events(const struct builder *list, size_t n, struct recorded *events)
+static size_t collect_events(const struct builder *list, size_t n, struct recorded_event *events)
 {
     size_t all = 0, kept = 0;
     for (size_t r = 0; r < n; r++) {
         for (size_t i = 0; i < list[r].rank->nsync_calls; i++) {
             if (list[r].rank->sync_calls[i].event >= 0)
-                events[all++] = (struct recorded){list[r].rank->sync_calls[i].event, SIM_NONE};
+                events[all++] =
+                    (struct recorded_event){list[r].rank->sync_calls[i].event, SIM_NONE};
         }
     }
     if (all > 0)
@@ -248,7 +250,7 @@ static void find_events(struct builder *list, size_t n)
 {
     struct arena *scratch = &list[0].scratch;
     size_t all = 0, kept, i, *next = arena_alloc(scratch, n * sizeof *next);
-    struct recorded *events, *found;
+    struct recorded_event *events, *found;
     struct builder *b;
     for (size_t r = 0; r < n; r++) {
         list[r].sync_call_event =
@@ -259,7 +261,7 @@ static void find_events(struct builder *list, size_t n)
     kept = collect_events(list, n, events);
     while ((b = next_sync_call(list, n, next, &i)) != NULL) {
         const struct sync_call *sync_call = &b->rank->sync_calls[i];
-        struct recorded key = {sync_call->event, SIM_NONE};
+        struct recorded_event key = {sync_call->event, SIM_NONE};
         found = sync_call->event < 0 ? NULL : bsearch(&key, events, kept, sizeof key, by_event);
         if (found == NULL)
             continue;

@@ -7,13 +7,13 @@
 #include "sim/program/process.h"
 
 /* CPU time of a call that is not already behind the call before it. */
-int64_t build_own_ns(const struct builder *b, const struct call *call)
+int64_t build_own_ns(const struct builder *b, const struct host_call *call)
 {
     int64_t from = call->start_ns > b->host->clock_ns ? call->start_ns : b->host->clock_ns;
     return call->end_ns > from ? call->end_ns - from : 0;
 }
 
-void build_sync_begins(struct builder *b, const struct call *call, int64_t cost_ns)
+void build_sync_begins(struct builder *b, const struct host_call *call, int64_t cost_ns)
 {
     struct program *p = b->p;
     ARRAY_GROW(p->syncs, p->cap_syncs, p->nsyncs + 1);
@@ -145,7 +145,7 @@ static int64_t cost_of(const struct builder *b, const struct sync_call *sync_cal
     return UNKNOWN_NS;
 }
 
-void build_sync_call(struct builder *b, const struct call *call)
+void build_sync_call(struct builder *b, const struct host_call *call)
 {
     const struct sync_call *sync_call = &b->rank->sync_calls[call->index];
     int64_t cost_ns;

@@ -83,14 +83,14 @@ static void cost_transfers(struct program *p)
 /* ---- ranks ---- */
 
 /* The ranks that one process drives, and what it did. */
-struct process {
+struct program_process {
     uint32_t *ranks; /* [n] */
     uint32_t n;
-    struct calls calls;
+    struct host_calls calls;
 };
 
 /* list has room for all ranks; how many processes they are. */
-static size_t find_processes(struct program *p, struct process *list)
+static size_t find_processes(struct program *p, struct program_process *list)
 {
     const struct run *run = p->run;
     struct idmap seen = {0};
@@ -114,7 +114,7 @@ static size_t find_processes(struct program *p, struct process *list)
     return n;
 }
 
-static void place_rank(struct program *p, uint32_t r, const struct calls *calls)
+static void place_rank(struct program *p, uint32_t r, const struct host_calls *calls)
 {
     struct program_rank *rank = &p->ranks[r];
     size_t nops = p->run->ranks[r].nops;
@@ -125,12 +125,12 @@ static void place_rank(struct program *p, uint32_t r, const struct calls *calls)
         rank->match[i] = PROGRAM_NONE;
 }
 
-static void place_process(struct program *p, struct process *process)
+static void place_process(struct program *p, struct program_process *process)
 {
     const struct rank **ranks = arena_alloc(&p->arena, process->n * sizeof *ranks);
     for (uint32_t i = 0; i < process->n; i++)
         ranks[i] = &p->run->ranks[process->ranks[i]];
-    calls_make(&process->calls, ranks, process->n);
+    host_calls_init(&process->calls, ranks, process->n);
     for (uint32_t i = 0; i < process->n; i++)
         place_rank(p, process->ranks[i], &process->calls);
 }
@@ -143,7 +143,7 @@ static size_t domain_of(const struct run *run, const struct rank *rank)
 
 /* Processes of one clock, or of clocks that are aligned, keep their offsets; the first of each
  * domain begins at 0, as does one of which no time is known. */
-static void place_origins(struct program *p, const struct process *list, size_t n)
+static void place_origins(struct program *p, const struct program_process *list, size_t n)
 {
     const struct run *run = p->run;
     size_t ndomains = 1;
@@ -167,12 +167,12 @@ static void place_origins(struct program *p, const struct process *list, size_t 
     }
 }
 
-static void add_processes(struct program *p, const struct process *list, size_t n,
+static void add_processes(struct program *p, const struct program_process *list, size_t n,
                           int64_t latency_ns)
 {
     uint32_t streams = 0, hosts = 0;
     for (size_t i = 0; i < n; i++) {
-        const struct process *process = &list[i];
+        const struct program_process *process = &list[i];
         for (uint32_t k = 0; k < process->n; k++) {
             p->ranks[process->ranks[k]].first_host = hosts;
             p->ranks[process->ranks[k]].nhosts = process->calls.nhosts;
@@ -195,7 +195,7 @@ void program_make(struct program *p, const struct run *run, int64_t latency_ns, 
 void program_make_filled(struct program *p, const struct run *run, int64_t latency_ns, bool apart,
                          const struct match_standins *standins)
 {
-    struct process *list;
+    struct program_process *list;
     size_t n;
     memset(p, 0, sizeof *p);
     p->run = run;
@@ -217,7 +217,7 @@ void program_make_filled(struct program *p, const struct run *run, int64_t laten
         one_way_find(p);
     }
     for (size_t i = 0; i < n; i++)
-        calls_release(&list[i].calls);
+        host_calls_release(&list[i].calls);
 }
 
 void program_release(struct program *p)

@@ -12,7 +12,7 @@
 #define LATE_NS INFER_LATE_NS /* a start so soon after what allows it waited for nothing else */
 
 /* Of an event: what its last record stands for. */
-struct recorded {
+struct event_record {
     bool known; /* it was recorded */
     uint32_t lane;
     int64_t end_ns;   /* of what was before it; UNKNOWN_NS: nothing */
@@ -33,7 +33,7 @@ struct untimed_run {
 };
 
 /* A stream, while the calls are looked at in order. */
-struct lane {
+struct untimed_stream {
     int64_t free_ns;    /* what is known to be over by then; UNKNOWN_NS */
     int64_t await_ns;   /* since the stretch began: the end of what the stream was told to await */
     bool await_unknown; /* or it is not known when that ended */
@@ -41,16 +41,16 @@ struct lane {
     bool lost;          /* a stretch before this one ended at a time that is not known */
     bool of_graph;      /* what came last was issued by the launch of a graph */
     struct untimed_run now, before; /* before: a wait ended it at a time that is not known */
-    struct recorded
+    struct event_record
         behind; /* awaited since then, with kernels before it; lane NOT_THERE: none, or two */
     bool behind_any;
 };
 
-struct scene {
+struct untimed_ctx {
     struct builder *b;
-    struct lane *lanes; /* by place */
+    struct untimed_stream *lanes; /* by place */
     struct idmap events;
-    struct recorded *recorded; /* owned; by event */
+    struct event_record *recorded; /* owned; by event */
     size_t cap_recorded;
     int64_t latency_ns;
 };
@@ -60,18 +60,18 @@ static int64_t later(int64_t a, int64_t b)
     return a > b ? a : b; /* UNKNOWN_NS is earlier than all */
 }
 
-static void clear(struct lane *lane, int64_t free_ns)
+static void clear(struct untimed_stream *lane, int64_t free_ns)
 {
-    *lane = (struct lane){.free_ns = free_ns,
-                          .await_ns = UNKNOWN_NS,
-                          .awaited_ns = UNKNOWN_NS,
-                          .now.first = NOT_THERE,
-                          .before.first = NOT_THERE,
-                          .behind.lane = NOT_THERE};
+    *lane = (struct untimed_stream){.free_ns = free_ns,
+                                    .await_ns = UNKNOWN_NS,
+                                    .awaited_ns = UNKNOWN_NS,
+                                    .now.first = NOT_THERE,
+                                    .before.first = NOT_THERE,
+                                    .behind.lane = NOT_THERE};
 }
 
 /* Of the launches that share a time. */
-static const uint64_t *classes_of(const struct scene *s, const struct untimed_run *of)
+static const uint64_t *classes_of(const struct untimed_ctx *s, const struct untimed_run *of)
 {
     uint64_t *classes;
     if (!of->several)
@@ -81,7 +81,7 @@ static const uint64_t *classes_of(const struct scene *s, const struct untimed_ru
     return classes;
 }
 
-static void give(struct scene *s, const struct untimed_run *to, int64_t ns)
+static void give(struct untimed_ctx *s, const struct untimed_run *to, int64_t ns)
 {
     struct program_facts *facts = &s->b->p->facts;
     if (to->first == NOT_THERE)
@@ -97,7 +97,7 @@ static void give(struct scene *s, const struct untimed_run *to, int64_t ns)
 }
 
 /* A wait came behind the stretch, or it is known when it was over, and more kernels came. */
-static void end_stretch(struct scene *s, struct lane *lane)
+static void end_stretch(struct untimed_ctx *s, struct untimed_stream *lane)
 {
     give(s, &lane->before, 0);
     lane->before.first = NOT_THERE;
@@ -111,7 +111,7 @@ static void end_stretch(struct scene *s, struct lane *lane)
     lane->now.first = NOT_THERE;
 }
 
-static void begin_stretch(struct scene *s, struct lane *lane, uint32_t first)
+static void begin_stretch(struct untimed_ctx *s, struct untimed_stream *lane, uint32_t first)
 {
     int64_t launch_ns = ns_add(s->b->rank->launches[first].host_ns, s->latency_ns);
     lane->now = (struct untimed_run){.first = first};
@@ -127,7 +127,7 @@ static void begin_stretch(struct scene *s, struct lane *lane, uint32_t first)
 /* Gives the kernels of two stretches the time up to t_ns, when those of the second were over. What
  * the first took of it the recording does not tell: each kernel has an equal part. As long as that
  * ends before what the second awaited, the second had all the time behind that. */
-static void divide(struct scene *s, struct lane *lane, int64_t t_ns)
+static void divide(struct untimed_ctx *s, struct untimed_stream *lane, int64_t t_ns)
 {
     struct untimed_run *before = &lane->before, *now = &lane->now;
     uint64_t kernels = before->kernels + now->kernels;
@@ -144,7 +144,8 @@ static void divide(struct scene *s, struct lane *lane, int64_t t_ns)
 
 /* The stream got to something at t_ns, which nothing but what is before it on the stream kept from
  * happening at allowed_ns: gives the kernels before it their time. */
-static void settle(struct scene *s, struct lane *lane, int64_t t_ns, int64_t allowed_ns)
+static void settle(struct untimed_ctx *s, struct untimed_stream *lane, int64_t t_ns,
+                   int64_t allowed_ns)
 {
     struct untimed_run *now = &lane->now;
     bool work;
@@ -163,9 +164,10 @@ static void settle(struct scene *s, struct lane *lane, int64_t t_ns, int64_t all
 
 /* An operation that nothing but an event kept from starting at allowed_ns started at t_ns: so long
  * the kernels before the event took, if none was launched behind it since. */
-static void witness(struct scene *s, const struct lane *lane, int64_t t_ns, int64_t allowed_ns)
+static void witness(struct untimed_ctx *s, const struct untimed_stream *lane, int64_t t_ns,
+                    int64_t allowed_ns)
 {
-    const struct recorded *r = &lane->behind;
+    const struct event_record *r = &lane->behind;
     struct untimed_run *of = r->lane == NOT_THERE ? NULL : &s->lanes[r->lane].now;
     if (of == NULL || of->first == NOT_THERE || of->first != r->first ||
         of->kernels != r->kernels || of->begin_ns == UNKNOWN_NS)
@@ -176,7 +178,7 @@ static void witness(struct scene *s, const struct lane *lane, int64_t t_ns, int6
 }
 
 /* The host came back from a copy at the call's end: its stream had got there. */
-static void on_waiting_copy(struct scene *s, struct lane *lane, const struct op *op)
+static void on_waiting_copy(struct untimed_ctx *s, struct untimed_stream *lane, const struct op *op)
 {
     int64_t t_ns = op->host_end_ns - s->b->sync_cost_ns;
     settle(s, lane, t_ns, later(op->host_ns, lane->free_ns));
@@ -185,7 +187,7 @@ static void on_waiting_copy(struct scene *s, struct lane *lane, const struct op 
 
 /* Does the recording tell what the operation waited for, other than what is before it on its
  * stream? */
-static bool is_explained(const struct scene *s, uint32_t i, const struct lane *lane)
+static bool is_explained(const struct untimed_ctx *s, uint32_t i, const struct untimed_stream *lane)
 {
     const uint32_t *after = s->b->inferred.after[INFER_BY_GAP];
     return lane->await_unknown || lane->behind_any || lane->lost ||
@@ -193,7 +195,8 @@ static bool is_explained(const struct scene *s, uint32_t i, const struct lane *l
 }
 
 /* allowed_ns: by its launch; UNKNOWN_NS. */
-static void keep_distance(struct scene *s, uint32_t i, const struct lane *lane, int64_t allowed_ns)
+static void keep_distance(struct untimed_ctx *s, uint32_t i, const struct untimed_stream *lane,
+                          int64_t allowed_ns)
 {
     const struct op *op = &s->b->rank->ops[i];
     struct program_facts *facts = &s->b->p->facts;
@@ -215,10 +218,10 @@ static void keep_distance(struct scene *s, uint32_t i, const struct lane *lane, 
         facts->gap_ns[why] = INT64_MAX;
 }
 
-static void on_op(struct scene *s, uint32_t i)
+static void on_op(struct untimed_ctx *s, uint32_t i)
 {
     const struct op *op = &s->b->rank->ops[i];
-    struct lane *lane = &s->lanes[s->b->stream[i]];
+    struct untimed_stream *lane = &s->lanes[s->b->stream[i]];
     int64_t allowed_ns;
     if (!is_issued(op))
         return;
@@ -236,10 +239,10 @@ static void on_op(struct scene *s, uint32_t i)
     lane->of_graph = op->flags & OP_IN_GRAPH;
 }
 
-static void on_launches(struct scene *s, uint32_t i)
+static void on_launches(struct untimed_ctx *s, uint32_t i)
 {
     const struct launches *l = &s->b->rank->launches[i];
-    struct lane *lane = &s->lanes[find_place(s->b, l->device, l->stream)];
+    struct untimed_stream *lane = &s->lanes[find_place(s->b, l->device, l->stream)];
     if (lane->now.first != NOT_THERE &&
         (lane->await_ns != UNKNOWN_NS || lane->await_unknown || lane->now.seen_ns > 0))
         end_stretch(s, lane);
@@ -251,30 +254,31 @@ static void on_launches(struct scene *s, uint32_t i)
         lane->now.classes[class] += l->classes[class];
 }
 
-static struct recorded *event_of(struct scene *s, int64_t event)
+static struct event_record *event_of(struct untimed_ctx *s, int64_t event)
 {
     uint32_t at = idmap_add(&s->events, event);
     ARRAY_GROW(s->recorded, s->cap_recorded, s->events.count);
     return &s->recorded[at];
 }
 
-static void on_record(struct scene *s, uint32_t at, const struct sync_call *sync_call)
+static void on_record(struct untimed_ctx *s, uint32_t at, const struct sync_call *sync_call)
 {
-    const struct lane *lane = &s->lanes[at];
-    *event_of(s, sync_call->event) =
-        (struct recorded){.known = true,
-                          .lane = at,
-                          .end_ns = later(lane->free_ns, later(lane->awaited_ns, lane->await_ns)),
-                          .behind_some = lane->now.first != NOT_THERE || lane->lost,
-                          .first = lane->now.first,
-                          .kernels = lane->now.kernels};
+    const struct untimed_stream *lane = &s->lanes[at];
+    *event_of(s, sync_call->event) = (struct event_record){
+        .known = true,
+        .lane = at,
+        .end_ns = later(lane->free_ns, later(lane->awaited_ns, lane->await_ns)),
+        .behind_some = lane->now.first != NOT_THERE || lane->lost,
+        .first = lane->now.first,
+        .kernels = lane->now.kernels};
 }
 
 /* elsewhere: an event that is not of this device was recorded on another one of the process. */
-static void on_wait(struct scene *s, uint32_t at, const struct sync_call *sync_call, bool elsewhere)
+static void on_wait(struct untimed_ctx *s, uint32_t at, const struct sync_call *sync_call,
+                    bool elsewhere)
 {
-    const struct recorded *r = event_of(s, sync_call->event);
-    struct lane *lane = &s->lanes[at];
+    const struct event_record *r = event_of(s, sync_call->event);
+    struct untimed_stream *lane = &s->lanes[at];
     if (!r->known) {
         lane->await_unknown = lane->await_unknown || elsewhere;
         return;
@@ -292,9 +296,10 @@ static void on_wait(struct scene *s, uint32_t at, const struct sync_call *sync_c
 }
 
 /* The host came back at t_ns: the stream had got there, and is empty. */
-static void on_sync(struct scene *s, uint32_t at, const struct sync_call *sync_call, int64_t t_ns)
+static void on_sync(struct untimed_ctx *s, uint32_t at, const struct sync_call *sync_call,
+                    int64_t t_ns)
 {
-    struct lane *lane = &s->lanes[at];
+    struct untimed_stream *lane = &s->lanes[at];
     int64_t allowed_ns = sync_call->host_ns;
     for (size_t i = 0; sync_call->kind == SYNC_CALL_DEVICE && i < s->b->nplaces; i++) {
         if (i != at)
@@ -305,7 +310,7 @@ static void on_sync(struct scene *s, uint32_t at, const struct sync_call *sync_c
 }
 
 /* Of several streams that a device synchronisation awaits, the one that was launched on last. */
-static uint32_t last_launched(const struct scene *s)
+static uint32_t last_launched(const struct untimed_ctx *s)
 {
     uint32_t last = NOT_THERE;
     for (uint32_t i = 0; i < s->b->nplaces; i++) {
@@ -318,7 +323,7 @@ static uint32_t last_launched(const struct scene *s)
     return last;
 }
 
-static void on_sync_call(struct scene *s, uint32_t i)
+static void on_sync_call(struct untimed_ctx *s, uint32_t i)
 {
     const struct sync_call *sync_call = &s->b->rank->sync_calls[i];
     const uint32_t *sync = s->b->inferred.sync;
@@ -356,7 +361,7 @@ static bool has_hidden(const struct rank *rank)
 
 void hidden_find(struct builder *b, int64_t latency_ns)
 {
-    struct scene s = {.b = b, .latency_ns = latency_ns};
+    struct untimed_ctx s = {.b = b, .latency_ns = latency_ns};
     b->hidden_ns = arena_alloc(&b->scratch, b->rank->nlaunches * sizeof *b->hidden_ns);
     b->hidden_from_ns = arena_alloc(&b->scratch, b->rank->nlaunches * sizeof *b->hidden_from_ns);
     b->hidden_classes = arena_alloc(&b->scratch, b->rank->nlaunches * sizeof *b->hidden_classes);
@@ -366,7 +371,7 @@ void hidden_find(struct builder *b, int64_t latency_ns)
     for (size_t i = 0; i < b->nplaces; i++)
         clear(&s.lanes[i], UNKNOWN_NS);
     for (size_t c = 0; c < b->calls.count; c++) {
-        const struct call *call = &b->calls.list[c];
+        const struct host_call *call = &b->calls.list[c];
         if (call->rank != b->nth)
             continue;
         if (call->what == CALL_OP)

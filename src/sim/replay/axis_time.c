@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-const char *axis_name(const struct job *job, int comm)
+const char *axis_name(const struct replay_job *job, int comm)
 {
     static const char part[] = "part of ";
     struct replay *rep = job->rep;
@@ -24,20 +24,20 @@ const char *axis_name(const struct job *job, int comm)
 }
 
 /* Communication of one axis. */
-struct lane {
+struct axis_intervals {
     const char *name;
     struct intervals all,
         moved; /* moved: and what waits, but not in the pipeline nor for absent ranks */
 };
 
-struct lanes {
-    struct lane list[AXIS_TIMES_MAX];
+struct axes_intervals {
+    struct axis_intervals list[AXIS_TIMES_MAX];
     int count;
-    const struct job *job;
+    const struct replay_job *job;
     int *of; /* [ncomms + 1] lane of each communicator, of none last; -1 not seen yet */
 };
 
-static int lane_of(struct lanes *l, int comm)
+static int lane_of(struct axes_intervals *l, int comm)
 {
     int *slot = &l->of[comm >= 0 ? (size_t)comm : l->job->program.run->ncomms];
     const char *name;
@@ -63,14 +63,14 @@ static void add_clipped(struct intervals *s, struct sim_span span, const struct 
 }
 
 /* What hides communication: computation, timed or only counted. */
-static void collect(struct lanes *l, struct intervals *hides, const struct rank *rank,
-                    const struct timeline *when, const struct step_window *w)
+static void collect(struct axes_intervals *l, struct intervals *hides, const struct rank *rank,
+                    const struct rank_timeline *when, const struct step_window *w)
 {
     for (size_t i = 0; i < rank->nops; i++) {
         const struct op *op = &rank->ops[i];
         const struct movement *move = when->moves != NULL ? &when->moves[i] : NULL;
         enum activity_kind kind = activity_kind_of(op);
-        struct lane *lane;
+        struct axis_intervals *lane;
         if (when->spans[i].start_ns == UNKNOWN_NS || kind == ACTIVITY_MEMORY)
             continue;
         if (kind == ACTIVITY_COMPUTE) {
@@ -142,13 +142,13 @@ static int by_exposed(const void *pa, const void *pb)
 }
 
 /* Adds what the rank's lanes hold, a step of each, times `factor`; empties them. */
-static void add_rank(struct axis_times *out, struct lanes *l, const struct intervals *hides,
-                     double factor)
+static void add_rank(struct axis_times *out, struct axes_intervals *l,
+                     const struct intervals *hides, double factor)
 {
     struct axis_time one[AXIS_TIMES_MAX] = {0};
     struct intervals exposed[AXIS_TIMES_MAX];
     for (int i = 0; i < l->count; i++) {
-        struct lane *lane = &l->list[i];
+        struct axis_intervals *lane = &l->list[i];
         intervals_merge(&lane->all);
         intervals_merge(&lane->moved);
         intervals_init(&exposed[i]);
@@ -165,10 +165,10 @@ static void add_rank(struct axis_times *out, struct lanes *l, const struct inter
     }
 }
 
-static void measure_rank(struct axis_times *out, struct lanes *l, size_t r, bool simulated,
+static void measure_rank(struct axis_times *out, struct axes_intervals *l, size_t r, bool simulated,
                          double n)
 {
-    const struct job *job = l->job;
+    const struct replay_job *job = l->job;
     const struct step_window *w = &job->windows[r], *all = &job->windows[job->deciding];
     double own_ns = step_window_mean(w), job_ns = step_window_mean(all);
     struct intervals hides;
@@ -181,10 +181,10 @@ static void measure_rank(struct axis_times *out, struct lanes *l, size_t r, bool
     job_view_release(&v);
 }
 
-void axis_times_measure(struct axis_times *out, const struct job *job, bool simulated)
+void axis_times_measure(struct axis_times *out, const struct replay_job *job, bool simulated)
 {
     const struct run *run = job->program.run;
-    struct lanes l = {.job = job, .of = malloc((run->ncomms + 1) * sizeof *l.of)};
+    struct axes_intervals l = {.job = job, .of = malloc((run->ncomms + 1) * sizeof *l.of)};
     double n = 0;
     if (l.of == NULL)
         die("out of memory");

@@ -21,7 +21,7 @@
 
 #define AXIS_TIMES_MAX 12 /* more are taken together as the last, "others" */
 
-struct job;
+struct replay_job;
 
 struct axis_time {
     const char *name; /* in the arena of the replay */
@@ -34,9 +34,9 @@ struct axis_times {
 };
 
 /* Of a step of the job, as job_measure() last measured it. */
-void axis_times_measure(struct axis_times *out, const struct job *job, bool simulated);
+void axis_times_measure(struct axis_times *out, const struct replay_job *job, bool simulated);
 
 /* What a communicator counts as; -1 unknown. In the arena of the replay. */
-const char *axis_name(const struct job *job, int comm);
+const char *axis_name(const struct replay_job *job, int comm);
 
 #endif

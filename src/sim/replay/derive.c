@@ -9,7 +9,7 @@
 #define UNCHANGED 0.005 /* an iteration that differs by less is said to be the same */
 
 /* Needs the recording's measurement. */
-void derive_recording(struct job *job)
+void derive_recording(struct replay_job *job)
 {
     struct replay *rep = job->rep;
     struct step_time time;
@@ -29,7 +29,7 @@ static double replay_error(const struct replay *rep)
 }
 
 /* What the recording lacks that a replay rests on. */
-static const char *lacks_words(const struct job *job)
+static const char *lacks_words(const struct replay_job *job)
 {
     const struct program *p = &job->program;
     const struct {
@@ -51,7 +51,7 @@ static const char *lacks_words(const struct job *job)
     return words != NULL ? words : "the recording does not show why";
 }
 
-void derive_own(struct job *job)
+void derive_own(struct replay_job *job)
 {
     struct replay *rep = job->rep;
     rep->own_error = replay_error(rep);
@@ -65,7 +65,7 @@ void derive_own(struct job *job)
 }
 
 /* Of the hosts' time, what they waited for something that the recording does not tell. */
-static double untold_waits(const struct job *job)
+static double untold_waits(const struct replay_job *job)
 {
     const struct program *p = &job->program;
     double all_ns = 0;
@@ -75,8 +75,8 @@ static double untold_waits(const struct job *job)
 }
 
 /* Share of the iteration in which the rank communicates without the size being known. */
-static double unsized_share(const struct job *job, const struct retarget *t, size_t r,
-                            const struct timeline *when)
+static double unsized_share(const struct replay_job *job, const struct retarget *t, size_t r,
+                            const struct rank_timeline *when)
 {
     const struct program *p = &job->program;
     const struct rank *rank = &p->run->ranks[r];
@@ -96,8 +96,8 @@ static double unsized_share(const struct job *job, const struct retarget *t, siz
 }
 
 /* The error that rests on a path; view: of the rank that decides. */
-static int find_error(struct job *job, const struct retarget *t, const struct path *path,
-                      const struct timeline *when, struct replay_scale *out, struct err *e)
+static int find_error(struct replay_job *job, const struct retarget *t, const struct path *path,
+                      const struct rank_timeline *when, struct replay_scale *out, struct err *e)
 {
     struct replay *rep = job->rep;
     const struct iteration_spread *spread = &rep->spread;
@@ -115,7 +115,8 @@ static int find_error(struct job *job, const struct retarget *t, const struct pa
     return uncertainty_of(&out->error, path, t, &known, e);
 }
 
-int derive_error(struct job *job, const struct retarget *t, struct replay_scale *out, struct err *e)
+int derive_error(struct replay_job *job, const struct retarget *t, struct replay_scale *out,
+                 struct err *e)
 {
     struct job_view view;
     struct path path;
@@ -129,7 +130,8 @@ int derive_error(struct job *job, const struct retarget *t, struct replay_scale 
     return rc;
 }
 
-int derive_scale(struct job *job, const struct retarget *t, struct replay_scale *out, struct err *e)
+int derive_scale(struct replay_job *job, const struct retarget *t, struct replay_scale *out,
+                 struct err *e)
 {
     struct replay *rep = job->rep;
     struct job_view view;
@@ -189,7 +191,7 @@ static const struct path_part *unconcerned(const struct path_summary *path, bool
     return top;
 }
 
-static void give_reason(struct job *job, const struct replay_scale *base, bool comm)
+static void give_reason(struct replay_job *job, const struct replay_scale *base, bool comm)
 {
     struct replay *rep = job->rep;
     const char *what = comm ? "network" : "GPU", *kind = comm ? "communication" : "computation";
@@ -212,7 +214,7 @@ static void give_reason(struct job *job, const struct replay_scale *base, bool c
                     name, kind);
 }
 
-void derive_reasons(struct job *job, const struct replay_scale *base)
+void derive_reasons(struct replay_job *job, const struct replay_scale *base)
 {
     const struct replay_opts *opts = job->opts;
     struct replay *rep = job->rep;
@@ -274,7 +276,7 @@ static const char *path_name(enum bound bound)
 
 /* Why the prediction is bound otherwise than the recording is. time: whether the step is, or only
  * its path. */
-static const char *why_otherwise(const struct job *job, bool time)
+static const char *why_otherwise(const struct replay_job *job, bool time)
 {
     const struct replay *rep = job->rep;
     double recorded[BOUNDS];
@@ -294,7 +296,7 @@ static const char *why_otherwise(const struct job *job, bool time)
 }
 
 /* analyze tells the recording's bounds to the same reader. */
-static void compare_bounds(struct job *job)
+static void compare_bounds(struct replay_job *job)
 {
     struct replay *rep = job->rep;
     const struct recorded_bounds *seen = job->opts->bounds;
@@ -317,7 +319,7 @@ static void compare_bounds(struct job *job)
                   rep->recorded_why);
 }
 
-void derive_verdict(struct job *job, struct replay_scale *base)
+void derive_verdict(struct replay_job *job, struct replay_scale *base)
 {
     struct replay *rep = job->rep;
     const struct iteration_time *t = &base->time;

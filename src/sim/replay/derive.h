@@ -8,24 +8,24 @@
 #include "sim/replay/job.h"
 
 /* Once, before the first simulation: of the recording. */
-void derive_recording(struct job *job);
+void derive_recording(struct replay_job *job);
 
 /* Of the recording on its own hardware: whether its replay is to be trusted. */
-void derive_own(struct job *job);
+void derive_own(struct replay_job *job);
 
 /* Of the last simulation: communication by axis, critical path, uncertainty, throughput. */
-int derive_scale(struct job *job, const struct retarget *t, struct replay_scale *out,
+int derive_scale(struct replay_job *job, const struct retarget *t, struct replay_scale *out,
                  struct err *e);
 
 /* Its uncertainty alone, where the rest is not asked for. */
-int derive_error(struct job *job, const struct retarget *t, struct replay_scale *out,
+int derive_error(struct replay_job *job, const struct retarget *t, struct replay_scale *out,
                  struct err *e);
 
 /* When another GPU or network changed nothing: why. */
-void derive_reasons(struct job *job, const struct replay_scale *base);
+void derive_reasons(struct replay_job *job, const struct replay_scale *base);
 
 /* What bounds the step, the largest part of its critical path, and why these differ, where they
  * do. */
-void derive_verdict(struct job *job, struct replay_scale *base);
+void derive_verdict(struct replay_job *job, struct replay_scale *base);
 
 #endif

@@ -20,7 +20,7 @@ static uint32_t count_lengths(const struct job_steps *steps)
     return n > 0 ? n : 1;
 }
 
-static void find_steps(struct job *job)
+static void find_steps(struct replay_job *job)
 {
     struct replay *rep = job->rep;
     const struct run *run = job->program.run;
@@ -40,7 +40,7 @@ static uint32_t depth_on(const struct gpu_profile *gpu)
     return gpu->cc > 0 ? BACKLOG_DEPTH : 0;
 }
 
-static void make_program(struct job *job, const struct run *run,
+static void make_program(struct replay_job *job, const struct run *run,
                          const struct match_standins *standins)
 {
     struct replay *rep = job->rep;
@@ -56,7 +56,7 @@ static void make_program(struct job *job, const struct run *run,
 }
 
 /* The parallel grid, and whether the ranks that are missing can be filled in. */
-static int make_grid(struct job *job, const struct replay_opts *opts, struct err *e)
+static int make_grid(struct replay_job *job, const struct replay_opts *opts, struct err *e)
 {
     struct replay *rep = job->rep;
     const struct run *run = job->program.run;
@@ -89,14 +89,14 @@ static int64_t latency_on(const struct replay *rep, const struct gpu_profile *gp
 }
 
 /* How launches get to the device. */
-static void set_launches(struct job *job, const struct gpu_profile *gpu)
+static void set_launches(struct replay_job *job, const struct gpu_profile *gpu)
 {
     sim_set_launch_latency(job->program.sim, latency_on(job->rep, gpu));
     sim_set_queue_depth(job->program.sim, depth_on(gpu));
 }
 
 /* Measured costs are what operations take alone, from here on. */
-static int learn_overlap(struct job *job, struct err *e)
+static int learn_overlap(struct replay_job *job, struct err *e)
 {
     struct replay *rep = job->rep;
     struct placement wanted = job->growth.target;
@@ -123,7 +123,7 @@ static double step_ns(void *job, bool simulated)
     return job_measure(job, simulated).span_ns;
 }
 
-static int learn_jitter(struct job *job, const struct whatif_opts *opts, struct err *e)
+static int learn_jitter(struct replay_job *job, const struct whatif_opts *opts, struct err *e)
 {
     struct replay *rep = job->rep;
     job->whatif = (struct whatif){.program = &job->program,
@@ -144,7 +144,8 @@ static int learn_jitter(struct job *job, const struct whatif_opts *opts, struct 
     return 0;
 }
 
-int job_make(struct job *job, const struct run *run, const struct replay_opts *opts, struct err *e)
+int job_make(struct replay_job *job, const struct run *run, const struct replay_opts *opts,
+             struct err *e)
 {
     struct replay *rep = job->rep;
     make_program(job, run, NULL);
@@ -178,7 +179,7 @@ int job_make(struct job *job, const struct run *run, const struct replay_opts *o
     return 0;
 }
 
-void job_release(struct job *job)
+void job_release(struct replay_job *job)
 {
     pipeline_free(job->pipeline);
     job_steps_release(&job->steps);
@@ -191,7 +192,7 @@ void job_release(struct job *job)
 
 /* ---- one simulation ---- */
 
-static int set_costs(struct job *job, struct retarget *t, struct err *e)
+static int set_costs(struct replay_job *job, struct retarget *t, struct err *e)
 {
     for (size_t i = 0; i < job->program.ncosts; i++) {
         int64_t ns;
@@ -202,7 +203,7 @@ static int set_costs(struct job *job, struct retarget *t, struct err *e)
     return 0;
 }
 
-int job_simulate(struct job *job, struct target target, struct retarget *t,
+int job_simulate(struct replay_job *job, struct target target, struct retarget *t,
                  struct iteration_time *out, struct err *e)
 {
     set_launches(job, target.to.gpu);

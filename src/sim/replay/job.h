@@ -18,7 +18,7 @@ struct job_before {
     struct iteration_time time;
 };
 
-struct job {
+struct replay_job {
     struct replay *rep;
     struct program program;
     struct weak_scaling growth;
@@ -54,11 +54,12 @@ int replay_find_hardware(struct replay *rep, const struct run *run, const struct
                          struct err *e);
 
 /* To be released in either case. */
-int job_make(struct job *job, const struct run *run, const struct replay_opts *opts, struct err *e);
-void job_release(struct job *job);
+int job_make(struct replay_job *job, const struct run *run, const struct replay_opts *opts,
+             struct err *e);
+void job_release(struct replay_job *job);
 
 /* One simulation. t, to be released in either case, tells by which rules the costs were set. */
-int job_simulate(struct job *job, struct target target, struct retarget *t,
+int job_simulate(struct replay_job *job, struct target target, struct retarget *t,
                  struct iteration_time *out, struct err *e);
 
 /* What is seen of one rank, as recorded or in the last simulation: replay_measure.c. Arrays are
@@ -67,31 +68,31 @@ struct job_view {
     struct sim_span *spans;
     int64_t *launched;
     struct movement *moves; /* NULL of a recording */
-    struct slice *beside;
+    struct untraced_slice *beside;
     size_t nbeside;
-    struct timeline when; /* all of the above */
+    struct rank_timeline when; /* all of the above */
 };
 
-void job_view_make(struct job_view *v, const struct job *job, size_t rank, bool simulated);
+void job_view_make(struct job_view *v, const struct replay_job *job, size_t rank, bool simulated);
 void job_view_release(struct job_view *v);
 
 /* pipeline_job.c. Finds how the pipeline is laid out for more stages, where that is what grows;
  * else growth.refused says why not. */
-void job_find_pipeline(struct job *job);
+void job_find_pipeline(struct replay_job *job);
 
 /* What is looked at after a simulation. */
-typedef int job_look(struct job *job, const struct retarget *t, struct replay_scale *out,
+typedef int job_look(struct replay_job *job, const struct retarget *t, struct replay_scale *out,
                      struct err *e);
 
 /* One simulation of target.scale times as many stages, by a job of its own, which `look` sees. */
-int job_simulate_pipeline(struct job *job, struct target target, job_look *look,
+int job_simulate_pipeline(struct replay_job *job, struct target target, job_look *look,
                           struct replay_scale *out, struct err *e);
 
 /* replay_measure.c. Finds the steps and what of their bounds is recorded. */
-void job_find_steps(struct job *job, struct arena *arena);
+void job_find_steps(struct replay_job *job, struct arena *arena);
 
 /* The job's step, its parts as means over the ranks, so that they add up to it. job->windows, spans
  * and deciding receive what is behind it. */
-struct iteration_time job_measure(struct job *job, bool simulated);
+struct iteration_time job_measure(struct replay_job *job, bool simulated);
 
 #endif

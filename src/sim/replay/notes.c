@@ -286,18 +286,18 @@ static const char *const grow_words[GRID_ROLES] = {
 };
 
 /* Communicators that span the same axes, wholly or in part. */
-struct kind {
+struct comm_kind {
     uint64_t count;
     size_t first; /* of them */
     int smallest, largest;
 };
 
-static struct kind *kind_of(struct kind *kinds, const struct grid_place *place)
+static struct comm_kind *kind_of(struct comm_kind *kinds, const struct grid_place *place)
 {
     return &kinds[place->axes << 2 | (unsigned)place->part << 1 | (unsigned)place->known];
 }
 
-static void note_kind(struct replay *rep, const struct weak_scaling *g, const struct kind *k)
+static void note_kind(struct replay *rep, const struct weak_scaling *g, const struct comm_kind *k)
 {
     replay_assume(rep, "communicators of %s (%llu, of %s rank%s) %s",
                   grid_comm_words(&rep->grid, k->first), u(k->count),
@@ -308,13 +308,14 @@ static void note_kind(struct replay *rep, const struct weak_scaling *g, const st
                   weak_scaling_grows(g, (int)k->first) ? "grow with the scale" : "keep their size");
 }
 
-static void count_kinds(struct kind *kinds, const struct replay *rep, const struct weak_scaling *g)
+static void count_kinds(struct comm_kind *kinds, const struct replay *rep,
+                        const struct weak_scaling *g)
 {
     for (size_t c = 0; c < g->run->ncomms; c++) {
-        struct kind *k = kind_of(kinds, &rep->grid.comms[c]);
+        struct comm_kind *k = kind_of(kinds, &rep->grid.comms[c]);
         int size = g->run->comms[c].size;
         if (k->count++ == 0)
-            *k = (struct kind){1, c, size, size};
+            *k = (struct comm_kind){1, c, size, size};
         k->smallest = size < k->smallest ? size : k->smallest;
         k->largest = size > k->largest ? size : k->largest;
     }
@@ -324,7 +325,7 @@ static void count_kinds(struct kind *kinds, const struct replay *rep, const stru
 static void note_kinds(struct replay *rep, const struct weak_scaling *g)
 {
     unsigned n = 4u << rep->grid.naxes;
-    struct kind *kinds = arena_alloc(&rep->arena, n * sizeof *kinds);
+    struct comm_kind *kinds = arena_alloc(&rep->arena, n * sizeof *kinds);
     count_kinds(kinds, rep, g);
     while (n-- > 0) {
         if (kinds[n].largest > 1 ||

@@ -162,7 +162,7 @@ static struct path_step describe(const struct program *p, const struct origins *
 }
 
 /* The item whose end is the window's; SIM_NONE: the host's end, or nothing. */
-static uint32_t last_item(const struct job *job, size_t r, int64_t end_ns)
+static uint32_t last_item(const struct replay_job *job, size_t r, int64_t end_ns)
 {
     const struct program *p = &job->program;
     const struct rank_steps *it = &job->steps.ranks[r];
@@ -185,7 +185,7 @@ static uint32_t last_host(const struct program *p, const struct program_rank *ra
     return last;
 }
 
-static struct sim_path begin(const struct path *path, const struct job *job)
+static struct sim_path begin(const struct path *path, const struct replay_job *job)
 {
     const struct program *p = &job->program;
     uint32_t item = last_item(job, path->rank, path->end_ns);
@@ -220,7 +220,7 @@ static void add_within(struct path *path, struct path_step step, const struct si
     add(path, step, start_ns, end_ns);
 }
 
-void path_find(struct path *path, const struct job *job, size_t rank)
+void path_find(struct path *path, const struct replay_job *job, size_t rank)
 {
     const struct program *p = &job->program;
     const struct step_window *w = &job->windows[rank];

@@ -23,7 +23,7 @@
 #include "sim/engine/sim.h"
 #include "trace/run.h"
 
-struct job;
+struct replay_job;
 
 enum path_what {
     PATH_GEMM,
@@ -59,7 +59,7 @@ struct path {
 };
 
 /* rank: the one that decides. Costs must not have changed since the simulation. */
-void path_find(struct path *path, const struct job *job, size_t rank);
+void path_find(struct path *path, const struct replay_job *job, size_t rank);
 void path_release(struct path *path);
 
 #define PATH_PARTS_MAX 24 /* what is beyond is in rest_ns */
@@ -90,6 +90,7 @@ struct path_summary {
     const char *words; /* one to three sentences; in the arena of the replay */
 };
 
-void path_summarise(struct path_summary *out, const struct path *path, const struct job *job);
+void path_summarise(struct path_summary *out, const struct path *path,
+                    const struct replay_job *job);
 
 #endif

@@ -44,9 +44,9 @@ struct op_positions {
 };
 
 /* While a summary is made. */
-struct adding {
+struct summary_ctx {
     struct path_summary *out;
-    const struct job *job;
+    const struct replay_job *job;
     const struct path *path;
     struct op_positions *places; /* [nranks]; filled when asked for */
     struct intervals computes;   /* of the deciding rank */
@@ -54,7 +54,7 @@ struct adding {
     double **by_call;            /* of each: ns by nth call; owned */
     size_t *cap_calls;           /* of each */
     size_t count, cap, cap_by, cap_cap;
-    struct kind {
+    struct part_key {
         uint8_t what, op;
         int32_t comm;
         size_t part;
@@ -73,7 +73,7 @@ static bool alike(const struct op *a, const struct op *b)
 static void number_calls(struct op_positions *at, const struct rank *rank,
                          const struct rank_steps *it, const struct program_rank *program)
 {
-    struct seen {
+    struct op_calls {
         uint32_t op, iteration, count;
     } *seen = NULL;
     size_t nseen = 0, cap = 0, k;
@@ -85,10 +85,10 @@ static void number_calls(struct op_positions *at, const struct rank *rank,
         }
         if (k == nseen) {
             ARRAY_GROW(seen, cap, nseen + 1);
-            seen[nseen++] = (struct seen){op, it->of[op], 0};
+            seen[nseen++] = (struct op_calls){op, it->of[op], 0};
         }
         if (seen[k].iteration != it->of[op])
-            seen[k] = (struct seen){op, it->of[op], 0};
+            seen[k] = (struct op_calls){op, it->of[op], 0};
         at->nth[op] = seen[k].count++;
     }
     free(seen);
@@ -109,7 +109,7 @@ static void place_all(struct op_positions *at, const struct rank_steps *it,
     }
 }
 
-static const struct op_positions *places_of(struct adding *a, uint32_t r)
+static const struct op_positions *places_of(struct summary_ctx *a, uint32_t r)
 {
     const struct rank *rank = &a->job->program.run->ranks[r];
     struct op_positions *at = &a->places[r];
@@ -126,7 +126,7 @@ static const struct op_positions *places_of(struct adding *a, uint32_t r)
 
 /* ---- parts ---- */
 
-static const char *name_of(struct adding *a, const struct path_step *step)
+static const char *name_of(struct summary_ctx *a, const struct path_step *step)
 {
     const struct op *op;
     if (step->what != PATH_COMM || step->op == PATH_NO_OP)
@@ -138,7 +138,7 @@ static const char *name_of(struct adding *a, const struct path_step *step)
                         specter_comm_op_name((enum specter_comm_op)op->coll.op));
 }
 
-static size_t part_named(struct adding *a, enum path_what what, const char *name)
+static size_t part_named(struct summary_ctx *a, enum path_what what, const char *name)
 {
     for (size_t i = 0; i < a->count; i++) {
         if (a->list[i].what == what && strcmp(a->list[i].name, name) == 0)
@@ -153,15 +153,15 @@ static size_t part_named(struct adding *a, enum path_what what, const char *name
     return a->count++;
 }
 
-static size_t part_of(struct adding *a, const struct path_step *step)
+static size_t part_of(struct summary_ctx *a, const struct path_step *step)
 {
-    struct kind kind = {(uint8_t)step->what, SPECTER_COMM_OP_COUNT, -1, 0};
+    struct part_key kind = {(uint8_t)step->what, SPECTER_COMM_OP_COUNT, -1, 0};
     if (step->what == PATH_COMM && step->op != PATH_NO_OP) {
         kind.op = a->job->program.run->ranks[step->rank].ops[step->op].coll.op;
         kind.comm = a->job->program.run->ranks[step->rank].ops[step->op].coll.comm;
     }
     for (size_t i = 0; i < a->nkinds; i++) {
-        const struct kind *k = &a->kinds[i];
+        const struct part_key *k = &a->kinds[i];
         if (k->what == kind.what && k->op == kind.op && k->comm == kind.comm)
             return k->part;
     }
@@ -172,7 +172,7 @@ static size_t part_of(struct adding *a, const struct path_step *step)
 }
 
 /* Calls like it in its iteration, of the same rank. */
-static uint32_t calls_like(const struct adding *a, const struct path_step *step)
+static uint32_t calls_like(const struct summary_ctx *a, const struct path_step *step)
 {
     const struct rank *rank = &a->job->program.run->ranks[step->rank];
     const struct rank_steps *it = &a->job->steps.ranks[step->rank];
@@ -183,7 +183,7 @@ static uint32_t calls_like(const struct adding *a, const struct path_step *step)
     return n;
 }
 
-static void add_call(struct adding *a, size_t part, const struct path_step *step, double ns)
+static void add_call(struct summary_ctx *a, size_t part, const struct path_step *step, double ns)
 {
     const struct op *op = &a->job->program.run->ranks[step->rank].ops[step->op];
     uint32_t nth = places_of(a, step->rank)->nth[step->op];
@@ -200,14 +200,14 @@ static void add_call(struct adding *a, size_t part, const struct path_step *step
     a->by_call[part][nth] += ns;
 }
 
-static double hidden(const struct adding *a, const struct path_step *step)
+static double hidden(const struct summary_ctx *a, const struct path_step *step)
 {
     struct interval one = {step->start_ns, step->end_ns};
     struct intervals span = {&one, 1, 1};
     return (double)intervals_common(&span, &a->computes);
 }
 
-static void add_step(struct adding *a, const struct path_step *step)
+static void add_step(struct summary_ctx *a, const struct path_step *step)
 {
     double ns = (double)(step->end_ns - step->start_ns);
     size_t part = part_of(a, step);
@@ -244,7 +244,7 @@ static int by_time(const void *pa, const void *pb)
     return strcmp(a->name, b->name);
 }
 
-static void finish(struct adding *a)
+static void finish(struct summary_ctx *a)
 {
     struct path_summary *out = a->out;
     double n = a->path->iterations, all = 0;
@@ -293,7 +293,7 @@ static double work_of(const struct program *p, uint32_t r)
 }
 
 /* The rank that most of the path's work is of, where the others have less to do. */
-static void blame(struct adding *a)
+static void blame(struct summary_ctx *a)
 {
     const struct program *p = &a->job->program;
     size_t nranks = p->run->nranks;
@@ -360,7 +360,7 @@ static int percents(const struct path_summary *s, int list[NAMED_MAX])
     return n;
 }
 
-static void put_words(struct adding *a)
+static void put_words(struct summary_ctx *a)
 {
     struct path_summary *s = a->out;
     struct buf b = BUF_INIT;
@@ -382,7 +382,7 @@ static void put_words(struct adding *a)
     buf_release(&b);
 }
 
-static void find_computes(struct adding *a)
+static void find_computes(struct summary_ctx *a)
 {
     const struct rank *rank = &a->job->program.run->ranks[a->path->rank];
     struct job_view v;
@@ -401,10 +401,10 @@ static void find_computes(struct adding *a)
     job_view_release(&v);
 }
 
-void path_summarise(struct path_summary *out, const struct path *path, const struct job *job)
+void path_summarise(struct path_summary *out, const struct path *path, const struct replay_job *job)
 {
     size_t nranks = job->program.run->nranks;
-    struct adding a = {
+    struct summary_ctx a = {
         .out = out, .job = job, .path = path, .places = calloc(nranks, sizeof *a.places)};
     if (a.places == NULL)
         die("out of memory");

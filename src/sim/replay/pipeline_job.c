@@ -14,7 +14,7 @@
  * the recording does not say enough. */
 #define SAME_SPAN 0.05
 
-void job_find_pipeline(struct job *job)
+void job_find_pipeline(struct replay_job *job)
 {
     struct weak_scaling *g = &job->growth;
     struct pipeline_input in = {&job->program, job->steps.ranks, g};
@@ -29,7 +29,7 @@ void job_find_pipeline(struct job *job)
                                   why);
 }
 
-static void release_longer(struct job *longer)
+static void release_longer(struct replay_job *longer)
 {
     const struct run *run = longer->program.run;
     job_steps_release(&longer->steps);
@@ -39,16 +39,16 @@ static void release_longer(struct job *longer)
 }
 
 /* Made without looking for latency or lags, which the recording told. */
-static void make_longer(struct job *longer, const struct run *run, struct arena *arena)
+static void make_longer(struct replay_job *longer, const struct run *run, struct arena *arena)
 {
     program_make(&longer->program, run, llround(longer->rep->latency_us * 1e3), false);
     job_find_steps(longer, arena);
 }
 
-static int simulate_stages(struct job *job, int stages, struct target target, job_look *look,
+static int simulate_stages(struct replay_job *job, int stages, struct target target, job_look *look,
                            struct replay_scale *out, struct err *e)
 {
-    struct job longer = {.rep = job->rep, .opts = job->opts};
+    struct replay_job longer = {.rep = job->rep, .opts = job->opts};
     struct longer_run made;
     struct retarget t = {0};
     struct arena arena;
@@ -78,7 +78,7 @@ static const char *than_recorded(struct arena *a, double off)
 }
 
 /* Once: as many stages as were recorded, on their hardware. */
-static int check_pipeline(struct job *job, int stages, struct err *e)
+static int check_pipeline(struct replay_job *job, int stages, struct err *e)
 {
     struct replay *rep = job->rep;
     struct replay_scale same = {0};
@@ -106,7 +106,7 @@ static int check_pipeline(struct job *job, int stages, struct err *e)
     return 0;
 }
 
-int job_simulate_pipeline(struct job *job, struct target target, job_look *look,
+int job_simulate_pipeline(struct replay_job *job, struct target target, job_look *look,
                           struct replay_scale *out, struct err *e)
 {
     int stages = job->growth.grid->axes[job->growth.axis].size;

@@ -16,7 +16,7 @@
 const int64_t replay_scales[] = {1, 2, 4, 8, 16, 32};
 const size_t replay_nscales = sizeof replay_scales / sizeof *replay_scales;
 
-static void compare_waits(struct job *job)
+static void compare_waits(struct replay_job *job)
 {
     struct replay *rep = job->rep;
     struct rank_waits *waits = arena_alloc(&rep->arena, rep->nranks * sizeof *waits);
@@ -26,7 +26,7 @@ static void compare_waits(struct job *job)
 }
 
 /* The recording on its own hardware: how far the replay is to be trusted. */
-static int simulate_own(struct job *job, struct err *e)
+static int simulate_own(struct replay_job *job, struct err *e)
 {
     struct replay *rep = job->rep;
     struct placement wanted = job->growth.target;
@@ -47,8 +47,9 @@ static int simulate_own(struct job *job, struct err *e)
 }
 
 /* The same without what is wrong: what that costs, or why it costs nothing. */
-static int simulate_without_faults(struct job *job, int64_t scale, const struct retarget *faulty,
-                                   struct replay_scale *out, struct err *e)
+static int simulate_without_faults(struct replay_job *job, int64_t scale,
+                                   const struct retarget *faulty, struct replay_scale *out,
+                                   struct err *e)
 {
     struct replay *rep = job->rep;
     struct iteration_time sound;
@@ -80,7 +81,8 @@ static struct target target_of(const struct replay *rep, int64_t scale)
                            .host_speed = rep->host_speed};
 }
 
-static int look(struct job *job, const struct retarget *t, struct replay_scale *out, struct err *e)
+static int look(struct replay_job *job, const struct retarget *t, struct replay_scale *out,
+                struct err *e)
 {
     bool shorter = out->scale > 1 && out->time.span_ns < job->base_ns; /* its error decides */
     if (!job->opts->brief && derive_scale(job, t, out, e) < 0)
@@ -93,7 +95,7 @@ static int look(struct job *job, const struct retarget *t, struct replay_scale *
 }
 
 /* Share of a step that the optimizer takes where it works on shards. */
-static double sharded_share(const struct job *job, const struct retarget *t)
+static double sharded_share(const struct replay_job *job, const struct retarget *t)
 {
     const struct replay *rep = job->rep;
     double steps = 0;
@@ -104,7 +106,8 @@ static double sharded_share(const struct job *job, const struct retarget *t)
                : 0;
 }
 
-static int simulate_scale(struct job *job, int64_t scale, struct replay_scale *out, struct err *e)
+static int simulate_scale(struct replay_job *job, int64_t scale, struct replay_scale *out,
+                          struct err *e)
 {
     struct replay *rep = job->rep;
     struct retarget t;
@@ -169,7 +172,7 @@ static void add_scale(struct replay *rep, const struct replay_scale *base,
     rep->scales[rep->nscales++] = scale;
 }
 
-static int check_scale(const struct job *job, int64_t scale, struct err *e)
+static int check_scale(const struct replay_job *job, int64_t scale, struct err *e)
 {
     if (weak_scaling_check(&job->growth, job->rep->to.network, scale, e) < 0)
         return -1;
@@ -177,7 +180,7 @@ static int check_scale(const struct job *job, int64_t scale, struct err *e)
 }
 
 /* Scales that nobody asked for and that cannot be are left out, aloud. */
-static size_t default_count(struct job *job)
+static size_t default_count(struct replay_job *job)
 {
     size_t n = 1, all = replay_nscales;
     struct err why;
@@ -199,7 +202,7 @@ static size_t default_count(struct job *job)
 }
 
 /* Does the network hold them all? */
-static int check_scales(struct job *job, const int64_t *scales, size_t n, struct err *e)
+static int check_scales(struct replay_job *job, const int64_t *scales, size_t n, struct err *e)
 {
     bool grown = false;
     for (size_t i = 0; i < n; i++) {
@@ -216,7 +219,7 @@ static int check_scales(struct job *job, const int64_t *scales, size_t n, struct
 }
 
 /* Has the model what it needs to price this operation at another size of its communicator? */
-static bool has_size(const struct job *job, size_t r, size_t i)
+static bool has_size(const struct replay_job *job, size_t r, size_t i)
 {
     const struct program *p = &job->program;
     const struct op *op = &p->run->ranks[r].ops[i];
@@ -227,7 +230,7 @@ static bool has_size(const struct job *job, size_t r, size_t i)
 
 /* Why the recording does not tell how the job scales: no communication of known size grows with the
  * axis. NULL when it does. */
-static const char *why_unscaled(const struct job *job)
+static const char *why_unscaled(const struct replay_job *job)
 {
     const struct weak_scaling *g = &job->growth;
     const struct run *run = job->program.run;
@@ -260,7 +263,7 @@ static const char *why_unscaled(const struct job *job)
 }
 
 /* What was asked for, as scales or as sizes of the job; *n of them. NULL with e filled. */
-static const int64_t *find_scales(struct job *job, const struct replay_opts *opts, size_t *n,
+static const int64_t *find_scales(struct replay_job *job, const struct replay_opts *opts, size_t *n,
                                   struct err *e)
 {
     int64_t *scales;
@@ -291,7 +294,7 @@ static int check_untold(struct replay *rep, struct err *e)
     return 0;
 }
 
-static int simulate_all(struct job *job, const struct replay_opts *opts, struct err *e)
+static int simulate_all(struct replay_job *job, const struct replay_opts *opts, struct err *e)
 {
     size_t n;
     const int64_t *scales;
@@ -346,7 +349,7 @@ static bool holds_times(const struct run *run)
 int replay_run(struct replay *rep, const struct run *run, const struct replay_opts *opts,
                struct err *e)
 {
-    struct job job = {.rep = rep, .opts = opts};
+    struct replay_job job = {.rep = rep, .opts = opts};
     int rc;
     memset(rep, 0, sizeof *rep);
     arena_init(&rep->arena);

@@ -31,13 +31,13 @@
 #define HOST_SPEED_MAX 100.0
 #define REPLAY_ERROR_MAX 0.25 /* of own_error, for speed-up and efficiency to be told */
 
-struct job;
+struct replay_job;
 struct replay_scale;
 
 /* Called behind the measurement of the recording (scale NULL), then behind the simulation of each
  * scale (1 first, whether asked for or not), while job.h can still tell when everything ran. */
 struct replay_watch {
-    void (*look)(void *context, const struct job *job, const struct replay_scale *scale);
+    void (*look)(void *context, const struct replay_job *job, const struct replay_scale *scale);
     void *context;
 };
 

@@ -41,7 +41,7 @@ static int64_t host_end(const struct program *p, const struct program_rank *rank
 }
 
 /* Do both ends of a message sit in different stages of the pipeline? */
-static bool along_pipeline(const struct job *job, int rank, const struct op *op)
+static bool along_pipeline(const struct replay_job *job, int rank, const struct op *op)
 {
     const struct grid *grid = &job->rep->grid;
     int other;
@@ -54,7 +54,7 @@ static bool along_pipeline(const struct job *job, int rank, const struct op *op)
            grid_place_along(grid, GRID_PP, rank) != grid_place_along(grid, GRID_PP, other);
 }
 
-static struct movement movement_of(const struct job *job, size_t r, size_t op)
+static struct movement movement_of(const struct replay_job *job, size_t r, size_t op)
 {
     const struct program *p = &job->program;
     const struct rank *rank = &p->run->ranks[r];
@@ -73,7 +73,7 @@ static struct movement movement_of(const struct job *job, size_t r, size_t op)
 static void add_slice(struct job_view *v, enum slice_kind kind, int64_t start_ns, int64_t ns)
 {
     if (ns > 0)
-        v->beside[v->nbeside++] = (struct slice){{start_ns, start_ns + ns}, kind};
+        v->beside[v->nbeside++] = (struct untraced_slice){{start_ns, start_ns + ns}, kind};
 }
 
 /* Why the stream was idle before the item. The engine tells how long for each cause; the one that
@@ -94,7 +94,7 @@ static void add_gap(struct job_view *v, const struct sim *sim, uint32_t item)
 
 /* The host's part of the steps in the simulation: what lies before its begin and behind its end is
  * as long as recorded. */
-static void host_window(const struct job *job, size_t r, struct timeline *when)
+static void host_window(const struct replay_job *job, size_t r, struct rank_timeline *when)
 {
     const struct program_rank *place = &job->program.ranks[r];
     const struct step_bounds *b = &job->recorded[r * job->steps.nparts];
@@ -107,7 +107,7 @@ static void host_window(const struct job *job, size_t r, struct timeline *when)
         when->end_ns -= place->end_ns - b->end_ns;
 }
 
-static void view_recorded(struct job_view *v, const struct job *job, size_t r)
+static void view_recorded(struct job_view *v, const struct replay_job *job, size_t r)
 {
     const struct program *p = &job->program;
     const struct rank *rank = &p->run->ranks[r];
@@ -117,12 +117,13 @@ static void view_recorded(struct job_view *v, const struct job *job, size_t r)
     for (size_t i = 0; i < rank->nops; i++)
         v->launched[i] = rank->ops[i].host_ns;
     for (size_t i = 0; i < place->nuntraced; i++)
-        v->beside[v->nbeside++] = (struct slice){place->untraced[i].recorded, SLICE_UNTRACED};
-    v->when = (struct timeline){.begin_ns = job->recorded[r * job->steps.nparts].begin_ns,
-                                .end_ns = job->recorded[r * job->steps.nparts].end_ns};
+        v->beside[v->nbeside++] =
+            (struct untraced_slice){place->untraced[i].recorded, SLICE_UNTRACED};
+    v->when = (struct rank_timeline){.begin_ns = job->recorded[r * job->steps.nparts].begin_ns,
+                                     .end_ns = job->recorded[r * job->steps.nparts].end_ns};
 }
 
-static void view_simulated(struct job_view *v, const struct job *job, size_t r)
+static void view_simulated(struct job_view *v, const struct replay_job *job, size_t r)
 {
     const struct program *p = &job->program;
     const struct rank *rank = &p->run->ranks[r];
@@ -146,11 +147,11 @@ static void view_simulated(struct job_view *v, const struct job *job, size_t r)
         if (span.end_ns >= 0)
             add_gap(v, p->sim, place->untraced[i].item);
     }
-    v->when = (struct timeline){.moves = v->moves};
+    v->when = (struct rank_timeline){.moves = v->moves};
     host_window(job, r, &v->when);
 }
 
-void job_view_make(struct job_view *v, const struct job *job, size_t r, bool simulated)
+void job_view_make(struct job_view *v, const struct replay_job *job, size_t r, bool simulated)
 {
     const struct program *p = &job->program;
     size_t nops = p->run->ranks[r].nops;
@@ -178,7 +179,7 @@ void job_view_release(struct job_view *v)
 
 /* ---- a step ---- */
 
-void job_find_steps(struct job *job, struct arena *arena)
+void job_find_steps(struct replay_job *job, struct arena *arena)
 {
     const struct run *run = job->program.run;
     size_t nparts;
@@ -192,13 +193,13 @@ void job_find_steps(struct job *job, struct arena *arena)
         steps_bounds(&job->recorded[r * nparts], &job->steps, run, r);
 }
 
-static void simulated_bounds(struct step_bounds *list, const struct job *job, size_t r)
+static void simulated_bounds(struct step_bounds *list, const struct replay_job *job, size_t r)
 {
     const struct program *p = &job->program;
     size_t nops = p->run->ranks[r].nops;
     struct sim_span *spans = array_new(nops, sizeof *spans);
     int64_t *launched = array_new(nops, sizeof *launched);
-    struct timeline when = {.spans = spans, .launched = launched};
+    struct rank_timeline when = {.spans = spans, .launched = launched};
     for (size_t i = 0; i < nops; i++) {
         spans[i] = simulated_span(p, r, i);
         launched[i] = simulated_launch(p, r, i, &spans[i]);
@@ -220,7 +221,7 @@ static int64_t end_of(const struct job_steps *steps, const struct step_bounds *l
 
 /* The windows of all ranks, and the rank that decides: where clocks are apart that whose steps take
  * longest, else the one that ends last; the first of several. The job's window. */
-static struct step_window find_windows(struct job *job, bool simulated)
+static struct step_window find_windows(struct replay_job *job, bool simulated)
 {
     const struct run *run = job->program.run;
     const struct job_steps *steps = &job->steps;
@@ -253,7 +254,7 @@ static struct step_window find_windows(struct job *job, bool simulated)
     return steps->apart ? job->windows[job->deciding] : all;
 }
 
-struct iteration_time job_measure(struct job *job, bool simulated)
+struct iteration_time job_measure(struct replay_job *job, bool simulated)
 {
     const struct run *run = job->program.run;
     struct iteration_time mean = {0}, one;

@@ -7,7 +7,7 @@
 #include <string.h>
 
 /* The transfer that gained most; ncosts: none takes less. */
-static size_t most_gained(const struct job *job)
+static size_t most_gained(const struct replay_job *job)
 {
     const struct program *p = &job->program;
     size_t top = p->ncosts;
@@ -38,7 +38,7 @@ static const char *way_words(struct arena *a, const struct comm_cost *price)
 }
 
 /* What the model chose for the transfer at the scale before. */
-static bool price_before(const struct job *job, const struct retarget *now,
+static bool price_before(const struct replay_job *job, const struct retarget *now,
                          const struct program_cost *cost, struct comm_cost *price)
 {
     struct retarget t;
@@ -50,7 +50,7 @@ static bool price_before(const struct job *job, const struct retarget *now,
     return known;
 }
 
-static const char *why_transfer(const struct job *job, const struct retarget *t, size_t at)
+static const char *why_transfer(const struct replay_job *job, const struct retarget *t, size_t at)
 {
     struct arena *a = &job->rep->arena;
     const struct program_cost *cost = &job->program.costs[at];
@@ -87,7 +87,7 @@ static const char *why_part(const struct iteration_time *before, const struct it
     return parts[top].name;
 }
 
-static void say(struct job *job, const struct retarget *t, const struct replay_scale *now)
+static void say(struct replay_job *job, const struct retarget *t, const struct replay_scale *now)
 {
     struct replay *rep = job->rep;
     size_t at = most_gained(job);
@@ -103,7 +103,7 @@ static void say(struct job *job, const struct retarget *t, const struct replay_s
                     why_part(&job->before.time, &now->time));
 }
 
-void shorter_look(struct job *job, const struct retarget *t, const struct replay_scale *now)
+void shorter_look(struct replay_job *job, const struct retarget *t, const struct replay_scale *now)
 {
     const struct program *p = &job->program;
     struct job_before *before = &job->before;

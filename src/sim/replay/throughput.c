@@ -10,13 +10,13 @@
 #include <string.h>
 
 /* What floating-point operations are counted of. */
-enum product { PRODUCT_GEMM, PRODUCT_CONVOLUTION, PRODUCT_ATTENTION, PRODUCTS };
+enum flops_of { FLOPS_GEMM, FLOPS_CONVOLUTION, FLOPS_ATTENTION, FLOPS_KINDS };
 
 /* Operations of GEMMs, convolutions and attention, by types of the operands and of the
  * sum. */
-struct work {
+struct iteration_flops {
     double flops[SPECTER_DTYPE_COUNT + 1][SPECTER_DTYPE_COUNT + 1];
-    double of[PRODUCTS];        /* the same by what they are of */
+    double of[FLOPS_KINDS];     /* the same by what they are of */
     uint64_t shaped, shapeless; /* products */
 };
 
@@ -31,16 +31,16 @@ static bool is_product(const struct op *op)
            (op->class == OP_KERNEL && specter_kernel_class_of(op->name) == SPECTER_KERNEL_GEMM);
 }
 
-static enum product product_of(const struct op *op)
+static enum flops_of product_of(const struct op *op)
 {
     if (op->class == OP_GEMM)
-        return PRODUCT_GEMM;
+        return FLOPS_GEMM;
     if (specter_kernel_class_of(op->name) == SPECTER_KERNEL_ATTENTION)
-        return PRODUCT_ATTENTION;
-    return specter_kernel_holds(op->caller, "conv") ? PRODUCT_CONVOLUTION : PRODUCT_GEMM;
+        return FLOPS_ATTENTION;
+    return specter_kernel_holds(op->caller, "conv") ? FLOPS_CONVOLUTION : FLOPS_GEMM;
 }
 
-static void add_product(struct work *w, const struct op *op, double share)
+static void add_product(struct iteration_flops *w, const struct op *op, double share)
 {
     unsigned compute = op->class == OP_GEMM ? op->gemm.compute : op->kernel.compute;
     w->flops[op->dtype][compute < SPECTER_DTYPE_COUNT ? compute : SPECTER_DTYPE_COUNT] +=
@@ -49,7 +49,7 @@ static void add_product(struct work *w, const struct op *op, double share)
 }
 
 /* What one rank does in an iteration, those that warm up apart. */
-static void add_rank(struct work *w, const struct job *job, size_t r)
+static void add_rank(struct iteration_flops *w, const struct replay_job *job, size_t r)
 {
     const struct rank *rank = &job->program.run->ranks[r];
     const struct rank_steps *it = &job->steps.ranks[r];
@@ -77,7 +77,7 @@ static void add_rank(struct work *w, const struct job *job, size_t r)
 }
 
 /* Sums the operations, and the seconds that one target GPU needs for them at its peaks. */
-static double add_up(const struct work *w, const struct gpu_profile *gpu, double *peak_s,
+static double add_up(const struct iteration_flops *w, const struct gpu_profile *gpu, double *peak_s,
                      double by_type[SPECTER_DTYPE_COUNT])
 {
     double all = 0;
@@ -120,29 +120,29 @@ static const char *mix_words(struct arena *a, double by_type[SPECTER_DTYPE_COUNT
 }
 
 /* "GEMMs", "convolutions, GEMMs and attention": the largest first. */
-static const char *product_words(struct arena *a, double of[PRODUCTS])
+static const char *product_words(struct arena *a, double of[FLOPS_KINDS])
 {
-    static const char *const names[PRODUCTS] = {[PRODUCT_GEMM] = "GEMMs",
-                                                [PRODUCT_CONVOLUTION] = "convolutions",
-                                                [PRODUCT_ATTENTION] = "attention"};
+    static const char *const names[FLOPS_KINDS] = {[FLOPS_GEMM] = "GEMMs",
+                                                   [FLOPS_CONVOLUTION] = "convolutions",
+                                                   [FLOPS_ATTENTION] = "attention"};
     const char *words = NULL;
     int left = 0;
-    for (int i = 0; i < PRODUCTS; i++)
+    for (int i = 0; i < FLOPS_KINDS; i++)
         left += of[i] > 0;
     while (left-- > 0) {
         int top = 0;
-        for (int i = 1; i < PRODUCTS; i++)
+        for (int i = 1; i < FLOPS_KINDS; i++)
             top = of[i] > of[top] ? i : top;
         of[top] = 0;
         words = words == NULL
                     ? names[top]
                     : arena_printf(a, "%s%s%s", words, left == 0 ? " and " : ", ", names[top]);
     }
-    return words != NULL ? words : names[PRODUCT_GEMM];
+    return words != NULL ? words : names[FLOPS_GEMM];
 }
 
 /* Why the recorded products do not tell the operations of an iteration; NULL. */
-static const char *unknown_products(const struct run *run, const struct work *work)
+static const char *unknown_products(const struct run *run, const struct iteration_flops *work)
 {
     if (work->shapeless > work->shaped)
         return "most recorded GEMMs have no shape (--flops N tells the operations)";
@@ -170,11 +170,11 @@ static void find_peak(struct workload *w, struct replay *rep, double all, double
         w->missing = "no GEMM was recorded, and the GPU has no bf16 peak";
 }
 
-void workload_survey(struct workload *w, const struct job *job, double tokens, double flops)
+void workload_survey(struct workload *w, const struct replay_job *job, double tokens, double flops)
 {
     struct replay *rep = job->rep;
     const struct run *run = job->program.run;
-    struct work *work = calloc(1, sizeof *work);
+    struct iteration_flops *work = calloc(1, sizeof *work);
     double by_type[SPECTER_DTYPE_COUNT], all, peak_s;
     int ranks = 0;
     if (work == NULL)

@@ -18,7 +18,7 @@
 #include "sim/grid/grid.h"
 #include "specter/trace.h"
 
-struct job;
+struct replay_job;
 struct gpu_profile;
 
 /* Of one iteration of the whole job as recorded, at scale 1. */
@@ -41,7 +41,7 @@ struct throughput {
 };
 
 /* tokens, flops: as told; 0: not. */
-void workload_survey(struct workload *w, const struct job *job, double tokens, double flops);
+void workload_survey(struct workload *w, const struct replay_job *job, double tokens, double flops);
 
 /* Of an iteration of span_ns on so many GPUs. work: how often the recorded job's work is done (the
  * scale; 1 where its batch is divided). Tokens multiply with it unless what grows is the model (tp)

@@ -41,7 +41,7 @@ static enum basis basis_of(const struct retarget *t, const struct program_cost *
 }
 
 /* While the path is gone through. */
-struct adding {
+struct uncertainty_ctx {
     struct uncertainty *out;
     double sums[BASIS_COUNT]; /* shares x errors */
     struct retarget *t;
@@ -51,7 +51,8 @@ struct adding {
 };
 
 /* Of a modelled cost; *known: both ends of the ratio are. */
-static double model_error(const struct adding *a, enum basis basis, bool ratio, bool *known)
+static double model_error(const struct uncertainty_ctx *a, enum basis basis, bool ratio,
+                          bool *known)
 {
     const struct hardware *from = &a->t->from, *to = &a->t->to;
     bool gemm = basis == BASIS_GEMM, source = true;
@@ -66,7 +67,7 @@ static double model_error(const struct adding *a, enum basis basis, bool ratio, 
 }
 
 /* A measured time that stands for one on hardware that was asked for, as its own is not known. */
-static bool kept_blindly(const struct adding *a, enum basis basis)
+static bool kept_blindly(const struct uncertainty_ctx *a, enum basis basis)
 {
     if (basis == BASIS_COLLECTIVE || basis == BASIS_P2P)
         return !a->known->network_known && a->known->network_asked_for;
@@ -90,7 +91,8 @@ static double wait_rule_error(double ratio)
 }
 
 /* ns: what the transfer behind the wait takes on the target. */
-static void add_wait(struct adding *a, const struct program_cost *cost, int64_t ns, double share)
+static void add_wait(struct uncertainty_ctx *a, const struct program_cost *cost, int64_t ns,
+                     double share)
 {
     const struct program *p = a->t->program;
     double ratio = cost->measured_ns > 0 ? (double)ns / (double)cost->measured_ns : 1;
@@ -102,7 +104,8 @@ static void add_wait(struct adding *a, const struct program_cost *cost, int64_t 
     a->out->unknown[BASIS_WAIT] += error > 0 ? share : 0;
 }
 
-static int add_step(struct adding *a, const struct path_step *step, double share, struct err *e)
+static int add_step(struct uncertainty_ctx *a, const struct path_step *step, double share,
+                    struct err *e)
 {
     struct uncertainty *u = a->out;
     const struct program_cost *cost;
@@ -143,11 +146,11 @@ int uncertainty_of(struct uncertainty *out, const struct path *path, const struc
 {
     struct retarget again = *t; /* its counters are not for us */
     double ratio = absent_wait_ratio(t);
-    struct adding a = {.out = out,
-                       .t = &again,
-                       .known = known,
-                       .wait_error = wait_error(t),
-                       .wait_rule = wait_rule_error(ratio)};
+    struct uncertainty_ctx a = {.out = out,
+                                .t = &again,
+                                .known = known,
+                                .wait_error = wait_error(t),
+                                .wait_rule = wait_rule_error(ratio)};
     double squares = known->replay * known->replay + known->waits * known->waits;
     double span = (double)path->length_ns;
     memset(out, 0, sizeof *out);

@@ -221,7 +221,7 @@ void pipeline_free(struct pipeline *pl)
         struct pipe_stage *stage = &pl->stages[s];
         for (uint32_t k = 0; stage->iterations != NULL && k < pl->niterations; k++)
             free(stage->iterations[k].list);
-        calls_release(&stage->calls);
+        host_calls_release(&stage->calls);
     }
     arena_release(&pl->arena);
     free(pl);

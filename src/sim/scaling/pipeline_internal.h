@@ -33,7 +33,7 @@ struct pipe_iteration {
 struct pipe_stage {
     uint32_t r; /* index in run->ranks */
     const struct rank *rank;
-    struct calls calls;
+    struct host_calls calls;
     int64_t *clock_ns; /* [calls.count] the host's clock before each; in the arena */
     struct pipe_iteration *iterations; /* [pl->niterations]; in the arena */
     int32_t compute, device;           /* of its products: stream, device; -1 */
@@ -73,7 +73,7 @@ int pipe_split(struct pipeline *pl);
 
 static inline bool pipe_is_work(const struct pipe_stage *s, uint32_t call)
 {
-    const struct call *c = &s->calls.list[call];
+    const struct host_call *c = &s->calls.list[call];
     return c->what == CALL_LAUNCHES ||
            (c->what == CALL_OP && s->rank->ops[c->index].timing != SPECTER_TIMING_CAPTURED);
 }

@@ -36,7 +36,7 @@ int pipe_way_of(const struct pipeline *pl, int stage, const struct op *op)
 
 static const struct op *op_of(const struct pipe_stage *s, uint32_t call)
 {
-    const struct call *c = &s->calls.list[call];
+    const struct host_call *c = &s->calls.list[call];
     return c->what == CALL_OP ? &s->rank->ops[c->index] : NULL;
 }
 
@@ -102,7 +102,7 @@ static int64_t step_start(const struct rank *rank, int64_t t_ns)
 
 static uint32_t iteration_of(const struct pipeline *pl, const struct pipe_stage *s, uint32_t call)
 {
-    const struct call *c = &s->calls.list[call];
+    const struct host_call *c = &s->calls.list[call];
     return c->what == CALL_OP ? pl->in.iterations[s->r].of[c->index] : STEP_NONE;
 }
 
@@ -185,7 +185,7 @@ static int check_stage(struct pipeline *pl, int stage)
 int pipe_read_stage(struct pipeline *pl, int stage)
 {
     struct pipe_stage *s = &pl->stages[stage];
-    calls_make(&s->calls, &s->rank, 1);
+    host_calls_init(&s->calls, &s->rank, 1);
     if (check_stage(pl, stage) < 0)
         return -1;
     find_clock(pl, s);

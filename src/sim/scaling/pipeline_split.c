@@ -13,7 +13,7 @@
 
 static const struct op *op_at(const struct pipe_stage *s, uint32_t call)
 {
-    const struct call *c = &s->calls.list[call];
+    const struct host_call *c = &s->calls.list[call];
     if (c->what != CALL_OP || s->rank->ops[c->index].timing == SPECTER_TIMING_CAPTURED)
         return NULL;
     return &s->rank->ops[c->index];

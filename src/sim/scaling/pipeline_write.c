@@ -13,7 +13,7 @@
 #define WAYS_ALL 16
 
 /* One rank while it is written. */
-struct writer {
+struct rank_writer {
     const struct pipeline *pl;
     struct longer_run *out;
     int stages, stage;             /* of the longer job */
@@ -34,7 +34,7 @@ struct writer {
 
 /* ---- communicators ---- */
 
-static int moved(const struct writer *w, int rank, int stage)
+static int moved(const struct rank_writer *w, int rank, int stage)
 {
     const struct grid_axis *axis = w->pl->axis;
     int block = axis->stride * axis->size;
@@ -43,14 +43,14 @@ static int moved(const struct writer *w, int rank, int stage)
 
 /* The stage of the longer pipeline on which a member of the recorded one is, when only the ends of
  * the pipeline take part. */
-static int end_stage(const struct writer *w, int rank)
+static int end_stage(const struct rank_writer *w, int rank)
 {
     int stage = grid_coordinate(w->pl->axis, rank);
     return stage == 0 ? 0 : stage == w->pl->nstages - 1 ? w->stages - 1 : -1;
 }
 
 /* Members of `from`, wherever they are now: on this stage, on all, or on the ends. */
-static int fill_members(const struct writer *w, const struct comm *from, struct comm *to,
+static int fill_members(const struct rank_writer *w, const struct comm *from, struct comm *to,
                         bool spans, bool part)
 {
     int n = 0;
@@ -70,12 +70,12 @@ static int fill_members(const struct writer *w, const struct comm *from, struct 
     return 0;
 }
 
-static int refuse(const struct writer *w, const char *what, const char *id)
+static int refuse(const struct rank_writer *w, const char *what, const char *id)
 {
     return err_set(w->e, ERR_INPUT, "--grow pp: communicator '%s' %s", id, what);
 }
 
-static int add_comm(struct writer *w, const char *id, int size, int origin)
+static int add_comm(struct rank_writer *w, const char *id, int size, int origin)
 {
     struct longer_run *out = w->out;
     int c = run_comm(&out->run, id, strlen(id), size);
@@ -90,7 +90,7 @@ static int add_comm(struct writer *w, const char *id, int size, int origin)
 }
 
 /* The longer job's communicator for a recorded one; -1 with the error filled. */
-static int map_comm(struct writer *w, int recorded)
+static int map_comm(struct rank_writer *w, int recorded)
 {
     const struct comm *from = &w->pl->run->comms[recorded];
     struct grid_place place = w->pl->in.growth->grid->comms[recorded];
@@ -112,7 +112,7 @@ static int map_comm(struct writer *w, int recorded)
 }
 
 /* Of two stages nothing tells whether a group of both is of all stages or of the ends. */
-static int check_comm(const struct writer *w, const struct op *op)
+static int check_comm(const struct rank_writer *w, const struct op *op)
 {
     struct grid_place place = w->pl->in.growth->grid->comms[op->coll.comm];
     bool only = place.axes == 1u << w->pl->in.growth->axis && !place.part;
@@ -123,7 +123,7 @@ static int check_comm(const struct writer *w, const struct op *op)
 }
 
 /* Does it belong to the ends of the pipeline, of which this stage is none? */
-static bool is_left_out(const struct writer *w, const struct op *op)
+static bool is_left_out(const struct rank_writer *w, const struct op *op)
 {
     struct grid_place place = w->pl->in.growth->grid->comms[op->coll.comm];
     return w->stage > 0 && w->stage + 1 < w->stages && place.part &&
@@ -132,7 +132,8 @@ static bool is_left_out(const struct writer *w, const struct op *op)
 
 /* ---- operations ---- */
 
-static struct op *add_op(struct writer *w, const struct op *like, struct weak_scaling_op origin)
+static struct op *add_op(struct rank_writer *w, const struct op *like,
+                         struct weak_scaling_op origin)
 {
     struct op *op = rank_add_op(w->rank);
     uint64_t id = w->rank->nops;
@@ -143,7 +144,7 @@ static struct op *add_op(struct writer *w, const struct op *like, struct weak_sc
     return op;
 }
 
-static int32_t map_group(struct writer *w, int32_t group)
+static int32_t map_group(struct rank_writer *w, int32_t group)
 {
     if (group < 0)
         return -1;
@@ -154,7 +155,7 @@ static int32_t map_group(struct writer *w, int32_t group)
     return w->group;
 }
 
-static void map_message(struct writer *w, struct op *op, int way)
+static void map_message(struct rank_writer *w, struct op *op, int way)
 {
     bool up = way == PIPE_ACT_OUT || way == PIPE_GRAD_IN;
     op->coll.comm = w->messages;
@@ -163,7 +164,7 @@ static void map_message(struct writer *w, struct op *op, int way)
 }
 
 /* 0, 1 to leave it out, -1. */
-static int map_coll(struct writer *w, const struct pipe_stage *s, struct op *op)
+static int map_coll(struct rank_writer *w, const struct pipe_stage *s, struct op *op)
 {
     int way = pipe_way_of(w->pl, (int)(s - w->pl->stages), op), comm;
     op->coll.group = map_group(w, op->coll.group);
@@ -201,7 +202,7 @@ static const char *const class_names[SPECTER_KERNEL_CLASS_COUNT] = {
 };
 
 /* Work that no operation stands for, of `like`'s thread and stream. */
-static void add_counted(struct writer *w, const struct pipe_stage *s, const struct op *like,
+static void add_counted(struct rank_writer *w, const struct pipe_stage *s, const struct op *like,
                         enum specter_kernel_class class, int64_t ns)
 {
     struct op op = {.class = OP_KERNEL, .name = class_names[class], .dur_ns = ns, .tid = like->tid};
@@ -215,7 +216,7 @@ static void add_counted(struct writer *w, const struct pipe_stage *s, const stru
     add_op(w, &op, (struct weak_scaling_op){s->r, UINT32_MAX});
 }
 
-static int copy_op(struct writer *w, const struct pipe_stage *s, const struct call *call,
+static int copy_op(struct rank_writer *w, const struct pipe_stage *s, const struct host_call *call,
                    int64_t end_ns)
 {
     struct op op = s->rank->ops[call->index];
@@ -244,8 +245,8 @@ static int copy_op(struct writer *w, const struct pipe_stage *s, const struct ca
     return 0;
 }
 
-static void copy_sync_call(struct writer *w, const struct pipe_stage *s, const struct call *call,
-                           int64_t end_ns)
+static void copy_sync_call(struct rank_writer *w, const struct pipe_stage *s,
+                           const struct host_call *call, int64_t end_ns)
 {
     struct sync_call *sync = rank_add_sync_call(w->rank);
     *sync = s->rank->sync_calls[call->index];
@@ -255,7 +256,8 @@ static void copy_sync_call(struct writer *w, const struct pipe_stage *s, const s
 
 /* Kernels that were counted, as work of the time that they are taken to have: by class, as many
  * parts of it as kernels. */
-static void copy_launches(struct writer *w, const struct pipe_stage *s, const struct call *call)
+static void copy_launches(struct rank_writer *w, const struct pipe_stage *s,
+                          const struct host_call *call)
 {
     const struct launches *l = &s->rank->launches[call->index];
     int64_t left_ns = w->pl->hidden_ns[s->r][call->index];
@@ -276,9 +278,9 @@ static void copy_launches(struct writer *w, const struct pipe_stage *s, const st
 
 /* ---- pieces ---- */
 
-static int copy_call(struct writer *w, const struct pipe_stage *s, uint32_t c)
+static int copy_call(struct rank_writer *w, const struct pipe_stage *s, uint32_t c)
 {
-    const struct call *call = &s->calls.list[c];
+    const struct host_call *call = &s->calls.list[c];
     int64_t clock_ns = s->clock_ns[c], begin_ns = call->start_ns, end_ns;
     if (begin_ns > clock_ns)
         w->cursor_ns += begin_ns - clock_ns;
@@ -297,7 +299,7 @@ static int copy_call(struct writer *w, const struct pipe_stage *s, uint32_t c)
     }
 }
 
-static int copy_piece(struct writer *w, const struct pipe_stage *s, struct pipe_piece piece)
+static int copy_piece(struct rank_writer *w, const struct pipe_stage *s, struct pipe_piece piece)
 {
     w->group_from = -1;
     for (uint32_t c = piece.first; c < piece.end; c++) {
@@ -333,7 +335,8 @@ static bool any_sync_call(const struct pipe_stage *s, struct pipe_piece piece)
 
 /* Its own stage shows how messages are exchanged, or another one does, as long as no event of that
  * one's is in it. */
-static int write_exchange(struct writer *w, unsigned ways, const struct pipe_found *own[WAYS_ALL])
+static int write_exchange(struct rank_writer *w, unsigned ways,
+                          const struct pipe_found *own[WAYS_ALL])
 {
     if (own[ways] != NULL)
         return copy_piece(w, w->from, own[ways]->calls);
@@ -349,7 +352,7 @@ static int write_exchange(struct writer *w, unsigned ways, const struct pipe_fou
                    w->stages);
 }
 
-static struct pipe_piece piece_of(const struct writer *w, struct pipe_part part)
+static struct pipe_piece piece_of(const struct rank_writer *w, struct pipe_part part)
 {
     const struct pipe_iteration *it = &w->from->iterations[w->k];
     bool common = w->pl->nstages == 2 && w->stage > 0;
@@ -365,7 +368,7 @@ static struct pipe_piece piece_of(const struct writer *w, struct pipe_part part)
     }
 }
 
-static int write_token(struct writer *w, const struct pipe_token *token,
+static int write_token(struct rank_writer *w, const struct pipe_token *token,
                        const struct pipe_found *own[WAYS_ALL])
 {
     if (token->ways != 0)
@@ -378,7 +381,7 @@ static int write_token(struct writer *w, const struct pipe_token *token,
 }
 
 /* Where the order is that of the recording, everything is copied as it was. */
-static int write_iteration(struct writer *w, const struct pipe_plan *plan, bool same)
+static int write_iteration(struct rank_writer *w, const struct pipe_plan *plan, bool same)
 {
     const struct pipe_iteration *it = &w->from->iterations[w->k];
     const struct pipe_found *own[WAYS_ALL];
@@ -420,7 +423,7 @@ static int stage_like(const struct pipeline *pl, int stage, int stages)
     return pl->nstages == 2 ? 0 : 1 + (stage - 1) % (pl->nstages - 2);
 }
 
-static void begin_rank(struct writer *w, int stage)
+static void begin_rank(struct rank_writer *w, int stage)
 {
     const struct rank *like;
     w->stage = stage;
@@ -444,7 +447,7 @@ static void begin_rank(struct writer *w, int stage)
     w->cursor_ns = w->from->clock_ns[w->from->iterations[0].list[0].calls.first];
 }
 
-static int write_rank(struct writer *w, int stage)
+static int write_rank(struct rank_writer *w, int stage)
 {
     struct pipe_plan plan, recorded;
     bool same, first_of_two;
@@ -461,7 +464,7 @@ static int write_rank(struct writer *w, int stage)
     return rc;
 }
 
-static int add_messages(struct writer *w)
+static int add_messages(struct rank_writer *w)
 {
     struct comm *comm;
     w->messages = add_comm(w, "pipeline", w->stages, -1);
@@ -474,7 +477,7 @@ static int add_messages(struct writer *w)
 }
 
 /* All iterations, or as many as are not too much; two at least, where there are two. */
-static int choose_iterations(struct writer *w)
+static int choose_iterations(struct rank_writer *w)
 {
     uint64_t calls = 1, fit;
     uint32_t least = w->pl->niterations > 1 ? 2 : 1;
@@ -490,7 +493,7 @@ static int choose_iterations(struct writer *w)
     return 0;
 }
 
-static void begin_run(struct writer *w)
+static void begin_run(struct rank_writer *w)
 {
     struct run *run = &w->out->run;
     run->source = w->pl->run->source;
@@ -501,7 +504,7 @@ static void begin_run(struct writer *w)
 
 int pipeline_write(const struct pipeline *pl, int stages, struct longer_run *out, struct err *e)
 {
-    struct writer w = {.pl = pl, .out = out, .stages = stages, .e = e};
+    struct rank_writer w = {.pl = pl, .out = out, .stages = stages, .e = e};
     int rc;
     memset(out, 0, sizeof *out);
     run_init(&out->run);

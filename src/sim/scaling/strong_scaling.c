@@ -40,7 +40,7 @@ static bool may_be(const struct op *op, uint32_t tokens)
 
 /* ---- which number ---- */
 
-struct search {
+struct token_search {
     const struct run *run;
     const struct rank_steps *iterations;
     uint32_t may[3];                 /* numbers that may be the tokens; 0: struck out */
@@ -50,7 +50,7 @@ struct search {
     bool untold;                     /* one whose order is not told has that number twice */
 };
 
-static void narrow(struct search *f, struct strong_scaling *s, const struct op *op)
+static void narrow(struct token_search *f, struct strong_scaling *s, const struct op *op)
 {
     bool any = false;
     if (op->gemm.batch > 1) {
@@ -75,7 +75,7 @@ static void narrow(struct search *f, struct strong_scaling *s, const struct op *
         f->struck = op;
 }
 
-static void count_sides(struct search *f, const struct strong_scaling *s, const struct op *op)
+static void count_sides(struct token_search *f, const struct strong_scaling *s, const struct op *op)
 {
     bool m = op->gemm.m == s->tokens, n = op->gemm.n == s->tokens;
     if (op->gemm.batch > 1)
@@ -91,8 +91,9 @@ static void count_sides(struct search *f, const struct strong_scaling *s, const 
     f->side_n += n && !m;
 }
 
-static void each_product(struct search *f, struct strong_scaling *s,
-                         void (*see)(struct search *, struct strong_scaling *, const struct op *))
+static void each_product(struct token_search *f, struct strong_scaling *s,
+                         void (*see)(struct token_search *, struct strong_scaling *,
+                                     const struct op *))
 {
     for (size_t r = 0; r < f->run->nranks; r++) {
         for (size_t i = 0; i < f->run->ranks[r].nops; i++) {
@@ -103,7 +104,7 @@ static void each_product(struct search *f, struct strong_scaling *s,
     }
 }
 
-static void see_sides(struct search *f, struct strong_scaling *s, const struct op *op)
+static void see_sides(struct token_search *f, struct strong_scaling *s, const struct op *op)
 {
     count_sides(f, s, op);
 }
@@ -115,7 +116,7 @@ static const char *product_words(struct arena *arena, const struct op *op)
 }
 
 /* The one number that is left; 0 with s->refused set. */
-static uint32_t choose(struct strong_scaling *s, const struct search *f, struct arena *arena)
+static uint32_t choose(struct strong_scaling *s, const struct token_search *f, struct arena *arena)
 {
     uint32_t chosen = 0;
     for (int i = 0; i < 3; i++) {
@@ -151,7 +152,7 @@ static const char *wrong_axis(const struct weak_scaling *g)
 void strong_scaling_find(struct strong_scaling *s, const struct weak_scaling *growth,
                          const struct rank_steps *iterations, struct arena *arena)
 {
-    struct search f = {.run = growth->run, .iterations = iterations};
+    struct token_search f = {.run = growth->run, .iterations = iterations};
     *s = (struct strong_scaling){.growth = growth, .refused = wrong_axis(growth)};
     if (s->refused != NULL)
         return;

@@ -76,7 +76,7 @@ static void fill_block(struct filling *f, const int *members, int n, int64_t fir
 }
 
 /* A side of a replay: how ranks are laid out, and how often the axis. */
-struct side {
+struct layout_side {
     const struct placement *placement;
     const struct network_profile *net;
     int64_t scale;
@@ -89,7 +89,7 @@ static int64_t block_start(const struct weak_scaling *g, int rank, int64_t scale
 
 /* Blocks fill nodes in order. */
 static void fill_blocks(struct filling *f, const struct weak_scaling *g, int comm,
-                        const struct side *on, int64_t copies)
+                        const struct layout_side *on, int64_t copies)
 {
     const int *sorted = g->sorted[comm];
     int size = g->run->comms[comm].size, block = block_of(g);
@@ -103,7 +103,7 @@ static void fill_blocks(struct filling *f, const struct weak_scaling *g, int com
 
 /* Any other placement: members are counted one by one. */
 static void count_members(struct filling *f, const struct weak_scaling *g, int comm,
-                          const struct side *on, int64_t copies)
+                          const struct layout_side *on, int64_t copies)
 {
     int64_t world = g->world * on->scale, block = block_of(g);
     int64_t nodes = placement_nodes(on->placement, on->net, world);
@@ -121,7 +121,7 @@ static void count_members(struct filling *f, const struct weak_scaling *g, int c
     free(held);
 }
 
-static struct layout layout_on(const struct weak_scaling *g, int comm, const struct side *on)
+static struct layout layout_on(const struct weak_scaling *g, int comm, const struct layout_side *on)
 {
     const struct comm *c = &g->run->comms[comm];
     int64_t copies = weak_scaling_grows(g, comm) ? on->scale : 1;
@@ -138,14 +138,14 @@ static struct layout layout_on(const struct weak_scaling *g, int comm, const str
 struct layout weak_scaling_layout(const struct weak_scaling *g, int comm,
                                   const struct network_profile *net, int64_t scale)
 {
-    const struct side on = {&g->target, net, scale};
+    const struct layout_side on = {&g->target, net, scale};
     return layout_on(g, comm, &on);
 }
 
 struct layout weak_scaling_recorded_layout(const struct weak_scaling *g, int comm,
                                            const struct network_profile *net)
 {
-    const struct side on = {&g->source, net, 1};
+    const struct layout_side on = {&g->source, net, 1};
     if (g->origin != NULL && g->origin->comm[comm] >= 0)
         return weak_scaling_recorded_layout(g->origin->growth, g->origin->comm[comm], net);
     return layout_on(g, comm, &on);
@@ -167,7 +167,7 @@ static int64_t neighbour(const struct weak_scaling *g, int rank, int other, int6
            (ahead == axis->size - 1 ? (scale - 1) * block_of(g) : 0);
 }
 
-static bool across(const struct weak_scaling *g, int rank, int other, const struct side *on)
+static bool across(const struct weak_scaling *g, int rank, int other, const struct layout_side *on)
 {
     int64_t world = g->world * on->scale;
     return placement_node(on->placement, on->net, weak_scaling_rank(g, rank, on->scale), world) !=
@@ -176,7 +176,7 @@ static bool across(const struct weak_scaling *g, int rank, int other, const stru
 
 /* Their communicator decides where the trace does not tell who both ends are. */
 static bool message_across(const struct weak_scaling *g, uint32_t r, uint32_t op,
-                           const struct side *on)
+                           const struct layout_side *on)
 {
     const struct rank *rank = &g->run->ranks[r];
     int other = weak_scaling_peer(g, &rank->ops[op]);
@@ -188,14 +188,14 @@ static bool message_across(const struct weak_scaling *g, uint32_t r, uint32_t op
 bool weak_scaling_across(const struct weak_scaling *g, uint32_t rank, uint32_t op,
                          const struct network_profile *net, int64_t scale)
 {
-    const struct side on = {&g->target, net, scale};
+    const struct layout_side on = {&g->target, net, scale};
     return message_across(g, rank, op, &on);
 }
 
 bool weak_scaling_recorded_across(const struct weak_scaling *g, uint32_t rank, uint32_t op,
                                   const struct network_profile *net)
 {
-    const struct side on = {&g->source, net, 1};
+    const struct layout_side on = {&g->source, net, 1};
     if (g->origin != NULL) {
         struct weak_scaling_op recorded = g->origin->op[rank][op];
         return weak_scaling_recorded_across(g->origin->growth, recorded.rank, recorded.op, net);

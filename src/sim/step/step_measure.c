@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-int64_t iteration_end(const struct rank_steps *it, size_t nops, const struct timeline *when,
+int64_t iteration_end(const struct rank_steps *it, size_t nops, const struct rank_timeline *when,
                       uint32_t step)
 {
     int64_t end_ns = UNKNOWN_NS;
@@ -18,7 +18,7 @@ int64_t iteration_end(const struct rank_steps *it, size_t nops, const struct tim
 }
 
 void iteration_bounds(struct step_bounds *list, const struct rank_steps *it, size_t nops,
-                      const struct timeline *when)
+                      const struct rank_timeline *when)
 {
     for (size_t p = 0; p < it->nparts; p++)
         list[p] = (struct step_bounds){when->begin_ns, when->end_ns, UNKNOWN_NS,
@@ -62,7 +62,7 @@ static void add(struct step_parts *slices, const struct step_window *w, enum sli
 
 /* Waiting communication is all that does not move data: what moves it counts before what waits. */
 static void collect(struct step_parts *slices, const struct step_window *w, const struct rank *rank,
-                    const struct timeline *when)
+                    const struct rank_timeline *when)
 {
     for (size_t i = 0; i < rank->nops; i++) {
         struct sim_span span = when->spans[i];
@@ -98,7 +98,7 @@ static void fill(struct iteration_time *out, const struct slice_times *t, double
 }
 
 void iteration_measure(struct iteration_time *out, const struct step_window *window,
-                       const struct rank *rank, const struct timeline *when)
+                       const struct rank *rank, const struct rank_timeline *when)
 {
     struct step_parts slices;
     struct slice_times t;

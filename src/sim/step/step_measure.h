@@ -18,17 +18,17 @@ struct movement {
 };
 
 /* Something that no operation of the trace stands for. */
-struct slice {
+struct untraced_slice {
     struct sim_span when;
     enum slice_kind kind;
 };
 
 /* When things happened on one rank; spans[op].start_ns is UNKNOWN_NS for what has no time. */
-struct timeline {
+struct rank_timeline {
     const struct sim_span *spans;
     int64_t begin_ns, end_ns;     /* the host's part of the steps */
     const struct movement *moves; /* [nops]; NULL: not known of any */
-    const struct slice *beside;   /* [nbeside] */
+    const struct untraced_slice *beside; /* [nbeside] */
     size_t nbeside;
     const int64_t *launched; /* [nops] when the host launched each; UNKNOWN_NS; NULL: not known */
 };
@@ -59,15 +59,15 @@ struct iteration_time {
 /* Where the rank's steps begin and end in these times, into list[nparts]. Operations without a
  * recorded time end none where others have one: the recording would not show that end. */
 void iteration_bounds(struct step_bounds *list, const struct rank_steps *it, size_t nops,
-                      const struct timeline *when);
+                      const struct rank_timeline *when);
 
 /* End of the last operation of a step; UNKNOWN_NS. */
-int64_t iteration_end(const struct rank_steps *it, size_t nops, const struct timeline *when,
+int64_t iteration_end(const struct rank_steps *it, size_t nops, const struct rank_timeline *when,
                       uint32_t step);
 
 /* The mean step of a window on one rank. */
 void iteration_measure(struct iteration_time *out, const struct step_window *window,
-                       const struct rank *rank, const struct timeline *when);
+                       const struct rank *rank, const struct rank_timeline *when);
 
 /* out += one x factor, part by part. */
 void iteration_add(struct iteration_time *out, const struct iteration_time *one, double factor);

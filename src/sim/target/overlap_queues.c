@@ -16,14 +16,14 @@
 #define QUEUE_NS 50000  /* and so much more: it waited */
 
 /* A transfer of the recording. */
-struct seen {
+struct recorded_transfer {
     uint32_t group, cost; /* group: communicator and operation */
     double ns, ratio;     /* ratio: measured / modelled */
 };
 
 static int by_ratio(const void *pa, const void *pb)
 {
-    const struct seen *a = pa, *b = pb;
+    const struct recorded_transfer *a = pa, *b = pb;
     int order = ORDER(a->group, b->group);
     if (order == 0)
         order = ORDER(a->ratio, b->ratio);
@@ -31,7 +31,8 @@ static int by_ratio(const void *pa, const void *pb)
 }
 
 /* The transfers that have a time and a model. */
-static size_t collect(const struct overlap *o, const struct overlap_load *loads, struct seen *list)
+static size_t collect(const struct overlap *o, const struct overlap_load *loads,
+                      struct recorded_transfer *list)
 {
     const struct program *p = o->program;
     size_t n = 0;
@@ -43,10 +44,11 @@ static size_t collect(const struct overlap *o, const struct overlap_load *loads,
             !load->known || !(load->price.us > 0))
             continue;
         m = &p->matches.list[c->match];
-        list[n++] = (struct seen){.group = (uint32_t)m->comm * SPECTER_COMM_OP_COUNT + m->op,
-                                  .cost = i,
-                                  .ns = (double)c->measured_ns,
-                                  .ratio = (double)c->measured_ns / (load->price.us * 1e3)};
+        list[n++] =
+            (struct recorded_transfer){.group = (uint32_t)m->comm * SPECTER_COMM_OP_COUNT + m->op,
+                                       .cost = i,
+                                       .ns = (double)c->measured_ns,
+                                       .ratio = (double)c->measured_ns / (load->price.us * 1e3)};
     }
     if (n > 0)
         qsort(list, n, sizeof *list, by_ratio);
@@ -54,7 +56,7 @@ static size_t collect(const struct overlap *o, const struct overlap_load *loads,
 }
 
 /* list[0..n): of one communicator and operation, by ratio. */
-static void find_waits(struct overlap *o, const struct seen *list, size_t n)
+static void find_waits(struct overlap *o, const struct recorded_transfer *list, size_t n)
 {
     double usual = list[(n - 1) / 2].ratio;
     for (size_t i = 0; i < n && usual > 0; i++) {
@@ -70,7 +72,7 @@ static void find_waits(struct overlap *o, const struct seen *list, size_t n)
 
 void overlap_show_queues(struct overlap *o, const struct overlap_load *loads)
 {
-    struct seen *list = array_new(o->program->ncosts, sizeof *list);
+    struct recorded_transfer *list = array_new(o->program->ncosts, sizeof *list);
     size_t n = collect(o, loads, list);
     for (size_t i = 0, end; i < n; i = end) {
         for (end = i; end < n && list[end].group == list[i].group;)

@@ -13,7 +13,7 @@
 #define BESIDE_LOAD 0.01
 
 /* A kernel of the recording. */
-struct seen {
+struct recorded_kernel {
     uint32_t kind, rank, stream;
     double ns, load; /* load: what the model says was taken of its time, as a share of it */
 };
@@ -31,7 +31,7 @@ struct measures {
 
 static int by_group(const void *pa, const void *pb)
 {
-    const struct seen *a = pa, *b = pb;
+    const struct recorded_kernel *a = pa, *b = pb;
     if (a->kind != b->kind)
         return a->kind < b->kind ? -1 : 1;
     if (a->rank != b->rank)
@@ -55,13 +55,13 @@ static double median(double *list, size_t n)
     return n % 2 ? list[n / 2] : (list[n / 2 - 1] + list[n / 2]) / 2;
 }
 
-static bool same_group(const struct seen *a, const struct seen *b)
+static bool same_group(const struct recorded_kernel *a, const struct recorded_kernel *b)
 {
     return a->kind == b->kind && a->rank == b->rank && a->stream == b->stream;
 }
 
 /* list[0..n): one group, by load. */
-static void measure_group(struct measures *m, const struct seen *list, size_t n)
+static void measure_group(struct measures *m, const struct recorded_kernel *list, size_t n)
 {
     size_t away = 0;
     double *ns, alone;
@@ -103,7 +103,8 @@ static void conclude(struct overlap_shown *out, const struct measures *m)
     free(list);
 }
 
-static size_t collect(const struct overlap *o, const struct overlap_need *needs, struct seen *list)
+static size_t collect(const struct overlap *o, const struct overlap_need *needs,
+                      struct recorded_kernel *list)
 {
     const struct program *p = o->program;
     size_t n = 0;
@@ -113,7 +114,7 @@ static size_t collect(const struct overlap *o, const struct overlap_need *needs,
         if (c->match != PROGRAM_NONE || c->measured_ns == UNKNOWN_NS || c->measured_ns <= 0 ||
             c->op == PROGRAM_NONE) /* what was counted has no time of its own */
             continue;
-        list[n++] = (struct seen){
+        list[n++] = (struct recorded_kernel){
             .kind = kind,
             .rank = c->rank,
             .stream = sim_item_stream(p->sim, c->target),
@@ -129,7 +130,7 @@ static size_t collect(const struct overlap *o, const struct overlap_need *needs,
 
 void overlap_show(struct overlap *o, const struct overlap_need *needs)
 {
-    struct seen *list = array_new(o->program->ncosts, sizeof *list);
+    struct recorded_kernel *list = array_new(o->program->ncosts, sizeof *list);
     struct measures measures[OVERLAP_BOUNDS] = {{0}};
     size_t n = collect(o, needs, list);
     for (size_t i = 0, end; i < n; i = end) {

@@ -10,24 +10,25 @@
 /* ---- which NICs ---- */
 
 /* Directions of a NIC. */
-enum way { OUT, IN, WAYS };
+enum direction { OUT, IN, DIRECTIONS };
 
 /* The links of a rank; SIM_NONE until one is used. */
 struct ports {
-    uint32_t link[WAYS];
+    uint32_t link[DIRECTIONS];
 };
 
-struct maker {
+struct contention_builder {
     struct port_contention *links;
     struct program *p;
     bool messages;
     struct ports *ports; /* by rank */
 };
 
-static void use(struct maker *m, uint32_t cost, uint32_t rank, enum way way)
+static void use(struct contention_builder *m, uint32_t cost, uint32_t rank,
+                enum direction direction)
 {
     struct port_contention *l = m->links;
-    uint32_t *link = &m->ports[rank].link[way];
+    uint32_t *link = &m->ports[rank].link[direction];
     if (*link == SIM_NONE) {
         *link = sim_add_link(m->p->sim);
         l->nlinks++;
@@ -37,13 +38,13 @@ static void use(struct maker *m, uint32_t cost, uint32_t rank, enum way way)
                                             .rank = rank,
                                             .own = *link,
                                             .link = *link,
-                                            .told = SIM_NONE,
-                                            .way = (uint8_t)way,
-                                            .spare = true};
+                                            .set_link = SIM_NONE,
+                                            .direction = (uint8_t)direction,
+                                            .unshared = true};
 }
 
 /* In a job without messages both directions are used alike, and one of them tells all. */
-static void use_nics(struct maker *m, uint32_t cost)
+static void use_nics(struct contention_builder *m, uint32_t cost)
 {
     const struct match *match = &m->p->matches.list[m->p->costs[cost].match];
     const struct match_member *members = &m->p->matches.members[match->first];
@@ -62,7 +63,7 @@ static void use_nics(struct maker *m, uint32_t cost)
 
 void port_contention_init(struct port_contention *l, struct program *p)
 {
-    struct maker m = {.links = l, .p = p};
+    struct contention_builder m = {.links = l, .p = p};
     memset(l, 0, sizeof *l);
     m.ports = array_new(p->run->nranks, sizeof *m.ports);
     for (size_t r = 0; r < p->run->nranks; r++)
@@ -89,7 +90,7 @@ void port_contention_share(struct link_use *list, size_t n, const struct comm_co
 {
     bool known = price != NULL && price->nic_us > 0 && price->us > 0;
     for (size_t i = 0; i < n; i++)
-        list[i].share = known && !list[i].spare ? fmin(1, price->nic_us / price->us) : 0;
+        list[i].share = known && !list[i].unshared ? fmin(1, price->nic_us / price->us) : 0;
 }
 
 static uint32_t ppm_of(const struct link_use *u)
@@ -102,40 +103,40 @@ void port_contention_set(struct port_contention *l, struct program *p, bool off)
 {
     for (size_t i = 0; i < l->count; i++) {
         struct link_use *u = &l->uses[i];
-        if (u->told == SIM_NONE || (!off && u->told == u->link && ppm_of(u) > 0))
+        if (u->set_link == SIM_NONE || (!off && u->set_link == u->link && ppm_of(u) > 0))
             continue;
-        sim_use_link(p->sim, p->costs[u->cost].target, u->told, 0);
-        u->told = SIM_NONE;
+        sim_use_link(p->sim, p->costs[u->cost].target, u->set_link, 0);
+        u->set_link = SIM_NONE;
     }
     for (size_t i = 0; i < l->count && !off; i++) {
         struct link_use *u = &l->uses[i];
         uint32_t ppm = ppm_of(u);
-        if (ppm == 0 || (u->told == u->link && u->told_ppm == ppm))
+        if (ppm == 0 || (u->set_link == u->link && u->set_ppm == ppm))
             continue;
         sim_use_link(p->sim, p->costs[u->cost].target, u->link, ppm);
-        u->told = u->link;
-        u->told_ppm = ppm;
+        u->set_link = u->link;
+        u->set_ppm = ppm;
     }
 }
 
 /* ---- what sharing took ---- */
 
 /* A transfer starts or ends. */
-struct change {
+struct transfer_event {
     int64_t t_ns;
     uint32_t first, end; /* its uses */
     bool starts;
 };
 
 /* A transfer under way. */
-struct flow {
+struct active_transfer {
     int64_t since_ns;
     double work_ns, rate;
 };
 
-struct sweep {
+struct contention_sweep {
     const struct port_contention *links;
-    struct flow *flows;  /* by first use */
+    struct active_transfer *flows; /* by first use */
     uint64_t *load;      /* by link, ppm: shares of what is under way on it */
     uint32_t *under_way; /* by link: a use, SIM_NONE */
     uint32_t *next;      /* by use: the next one under way on its link, and the one before it */
@@ -149,7 +150,7 @@ struct sweep {
 
 static int by_change(const void *pa, const void *pb)
 {
-    const struct change *a = pa, *b = pb;
+    const struct transfer_event *a = pa, *b = pb;
     if (a->t_ns != b->t_ns)
         return a->t_ns < b->t_ns ? -1 : 1;
     if (a->starts != b->starts)
@@ -157,7 +158,7 @@ static int by_change(const void *pa, const void *pb)
     return (a->first > b->first) - (a->first < b->first);
 }
 
-static double rate_of(const struct sweep *s, uint32_t first)
+static double rate_of(const struct contention_sweep *s, uint32_t first)
 {
     uint64_t most = (uint64_t)PPM;
     for (uint32_t i = first; i < s->end_of[first]; i++) {
@@ -167,22 +168,22 @@ static double rate_of(const struct sweep *s, uint32_t first)
     return PPM / (double)most;
 }
 
-static void advance(struct sweep *s, uint32_t first, int64_t t_ns)
+static void advance(struct contention_sweep *s, uint32_t first, int64_t t_ns)
 {
-    struct flow *f = &s->flows[first];
+    struct active_transfer *f = &s->flows[first];
     f->work_ns += (double)(t_ns - f->since_ns) * f->rate;
     f->since_ns = t_ns;
     f->rate = rate_of(s, first);
 }
 
-static void touch(struct sweep *s, uint32_t link)
+static void touch(struct contention_sweep *s, uint32_t link)
 {
     if (!s->is_touched[link])
         s->touched[s->ntouched++] = link;
     s->is_touched[link] = true;
 }
 
-static void enter(struct sweep *s, uint32_t use)
+static void enter(struct contention_sweep *s, uint32_t use)
 {
     uint32_t link = s->links->uses[use].link, *head = &s->under_way[link];
     s->next[use] = *head;
@@ -194,7 +195,7 @@ static void enter(struct sweep *s, uint32_t use)
     touch(s, link);
 }
 
-static void leave(struct sweep *s, uint32_t use)
+static void leave(struct contention_sweep *s, uint32_t use)
 {
     uint32_t link = s->links->uses[use].link, next = s->next[use], before = s->before[use];
     *(before == SIM_NONE ? &s->under_way[link] : &s->next[before]) = next;
@@ -205,7 +206,7 @@ static void leave(struct sweep *s, uint32_t use)
 }
 
 /* All that are under way on links whose load has changed go on at their new rate. */
-static void settle(struct sweep *s, int64_t t_ns)
+static void settle(struct contention_sweep *s, int64_t t_ns)
 {
     while (s->ntouched > 0) {
         uint32_t link = s->touched[--s->ntouched];
@@ -215,11 +216,11 @@ static void settle(struct sweep *s, int64_t t_ns)
     }
 }
 
-static void apply(struct sweep *s, const struct change *c, int64_t *work_ns)
+static void apply(struct contention_sweep *s, const struct transfer_event *c, int64_t *work_ns)
 {
-    struct flow *flow = &s->flows[c->first];
+    struct active_transfer *flow = &s->flows[c->first];
     if (c->starts) {
-        *flow = (struct flow){.since_ns = c->t_ns, .rate = 1};
+        *flow = (struct active_transfer){.since_ns = c->t_ns, .rate = 1};
     } else {
         advance(s, c->first, c->t_ns);
         work_ns[s->links->uses[c->first].cost] = llround(flow->work_ns);
@@ -235,7 +236,8 @@ static void apply(struct sweep *s, const struct change *c, int64_t *work_ns)
 }
 
 /* The starts and ends of all transfers that use links, in order. */
-static size_t list_changes(const struct sweep *s, const struct program *p, struct change *list)
+static size_t list_changes(const struct contention_sweep *s, const struct program *p,
+                           struct transfer_event *list)
 {
     const struct port_contention *l = s->links;
     size_t n = 0;
@@ -243,15 +245,15 @@ static size_t list_changes(const struct sweep *s, const struct program *p, struc
         struct sim_span span = sim_transfer_span(p->sim, p->costs[l->uses[i].cost].target);
         if (span.end_ns <= span.start_ns || span.start_ns < 0)
             continue;
-        list[n++] = (struct change){span.start_ns, i, s->end_of[i], true};
-        list[n++] = (struct change){span.end_ns, i, s->end_of[i], false};
+        list[n++] = (struct transfer_event){span.start_ns, i, s->end_of[i], true};
+        list[n++] = (struct transfer_event){span.end_ns, i, s->end_of[i], false};
     }
     if (n > 0)
         qsort(list, n, sizeof *list, by_change);
     return n;
 }
 
-static void sweep_init(struct sweep *s, const struct port_contention *l)
+static void sweep_init(struct contention_sweep *s, const struct port_contention *l)
 {
     s->links = l;
     s->flows = array_new(l->count, sizeof *s->flows);
@@ -271,7 +273,7 @@ static void sweep_init(struct sweep *s, const struct port_contention *l)
     }
 }
 
-static void sweep_release(struct sweep *s)
+static void sweep_release(struct contention_sweep *s)
 {
     free(s->flows);
     free(s->load);
@@ -287,8 +289,8 @@ static void sweep_release(struct sweep *s)
 void port_contention_undo(const struct port_contention *l, const struct program *p,
                           int64_t *work_ns)
 {
-    struct sweep s;
-    struct change *list = array_new(2 * l->count, sizeof *list);
+    struct contention_sweep s;
+    struct transfer_event *list = array_new(2 * l->count, sizeof *list);
     size_t n;
     sweep_init(&s, l);
     n = list_changes(&s, p, list);

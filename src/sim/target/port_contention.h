@@ -29,10 +29,10 @@ struct link_use {
     uint32_t rank; /* index into run->ranks */
     uint32_t own;  /* link of the rank's NIC, and */
     uint32_t link; /* the one that it is on, on the hardware that was placed last; the engine's */
-    uint32_t told; /* link that the engine was told, SIM_NONE, */
-    uint32_t told_ppm; /* and the share of it */
-    uint8_t way;
-    bool spare; /* meets nobody there, or another use of the same transfer stands for it */
+    uint32_t set_link; /* the link that the engine has now; SIM_NONE */
+    uint32_t set_ppm;  /* and the share of it */
+    uint8_t direction; /* out of the node, or into it */
+    bool unshared;     /* no other transfer is there, or another use of this one stands for it */
     double share;
 };
 

@@ -44,7 +44,7 @@ static void own_links(struct port_contention *l)
 {
     for (size_t i = 0; i < l->count; i++) {
         l->uses[i].link = l->uses[i].own;
-        l->uses[i].spare = true;
+        l->uses[i].unshared = true;
     }
 }
 
@@ -74,7 +74,7 @@ void port_contention_place(struct port_contention *l, const struct retarget *t)
         const struct link_use *u = &l->uses[i];
         size_t known = seen.count;
         struct nic *nic;
-        nic = &nics[idmap_add(&seen, number[u->rank] * 2 + u->way)];
+        nic = &nics[idmap_add(&seen, number[u->rank] * 2 + u->direction)];
         if (seen.count > known)
             *nic = (struct nic){u->own, u->rank, false};
         nic->shared = nic->shared || nic->rank != u->rank;
@@ -82,9 +82,9 @@ void port_contention_place(struct port_contention *l, const struct retarget *t)
     for (size_t i = 0; i < l->count; i++) {
         struct link_use *u = &l->uses[i];
         const struct nic *nic;
-        nic = &nics[idmap_add(&seen, number[u->rank] * 2 + u->way)];
+        nic = &nics[idmap_add(&seen, number[u->rank] * 2 + u->direction)];
         u->link = nic->link;
-        u->spare = !nic->shared || is_again(l, i);
+        u->unshared = !nic->shared || is_again(l, i);
     }
     idmap_release(&seen);
     free(nics);

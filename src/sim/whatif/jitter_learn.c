@@ -22,12 +22,12 @@ struct weighed {
     double value, weight;
 };
 
-struct sample {
+struct weighed_sample {
     struct weighed *list; /* owned */
     size_t n, cap;
 };
 
-static void add(struct sample *s, double value, double weight)
+static void add(struct weighed_sample *s, double value, double weight)
 {
     if (isnan(value))
         return;
@@ -42,7 +42,7 @@ static int by_value(const void *pa, const void *pb)
 }
 
 /* Empties the sample; 0 for an empty one. */
-static double median(struct sample *s)
+static double median(struct weighed_sample *s)
 {
     double all = 0, sum = 0, value = 0;
     if (s->n > 0)
@@ -77,7 +77,7 @@ struct times {
     double *step;      /* [nranks][k] */
     size_t *first;     /* [nranks + 1] a rank's slots: computation, then transfers */
     double *count;     /* [nranks] slots of computation, as many as if all took as long */
-    struct sample sample;
+    struct weighed_sample sample;
 };
 
 static uint64_t what_of(const struct whatif *from, const struct program_cost *cost)
@@ -307,7 +307,7 @@ static double slower_by(struct times *t, size_t a, size_t b)
 /* Differences between each rank and the next one that is like it, around: n of n ranks. */
 static void learn_ranks(struct times *t, struct jitter *v)
 {
-    struct sample differences = {0};
+    struct weighed_sample differences = {0};
     double noise, n = t->k - 1;
     bool *seen = array_new(t->nranks, sizeof *seen);
     for (size_t r = 0; r < t->nranks; r++) {

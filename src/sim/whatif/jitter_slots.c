@@ -14,19 +14,19 @@ struct counter {
     uint32_t usual;  /* how many most iterations have */
 };
 
-struct counters {
+struct slot_counters {
     struct counter *list; /* [2 * nranks] */
     uint32_t *counts;
     uint32_t *latest; /* [nranks] iteration of the rank's operation before */
     uint32_t k;       /* iterations */
 };
 
-static struct counter *counter_of(struct counters *c, const struct program_cost *cost)
+static struct counter *counter_of(struct slot_counters *c, const struct program_cost *cost)
 {
     return &c->list[2 * cost->rank + (cost->match != PROGRAM_NONE)];
 }
 
-static uint32_t iteration_of(const struct whatif *v, struct counters *c,
+static uint32_t iteration_of(const struct whatif *v, struct slot_counters *c,
                              const struct program_cost *cost)
 {
     if (cost->op != PROGRAM_NONE)
@@ -47,7 +47,7 @@ static uint32_t usual_count(const struct counter *c, uint32_t k)
     return usual;
 }
 
-static void number_slots(struct whatif *v, struct counters *c, size_t n)
+static void number_slots(struct whatif *v, struct slot_counters *c, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
         c->list[i].usual = usual_count(&c->list[i], c->k);
@@ -59,7 +59,7 @@ static void number_slots(struct whatif *v, struct counters *c, size_t n)
 void jitter_assign_slots(struct whatif *v)
 {
     const struct program *p = v->program;
-    struct counters c = {.k = v->steps->count};
+    struct slot_counters c = {.k = v->steps->count};
     size_t nranks = p->run->nranks;
     v->of = array_new(p->ncosts, sizeof *v->of);
     c.list = array_new(2 * nranks, sizeof *c.list);

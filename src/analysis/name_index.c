@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "analysis/names.h"
+#include "analysis/name_index.h"
 
 #include "base/arena.h"
 
@@ -7,7 +7,7 @@
 #include <string.h>
 
 /* The slot that holds the pair, or the free one where it belongs. */
-static struct names_slot *slot_of(const struct names *n, const char *name, uint32_t tag)
+static struct name_index_slot *slot_of(const struct name_index *n, const char *name, uint32_t tag)
 {
     const uint64_t odd = 0x9e3779b97f4a7c15u;
     uint64_t h = ((uint64_t)(uintptr_t)name >> 3) + (tag + UINT64_C(1)) * odd;
@@ -18,9 +18,9 @@ static struct names_slot *slot_of(const struct names *n, const char *name, uint3
     return &n->slots[at];
 }
 
-static void widen(struct names *n)
+static void widen(struct name_index *n)
 {
-    struct names old = *n;
+    struct name_index old = *n;
     n->nslots = old.nslots > 0 ? 2 * old.nslots : 256;
     n->slots = array_new(n->nslots, sizeof *n->slots);
     for (size_t i = 0; i < old.nslots; i++) {
@@ -30,18 +30,18 @@ static void widen(struct names *n)
     free(old.slots);
 }
 
-uint32_t names_add(struct names *n, const char *name, uint32_t tag)
+uint32_t name_index_add(struct name_index *n, const char *name, uint32_t tag)
 {
-    struct names_slot *slot;
+    struct name_index_slot *slot;
     if (2 * ((size_t)n->count + 1) > n->nslots)
         widen(n);
     slot = slot_of(n, name, tag);
     if (slot->row == 0)
-        *slot = (struct names_slot){name, tag, ++n->count};
+        *slot = (struct name_index_slot){name, tag, ++n->count};
     return slot->row - 1;
 }
 
-void names_release(struct names *n)
+void name_index_release(struct name_index *n)
 {
     free(n->slots);
     memset(n, 0, sizeof *n);
