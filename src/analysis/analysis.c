@@ -43,7 +43,7 @@ static void add_streams(struct analysis *a, const struct rank *rank,
                         const struct step_window *window)
 {
     struct stream_lanes lanes;
-    lanes_make(&lanes, rank);
+    lanes_init(&lanes, rank);
     idle_add_rank(&a->idle, rank, &lanes, window);
     launch_add_rank(&a->launches, rank, &lanes);
     queue_add_rank(&a->queues, rank, &lanes);
@@ -78,21 +78,21 @@ static void study_comm(struct analysis *a, const struct gpu_profile *gpu,
     struct comm_context context = {&a->machine, &a->places};
     machine_find(&a->machine, a->run, gpu, net);
     node_map_init(&a->places, a->run, a->machine.net);
-    comm_study_make(&a->comm, a->run);
-    comm_rows_make(&a->collectives, &a->comm, &context, false, false);
-    comm_rows_make(&a->collectives_named, &a->comm, &context, false, true);
-    comm_rows_make(&a->p2p, &a->comm, &context, true, false);
-    traffic_make(&a->traffic, &a->comm, &a->places, &a->job_steps);
-    pairs_make(&a->pairs, &a->comm, &a->places);
+    comm_study_init(&a->comm, a->run);
+    comm_rows_init(&a->collectives, &a->comm, &context, false, false);
+    comm_rows_init(&a->collectives_named, &a->comm, &context, false, true);
+    comm_rows_init(&a->p2p, &a->comm, &context, true, false);
+    traffic_init(&a->traffic, &a->comm, &a->places, &a->job_steps);
+    pairs_init(&a->pairs, &a->comm, &a->places);
     alltoalls_init(&a->exchanges, &a->comm);
 }
 
-int analysis_make(struct analysis *a, const struct run *run, int64_t rank, struct err *e)
+int analysis_init(struct analysis *a, const struct run *run, int64_t rank, struct err *e)
 {
-    return analysis_make_on(a, run, rank, NULL, NULL, e);
+    return analysis_init_on(a, run, rank, NULL, NULL, e);
 }
 
-int analysis_make_on(struct analysis *a, const struct run *run, int64_t rank,
+int analysis_init_on(struct analysis *a, const struct run *run, int64_t rank,
                      const struct gpu_profile *gpu, const struct network_profile *net,
                      struct err *e)
 {
@@ -105,7 +105,7 @@ int analysis_make_on(struct analysis *a, const struct run *run, int64_t rank,
     job_steps_find(&a->job_steps, run);
     step_time_measure(&a->step_time, &a->job_steps, run);
     study_comm(a, gpu, net);
-    stragglers_make(&a->stragglers, &a->comm, &a->job_steps);
+    stragglers_init(&a->stragglers, &a->comm, &a->job_steps);
     hangs_find(&a->hangs, run);
     for (size_t i = 0; i < run->nranks; i++) {
         if (rank == ANALYSIS_ALL_RANKS || run->ranks[i].rank == rank)
@@ -119,8 +119,8 @@ int analysis_make_on(struct analysis *a, const struct run *run, int64_t rank,
     other_work_finish(&a->extra);
     operations_finish(&a->operations);
     steps_finish(&a->steps, run, &a->job_steps, &a->step_time);
-    bubbles_make(&a->bubbles, run, &a->comm.matches, &a->job_steps);
-    critical_make(&a->critical, run, &a->comm.matches, &a->job_steps, &a->step_time);
+    bubbles_init(&a->bubbles, run, &a->comm.matches, &a->job_steps);
+    critical_init(&a->critical, run, &a->comm.matches, &a->job_steps, &a->step_time);
     return 0;
 }
 

@@ -3,7 +3,7 @@
  * All numbers that `specter analyze` reports, from one run. Definitions: docs/analyze.md.
  *
  *     struct analysis a;
- *     if (analysis_make(&a, &run, ANALYSIS_ALL_RANKS, e) < 0)
+ *     if (analysis_init(&a, &run, ANALYSIS_ALL_RANKS, e) < 0)
  *         return e->code;
  *     ...
  *     analysis_release(&a);
@@ -77,11 +77,11 @@ struct analysis {
 /* `rank` is a global rank or ANALYSIS_ALL_RANKS. 0, or -1 with e filled: no such rank in the run
  * (the message lists what there is). The run must outlive the analysis. On failure nothing needs
  * releasing. */
-int analysis_make(struct analysis *a, const struct run *run, int64_t rank, struct err *e);
+int analysis_init(struct analysis *a, const struct run *run, int64_t rank, struct err *e);
 
 /* The same, where the user says what the GPUs and the network of the recording are; NULL: as the
  * traces tell. */
-int analysis_make_on(struct analysis *a, const struct run *run, int64_t rank,
+int analysis_init_on(struct analysis *a, const struct run *run, int64_t rank,
                      const struct gpu_profile *gpu, const struct network_profile *net,
                      struct err *e);
 void analysis_release(struct analysis *a);

@@ -95,7 +95,7 @@ static void add_comm(struct bubble_builder *m, uint32_t r, uint32_t i, struct ra
     intervals_add(message ? &sets->full : &sets->busy, from, to);
 }
 
-static void sets_make(struct bubble_builder *m, uint32_t r, struct rank_sets *sets)
+static void sets_init(struct bubble_builder *m, uint32_t r, struct rank_sets *sets)
 {
     const struct rank *rank = &m->run->ranks[r];
     struct intervals both;
@@ -143,7 +143,7 @@ static void add_message(struct stage_span *span, const struct op *op, int64_t st
     span->last_message = end > span->last_message ? end : span->last_message;
 }
 
-static void spans_make(struct bubble_builder *m, uint32_t r)
+static void spans_init(struct bubble_builder *m, uint32_t r)
 {
     const struct rank *rank = &m->run->ranks[r];
     size_t n = stage_steps(m->b->steps);
@@ -251,7 +251,7 @@ static void add_ranks(struct bubble_builder *m, const uint32_t *ranks, size_t n)
     struct reader_of *at = array_new(n, sizeof *at);
     int64_t start, end, after = INT64_MIN;
     for (size_t i = 0; i < n; i++) {
-        sets_make(m, ranks[i], &sets[i]);
+        sets_init(m, ranks[i], &sets[i]);
         at[i].sets = &sets[i];
     }
     for (size_t k = 0; k < stage_steps(b->steps); k++) {
@@ -362,7 +362,7 @@ static void maker_release(struct bubble_builder *m)
     free(m->span);
 }
 
-void bubbles_make(struct bubbles *b, const struct run *run, const struct matches *matches,
+void bubbles_init(struct bubbles *b, const struct run *run, const struct matches *matches,
                   const struct job_steps *steps)
 {
     struct bubble_builder m = {.b = b, .run = run, .matches = matches};
@@ -379,7 +379,7 @@ void bubbles_make(struct bubbles *b, const struct run *run, const struct matches
     index_matches(&m);
     for (uint32_t r = 0; r < run->nranks; r++) {
         if (b->stages.place[r].chain != STAGE_NOWHERE)
-            spans_make(&m, r);
+            spans_init(&m, r);
     }
     add_chains(&m);
     maker_release(&m);

@@ -70,7 +70,7 @@ struct bubbles {
 };
 
 /* matches: of the run, borrowed for the call, and its steps, which must outlive the result. */
-void bubbles_make(struct bubbles *b, const struct run *run, const struct matches *matches,
+void bubbles_init(struct bubbles *b, const struct run *run, const struct matches *matches,
                   const struct job_steps *steps);
 void bubbles_release(struct bubbles *b);
 

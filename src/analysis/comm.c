@@ -22,7 +22,7 @@ struct launch_groups {
     size_t count, cap;
 };
 
-/* Work space of comm_study_make(). */
+/* Work space of comm_study_init(). */
 struct study_work {
     struct comm_study *study;
     struct launch_groups *groups; /* [nranks] */
@@ -77,7 +77,7 @@ static void group_add(struct launch_group *g, const struct op *op, bool to_itsel
         g->mixed = true; /* damage: no number is better than a wrong one */
 }
 
-static void groups_make(struct launch_groups *groups, const struct run *run,
+static void groups_init(struct launch_groups *groups, const struct run *run,
                         const struct rank *rank)
 {
     const struct op **ops = NULL;
@@ -250,7 +250,7 @@ static void work_init(struct study_work *w, struct comm_study *s)
     ARRAY_GROW(w->seen, seen, s->run->nranks);
     for (size_t r = 0; r < s->run->nranks; r++) {
         flags = 0;
-        groups_make(&w->groups[r], s->run, &s->run->ranks[r]);
+        groups_init(&w->groups[r], s->run, &s->run->ranks[r]);
         ARRAY_GROW(w->seen[r], flags, s->run->ranks[r].nops + 1);
     }
 }
@@ -265,7 +265,7 @@ static void work_release(struct study_work *w)
     free(w->seen);
 }
 
-void comm_study_make(struct comm_study *s, const struct run *run)
+void comm_study_init(struct comm_study *s, const struct run *run)
 {
     struct study_work w;
     size_t wait = 0, known = 0;

@@ -57,7 +57,7 @@ struct comm_study {
     uint64_t incomplete, inconsistent, unnumbered; /* see trace/match.h */
 };
 
-void comm_study_make(struct comm_study *s, const struct run *run);
+void comm_study_init(struct comm_study *s, const struct run *run);
 void comm_study_release(struct comm_study *s);
 
 /* The name of a communicator; "" none. */

@@ -298,7 +298,7 @@ static void set_shares(struct comm_rows *rows, const struct comm_study *study)
         rows->list[i].share = all > 0 ? rows->list[i].busy_ns / all : NAN;
 }
 
-void comm_rows_make(struct comm_rows *rows, const struct comm_study *study,
+void comm_rows_init(struct comm_rows *rows, const struct comm_study *study,
                     const struct comm_context *context, bool p2p, bool by_name)
 {
     struct named_instance *list = NULL;

@@ -61,7 +61,7 @@ struct comm_context {
 
 /* Rows of the study's collectives, or (p2p) of its sends and receives. by_name: communicators of
  * different names are told apart. */
-void comm_rows_make(struct comm_rows *rows, const struct comm_study *study,
+void comm_rows_init(struct comm_rows *rows, const struct comm_study *study,
                     const struct comm_context *context, bool p2p, bool by_name);
 void comm_rows_release(struct comm_rows *rows);
 

@@ -405,7 +405,7 @@ static void walk_all(struct walker *w)
     w->host_at = array_new(run->nranks, sizeof *w->host_at);
     w->hops_max = 16 * w->c->walked;
     for (size_t r = 0; r < run->nranks; r++) {
-        rank_links_make(&w->links[r], &run->ranks[r]);
+        rank_links_init(&w->links[r], &run->ranks[r]);
         w->hops_max += 4 * (uint64_t)w->links[r].nends;
     }
     w->last = array_new(w->matches->count + 1, sizeof *w->last);
@@ -426,7 +426,7 @@ static void walk_all(struct walker *w)
     free(w->host_at);
 }
 
-void critical_make(struct critical *c, const struct run *run, const struct matches *matches,
+void critical_init(struct critical *c, const struct run *run, const struct matches *matches,
                    const struct job_steps *steps, const struct step_time *time)
 {
     struct walker w = {.c = c, .run = run, .matches = matches};

@@ -94,7 +94,7 @@ struct critical {
 };
 
 /* matches: of the run, borrowed for the call, as is time; its steps must outlive the result. */
-void critical_make(struct critical *c, const struct run *run, const struct matches *matches,
+void critical_init(struct critical *c, const struct run *run, const struct matches *matches,
                    const struct job_steps *steps, const struct step_time *time);
 void critical_release(struct critical *c);
 

@@ -306,7 +306,7 @@ static uint32_t *none_of(size_t n)
     return list;
 }
 
-void rank_links_make(struct rank_links *l, const struct rank *rank)
+void rank_links_init(struct rank_links *l, const struct rank *rank)
 {
     struct link_sweep s = {.l = l};
     *l = (struct rank_links){.rank = rank,

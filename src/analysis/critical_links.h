@@ -40,7 +40,7 @@ struct rank_links {
     size_t nends;
 };
 
-void rank_links_make(struct rank_links *l, const struct rank *rank);
+void rank_links_init(struct rank_links *l, const struct rank *rank);
 void rank_links_release(struct rank_links *l);
 
 /* The operation that ended last, not behind t_ns; LINK_NONE. */

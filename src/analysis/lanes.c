@@ -63,7 +63,7 @@ static void lay_out(struct stream_lanes *l, uint32_t *place)
     }
 }
 
-void lanes_make(struct stream_lanes *l, const struct rank *rank)
+void lanes_init(struct stream_lanes *l, const struct rank *rank)
 {
     uint32_t *place;
     memset(l, 0, sizeof *l);

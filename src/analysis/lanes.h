@@ -5,7 +5,7 @@
  * them those whose stream is known.
  *
  *     struct stream_lanes lanes;
- *     lanes_make(&lanes, rank);
+ *     lanes_init(&lanes, rank);
  *     for (size_t l = 0; l < lanes.count; l++)
  *         for (size_t i = lanes.list[l].first; i < lanes.list[l].end; i++)
  *             ... rank->ops[lanes.ops[i]] ...
@@ -30,7 +30,7 @@ struct stream_lanes {
     uint32_t *of;  /* owned: the lane of each of the rank's ops; LANE_NONE */
 };
 
-void lanes_make(struct stream_lanes *l, const struct rank *rank);
+void lanes_init(struct stream_lanes *l, const struct rank *rank);
 void lanes_release(struct stream_lanes *l);
 
 /* The lane of a stream; NULL when nothing with a time ran there. */

@@ -104,7 +104,7 @@ static bool counted_by_sender(const struct comm_instance *in, const struct run *
     return !in->matched && op->coll.op == SPECTER_RECV && sender != NULL && sender->nops > 0;
 }
 
-void pairs_make(struct pairs *p, const struct comm_study *study, const struct node_map *places)
+void pairs_init(struct pairs *p, const struct comm_study *study, const struct node_map *places)
 {
     struct pair_message *list = NULL;
     size_t n = 0, cap = 0;

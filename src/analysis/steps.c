@@ -26,7 +26,7 @@ static void add_time(struct intervals *set, int64_t start, int64_t end)
         last->end = end;
 }
 
-static void ruler_make(struct ruler *r)
+static void ruler_init(struct ruler *r)
 {
     intervals_merge(&r->set);
     r->before = array_new(r->set.count + 1, sizeof *r->before);
@@ -73,7 +73,7 @@ static bool make_rulers(struct ruler rulers[RULERS], const struct rank *rank)
             add_time(&rulers[k].set, start, end);
     }
     for (int k = 0; k < RULERS; k++)
-        ruler_make(&rulers[k]);
+        ruler_init(&rulers[k]);
     return timed;
 }
 

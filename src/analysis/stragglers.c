@@ -402,7 +402,7 @@ static void work_release(struct late_work *w)
     free(w->starts);
 }
 
-void stragglers_make(struct stragglers *s, const struct comm_study *study,
+void stragglers_init(struct stragglers *s, const struct comm_study *study,
                      const struct job_steps *job)
 {
     struct late_work w = {.s = s, .run = study->run, .job = job, .m = &study->matches};

@@ -41,7 +41,7 @@ struct stragglers {
     uint64_t steps;           /* with such waiting */
 };
 
-void stragglers_make(struct stragglers *s, const struct comm_study *study,
+void stragglers_init(struct stragglers *s, const struct comm_study *study,
                      const struct job_steps *job);
 void stragglers_release(struct stragglers *s);
 

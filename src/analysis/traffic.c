@@ -430,7 +430,7 @@ static void time_groups(struct traffic *t, const struct run *run, const struct j
     free(stepped);
 }
 
-void traffic_make(struct traffic *t, const struct comm_study *study, const struct node_map *places,
+void traffic_init(struct traffic *t, const struct comm_study *study, const struct node_map *places,
                   const struct job_steps *job)
 {
     struct items items = {0};

@@ -80,7 +80,7 @@ struct wire wire_of(unsigned op, double bytes, int n, const struct comm_place *p
 struct traffic_sum traffic_of(const struct comm_study *study, const struct comm_instance *in,
                               const struct node_map *places);
 
-void traffic_make(struct traffic *t, const struct comm_study *study, const struct node_map *places,
+void traffic_init(struct traffic *t, const struct comm_study *study, const struct node_map *places,
                   const struct job_steps *job);
 void traffic_release(struct traffic *t);
 

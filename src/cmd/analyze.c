@@ -151,7 +151,7 @@ static int analyze(const struct analyze_opts *opts, const struct profile_pair *m
 {
     struct analysis a;
     int status = -1;
-    if (analysis_make_on(&a, run, opts->rank, machine->gpu, machine->network, e) < 0)
+    if (analysis_init_on(&a, run, opts->rank, machine->gpu, machine->network, e) < 0)
         return -1;
     a.all_rows = opts->format != NULL || opts->tables != NULL || opts->html != NULL;
     if (report(opts, &a, e) < 0)

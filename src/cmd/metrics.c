@@ -110,7 +110,7 @@ static int measure(const struct metrics_opts *opts, const struct run *run, const
     struct analysis a;
     struct metrics m;
     int status;
-    if (analysis_make(&a, run, ANALYSIS_ALL_RANKS, e) < 0)
+    if (analysis_init(&a, run, ANALYSIS_ALL_RANKS, e) < 0)
         return -1;
     in.analysis = &a;
     status = metrics_init(&m, &in, e);

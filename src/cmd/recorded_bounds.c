@@ -9,7 +9,7 @@ int recorded_bounds_find(struct recorded_bounds *out, const struct run *run, str
 {
     struct analysis a;
     struct analysis_verdict verdict;
-    if (analysis_make(&a, run, ANALYSIS_ALL_RANKS, e) < 0)
+    if (analysis_init(&a, run, ANALYSIS_ALL_RANKS, e) < 0)
         return -1;
     verdict = analysis_verdict(&a);
     *out = (struct recorded_bounds){verdict.time, verdict.path, !isnan(verdict.path_share)};

@@ -347,7 +347,7 @@ static void find_untimed(struct chakra *c)
     c->untimed_ns = array_new(c->run->nranks, sizeof *c->untimed_ns);
     for (size_t r = 0; r < c->run->nranks; r++)
         c->untimed_ns[r] = array_new(c->run->ranks[r].nlaunches, sizeof **c->untimed_ns);
-    program_make(&p, c->run, launch_latency_ns(c->run), true);
+    program_init(&p, c->run, launch_latency_ns(c->run), true);
     for (size_t i = 0; i < p.ncosts; i++) {
         bool is_launch = p.costs[i].launch != PROGRAM_NONE; /* else a gap that a replay keeps */
         if (p.costs[i].match == PROGRAM_NONE && p.costs[i].op == PROGRAM_NONE && is_launch)

@@ -65,7 +65,7 @@ static void fill_rows(struct rank_chart *d)
     const struct program *p = &d->job->program;
     const struct program_rank *place = &p->ranks[d->rank];
     struct job_view v;
-    job_view_make(&v, d->job, d->rank, true);
+    job_view_init(&v, d->job, d->rank, true);
     for (size_t i = 0; i < p->run->ranks[d->rank].nops; i++) {
         struct sim_span span = program_span(p, (uint32_t)d->rank, i);
         size_t stream;
@@ -137,7 +137,7 @@ static struct sim_span last_step(const struct replay_job *job)
         int64_t end_ns;
         if (job->steps.apart && r != job->deciding)
             continue;
-        job_view_make(&v, job, r, true);
+        job_view_init(&v, job, r, true);
         end_ns =
             iteration_end(&job->steps.ranks[r], run->ranks[r].nops, &v.when, job->steps.count - 2);
         before_ns = end_ns > before_ns ? end_ns : before_ns;

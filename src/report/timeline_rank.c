@@ -182,7 +182,7 @@ void timeline_rank(struct timeline_file *t, const struct replay_job *job, size_t
                                .predicted = predicted,
                                .shift_ns = predicted ? 0 : place->begin_ns - place->origin_ns,
                                .pid = (int)(2 * r) + (predicted ? 2 : 1)};
-    job_view_make(&tr.view, job, r, predicted);
+    job_view_init(&tr.view, job, r, predicted);
     collect(&tr);
     if (tr.count > 0)
         qsort(tr.list, tr.count, sizeof *tr.list, by_track);

@@ -123,7 +123,7 @@ static inline void fuzz_report(const struct run *run)
     struct findings findings;
     struct err e;
     FILE *out;
-    if (analysis_make(&a, run, ANALYSIS_ALL_RANKS, &e) < 0)
+    if (analysis_init(&a, run, ANALYSIS_ALL_RANKS, &e) < 0)
         return;
     findings_init(&findings, &a);
     out = fopen("/dev/null", "w");

@@ -255,7 +255,7 @@ static int64_t end_on(const struct network_profile *net)
     struct err e;
     int64_t end_ns, ns;
     made_run(&run, &made_default);
-    program_make(&p, &run, 3000, false);
+    program_init(&p, &run, 3000, false);
     grown_init(&grown, &run);
     CHECK_INT(retarget_init(&t, &p, &grown.g, from, to, true, 4, &e), 0);
     for (size_t i = 0; i < p.ncosts; i++) {

@@ -69,7 +69,7 @@ static inline void device_analyze(struct analysis *a, struct run *run)
 {
     struct err e;
     run_finish(run);
-    if (analysis_make(a, run, ANALYSIS_ALL_RANKS, &e) < 0)
+    if (analysis_init(a, run, ANALYSIS_ALL_RANKS, &e) < 0)
         test_fail(__FILE__, __LINE__, "%s", e.msg);
 }
 

@@ -27,7 +27,7 @@ static inline void recorded_job_init(struct recorded_job *s, const struct replay
     s->rep.nranks = s->run.nranks;
     s->rep.ranks = arena_alloc(&s->rep.arena, s->run.nranks * sizeof *s->rep.ranks);
     CHECK_INT(replay_find_hardware(&s->rep, &s->run, opts, &e), 0);
-    CHECK_INT(job_make(&s->job, &s->run, opts, &e), 0);
+    CHECK_INT(job_init(&s->job, &s->run, opts, &e), 0);
 }
 
 static inline void recorded_job_release(struct recorded_job *s)

@@ -90,7 +90,7 @@ static void analyze(struct analysis *a, struct run *run)
 {
     struct err e;
     run_finish(run);
-    if (analysis_make(a, run, ANALYSIS_ALL_RANKS, &e) < 0)
+    if (analysis_init(a, run, ANALYSIS_ALL_RANKS, &e) < 0)
         test_fail(__FILE__, __LINE__, "%s", e.msg);
 }
 
@@ -380,7 +380,7 @@ TEST(analysis_arrival_needs_comparable_clocks)
     make_late(&run);
     run_finish(&run);
     run.clock_aligned = false;
-    CHECK_INT(analysis_make(&a, &run, ANALYSIS_ALL_RANKS, &e), 0);
+    CHECK_INT(analysis_init(&a, &run, ANALYSIS_ALL_RANKS, &e), 0);
     CHECK_INT((int64_t)a.stragglers.arrivals[1].collectives, 0);
     CHECK_INT((int64_t)a.stragglers.arrivals[1].last, 0);
     CHECK_INT(a.ranks[0].split.exposed_wait_ns, 60); /* durations need no common clock */
@@ -670,12 +670,12 @@ TEST(analysis_one_rank_of_several)
     run.ranks[1].rank = 6;
     run.world_size = 7;
     run_finish(&run);
-    CHECK_INT(analysis_make(&a, &run, 6, &e), 0);
+    CHECK_INT(analysis_init(&a, &run, 6, &e), 0);
     CHECK_INT((int64_t)a.nranks, 1);
     CHECK_INT(a.total.span_ns, 250);
     CHECK_INT((int64_t)a.collectives.list[0].records, 4); /* communication is over all ranks */
     analysis_release(&a);
-    CHECK_INT(analysis_make(&a, &run, 3, &e), -1);
+    CHECK_INT(analysis_init(&a, &run, 3, &e), -1);
     CHECK_INT(e.code, ERR_INPUT);
     CHECK_STR(e.msg, "no rank 3 in 'test': it holds ranks 0, 6");
     run_release(&run);
@@ -799,12 +799,14 @@ TEST(analysis_finding_order_and_words)
     CHECK_HAS(f.list[0].text, "Host-bound: GPUs are idle 50 % of the recording");
     CHECK_STR(f.list[1].rule, "exposed_comm");
     CHECK_DOUBLE(f.list[1].value, 0.30, 1e-12);
-    CHECK_HAS(f.list[1].text, "0 % of communication is overlapped. 33 % of the exposed time is waiting for stragglers");
+    CHECK_HAS(
+        f.list[1].text,
+        "0 % of communication is overlapped. 33 % of the exposed time is waiting for stragglers");
     findings_release(&f);
     for (int r = 0; r < 2; r++)
         run.ranks[r].coverage = COVER_NCCL | COVER_GEMM;
     analysis_release(&a);
-    CHECK_INT(analysis_make(&a, &run, ANALYSIS_ALL_RANKS, NULL), 0);
+    CHECK_INT(analysis_init(&a, &run, ANALYSIS_ALL_RANKS, NULL), 0);
     findings_init(&f, &a);
     CHECK_HAS(f.list[0].text, "No traced work runs in 50 %");
     CHECK_HAS(f.list[0].text, "how much of it is idle is not known");
@@ -828,7 +830,8 @@ TEST(analysis_host_bound_is_for_the_largest_part)
     findings_init(&f, &a);
     CHECK_STR(f.list[0].rule, "compute");
     CHECK_STR(f.list[1].rule, "idle");
-    CHECK_HAS(f.list[1].text, "Idle: the GPU is idle 20 % of the recording (20 ns of 100 ns); 100 % of that: host launches late.");
+    CHECK_HAS(f.list[1].text, "Idle: the GPU is idle 20 % of the recording (20 ns of 100 ns); 100 "
+                              "% of that: host launches late.");
     findings_release(&f);
     done(&a, &run);
 }

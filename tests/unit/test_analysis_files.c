@@ -38,7 +38,7 @@ static char *read_text(const char *path)
 static bool load(struct run *run, struct analysis *a, const char *path)
 {
     struct err e;
-    if (run_load(run, path, NULL, &e) < 0 || analysis_make(a, run, ANALYSIS_ALL_RANKS, &e) < 0) {
+    if (run_load(run, path, NULL, &e) < 0 || analysis_init(a, run, ANALYSIS_ALL_RANKS, &e) < 0) {
         test_fail(__FILE__, __LINE__, "%s: %s", path, e.msg);
         run_release(run);
         return false;
@@ -168,7 +168,7 @@ static bool identity_holds_for(const char *path)
     struct analysis a;
     struct err e;
     bool loaded = path != NULL && run_load(&run, path, NULL, &e) == 0;
-    if (loaded && analysis_make(&a, &run, ANALYSIS_ALL_RANKS, &e) == 0) {
+    if (loaded && analysis_init(&a, &run, ANALYSIS_ALL_RANKS, &e) == 0) {
         check_identity(&a, path);
         analysis_release(&a);
     }

@@ -18,7 +18,7 @@ static void make_bubbles(struct bubbles *x, const struct run *run)
     struct matches m;
     matches_init(&m, run);
     job_steps_find(&found, run);
-    bubbles_make(x, run, &m, &found);
+    bubbles_init(x, run, &m, &found);
     matches_release(&m);
 }
 

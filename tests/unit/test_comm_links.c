@@ -63,7 +63,7 @@ static void analyze(struct analysis *a, struct run *run)
 {
     struct err e;
     run_finish(run);
-    CHECK_INT(analysis_make(a, run, ANALYSIS_ALL_RANKS, &e), 0);
+    CHECK_INT(analysis_init(a, run, ANALYSIS_ALL_RANKS, &e), 0);
 }
 
 TEST(comm_links_not_of_one_rank)

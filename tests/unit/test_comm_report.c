@@ -72,7 +72,7 @@ static void analyze(struct analysis *a, struct run *run)
 {
     struct err e;
     run_finish(run);
-    if (analysis_make(a, run, ANALYSIS_ALL_RANKS, &e) < 0)
+    if (analysis_init(a, run, ANALYSIS_ALL_RANKS, &e) < 0)
         test_fail(__FILE__, __LINE__, "%s", e.msg);
 }
 
@@ -651,7 +651,7 @@ TEST(expected_on_the_network_that_the_user_names)
     run_finish(&run);
     const struct gpu_profile *gpu = gpu_profile_find("h100_sxm", &e);
     const struct network_profile *net = network_profile_find("dgx_h100_400g", &e);
-    CHECK_INT(analysis_make_on(&a, &run, ANALYSIS_ALL_RANKS, gpu, net, &e), 0);
+    CHECK_INT(analysis_init_on(&a, &run, ANALYSIS_ALL_RANKS, gpu, net, &e), 0);
     CHECK_INT(a.machine.by, NETWORK_TOLD);
     CHECK_DOUBLE(a.collectives.list[0].of_expected, 1, 1e-5);
     done(&a, &run);

@@ -21,7 +21,7 @@ static void make_critical(struct critical *x, const struct run *run)
     matches_init(&m, run);
     job_steps_find(&steps, run);
     step_time_measure(&step_time, &steps, run);
-    critical_make(x, run, &m, &steps, &step_time);
+    critical_init(x, run, &m, &steps, &step_time);
     matches_release(&m);
 }
 

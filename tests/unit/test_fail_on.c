@@ -174,7 +174,7 @@ TEST(fail_on_bubble_is_the_closed_form)
         t.backward_ns[s] = 2000;
     }
     timed_run(&run, &t);
-    CHECK_INT(analysis_make(&a, &run, ANALYSIS_ALL_RANKS, &e), 0);
+    CHECK_INT(analysis_init(&a, &run, ANALYSIS_ALL_RANKS, &e), 0);
     check_gate(&a, "bubble>27.2%", ERR_NO, "bubble is 0.2727: 'bubble>27.2%' holds"); /* 3 / 11 */
     check_gate(&a, "bubble>27.3%", ERR_NONE, "");
     device_done(&a, &run);

@@ -165,7 +165,7 @@ TEST(pipeline_plans)
         for (int s = 0; s < stages; s++) {
             struct pipe_plan plan;
             int in = 0, out = 0, next_forward = 0, next_backward = 0;
-            pipe_plan_make(&plan, (enum pipe_schedule)kind, s, stages, micro);
+            pipe_plan_init(&plan, (enum pipe_schedule)kind, s, stages, micro);
             for (size_t i = 0; i < plan.count; i++) {
                 in += (plan.list[i].ways & PIPE_ACT_IN) != 0;
                 out += (plan.list[i].ways & PIPE_ACT_OUT) != 0;

@@ -927,14 +927,14 @@ TEST(hang_fails_on)
     struct run run;
     struct err e = {0};
     world_but_5(&run, 3, alike);
-    CHECK_INT(analysis_make(&a, &run, ANALYSIS_ALL_RANKS, &e), 0);
+    CHECK_INT(analysis_init(&a, &run, ANALYSIS_ALL_RANKS, &e), 0);
     CHECK_INT(fail_on_apply("hangs>1", &a, &e), 0);
     CHECK_INT(fail_on_apply("hangs>0", &a, &e), -1);
     CHECK_INT(e.code, ERR_NO);
     CHECK_STR(e.msg, "hangs is 1: 'hangs>0' holds");
     analysis_release(&a);
     run.ranks[0].coverage = COVER_GEMM;
-    CHECK_INT(analysis_make(&a, &run, ANALYSIS_ALL_RANKS, &e), 0);
+    CHECK_INT(analysis_init(&a, &run, ANALYSIS_ALL_RANKS, &e), 0);
     CHECK_INT(fail_on_apply("hangs>0", &a, &e), -1);
     CHECK_STR(e.msg, "cannot judge 'hangs>0': the trace holds no communication");
     analysis_release(&a);

@@ -80,7 +80,7 @@ TEST(host_waits_for_room_are_made_anew)
     struct program p;
     int64_t host_ns;
     make_full_queue(&run);
-    program_make(&p, &run, 0, false);
+    program_init(&p, &run, 0, false);
     sim_set_queue_depth(p.sim, BACKLOG_DEPTH);
     /* A call can but wait for what was launched, so that some wait 0. */
     CHECK(p.facts.blocked > KERNELS - BACKLOG_DEPTH - KERNELS / 10 - 100);
@@ -133,7 +133,7 @@ TEST(host_long_calls_with_room_are_cpu_time)
             add_sync_call(&run, SYNC_CALL_DEVICE, t_ns, t_ns + 1);
         t_ns++;
     }
-    program_make(&p, &run, 0, false);
+    program_init(&p, &run, 0, false);
     CHECK_INT((int64_t)p.facts.blocked, 0);
     program_release(&p);
     run_release(&run);
@@ -151,7 +151,7 @@ TEST(host_allocations_wait_for_the_device)
     add_sync_call(&run, SYNC_CALL_FREE, 1000, 10500);
     add_sync_call(&run, SYNC_CALL_FREE, 20000, 20500);
     host_waits_find(&run.ranks[0]);
-    program_make(&p, &run, 0, false);
+    program_init(&p, &run, 0, false);
     program_measured(&p);
     CHECK_INT(program_run(&p, &e), 0);
     CHECK_INT((int64_t)p.facts.allocations, 1);
@@ -173,7 +173,7 @@ TEST(host_long_allocation_is_cpu_time)
     add_kernel(&run, 0, CALL_NS);
     add_sync_call(&run, SYNC_CALL_ALLOC, 1000, 7500);
     host_waits_find(&run.ranks[0]);
-    program_make(&p, &run, 0, false);
+    program_init(&p, &run, 0, false);
     program_measured(&p);
     program_set_cost(&p, 0, 2000);
     CHECK_INT(program_run(&p, &e), 0);

@@ -77,7 +77,7 @@ static struct sync_call *add_sync_call(struct run *run, int r, enum sync_call_ki
 /* Makes and runs the program with the measured times and no launch latency. */
 static int replay_measured(struct program *p, const struct run *run, struct err *e)
 {
-    program_make(p, run, 0, false);
+    program_init(p, run, 0, false);
     program_measured(p);
     return program_run(p, e);
 }
@@ -86,8 +86,8 @@ static int replay_measured(struct program *p, const struct run *run, struct err 
 static int replay_learned(struct program *p, const struct run *run, struct err *e)
 {
     struct program apart;
-    program_make(&apart, run, 0, true);
-    program_make(p, run, 0, false);
+    program_init(&apart, run, 0, true);
+    program_init(p, run, 0, false);
     program_fit_latency(&apart, 0);
     program_learn(p, &apart);
     program_release(&apart);
@@ -416,7 +416,7 @@ TEST(program_sync_mode)
     CHECK_INT(program_run(&p, &e), 0);
     CHECK_INT(sim_host_end(p.sim, 0), 500);
     program_release(&p);
-    program_make(&p, &run, 30, true);
+    program_init(&p, &run, 30, true);
     CHECK_INT(program_fit_latency(&p, 30), 0);
     CHECK_INT(sim_host_end(p.sim, 0), 380);
     program_release(&p);
@@ -460,12 +460,12 @@ TEST(program_fits_the_launch_latency)
     add_kernel(&run, 0, 1, 60017, 50000);
     add_sync_call(&run, 0, SYNC_CALL_DEVICE, -1, -1, 60018, 120024);
     add_sync_call(&run, 0, SYNC_CALL_DEVICE, -1, -1, 120024, 190024);
-    program_make(&p, &run, 3000, true);
+    program_init(&p, &run, 3000, true);
     CHECK_INT(program_fit_latency(&p, 3000), 10006);
     CHECK_INT(sim_host_end(p.sim, 0), 120025);
     program_release(&p);
     run.ranks[0].sync_calls[0].host_end_ns = 190000; /* 140 us: no launch takes that long */
-    program_make(&p, &run, 3000, true);
+    program_init(&p, &run, 3000, true);
     CHECK_INT(program_fit_latency(&p, 3000), 3000);
     program_release(&p);
     run_release(&run);

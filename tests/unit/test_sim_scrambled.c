@@ -29,8 +29,8 @@ static struct sim_span *spans_of(const char *path, uint64_t seed, size_t *count)
     struct run run;
     struct err e;
     load_path(&run, path);
-    program_make(&apart, &run, LATENCY_NS, true);
-    program_make(&p, &run, LATENCY_NS, false);
+    program_init(&apart, &run, LATENCY_NS, true);
+    program_init(&p, &run, LATENCY_NS, false);
     CHECK(p.facts.inferred[INFER_BY_GAP] + p.facts.inferred[INFER_BY_ISSUE] > 0);
     if (seed != 0)
         forget_starts(&run, seed);

@@ -70,7 +70,7 @@ static void check_start(const struct run *run, size_t op, int64_t start_us, uint
 {
     struct program p;
     struct err e;
-    program_make(&p, run, 0, false);
+    program_init(&p, run, 0, false);
     program_measured(&p);
     CHECK_INT(program_run(&p, &e), 0);
     CHECK_INT(program_span(&p, 0, op).start_ns, start_us * US);
@@ -104,7 +104,7 @@ TEST(hidden_kernels_begin_with_their_launch)
     add_op(&run, 1, 160, 180, 50);
     check_start(&run, 1, 180, 9, 0);
     struct program p;
-    program_make(&p, &run, 0, false);
+    program_init(&p, &run, 0, false);
     CHECK_INT(p.facts.hidden_ns, 30 * US);
     program_release(&p);
     run_release(&run);
@@ -123,7 +123,7 @@ TEST(hidden_times_that_leave_their_range)
         add_op(&run, stream, 20 - end_us, end_us, 1);
     }
     rank_sort(&run.ranks[0]);
-    program_make(&p, &run, 0, false);
+    program_init(&p, &run, 0, false);
     CHECK_INT(p.facts.hidden[HIDDEN_WORK], 27);
     CHECK(p.facts.hidden_ns == INT64_MAX);
     program_release(&p);
@@ -193,7 +193,7 @@ TEST(hidden_kernels_that_another_stream_shows)
         add_sync_call(&run, SYNC_CALL_WAIT, 1, 8, late_us + 5, late_us + 5);
         add_launches(&run, 1, late_us + 6);
         add_op(&run, 1, late_us + 20, 560, 50);
-        program_make(&p, &run, 0, false);
+        program_init(&p, &run, 0, false);
         program_measured(&p);
         CHECK_INT(program_run(&p, &e), 0);
         CHECK_INT(p.facts.hidden_ns, cases[i].hidden_us * US);
@@ -223,7 +223,7 @@ TEST(hidden_kernels_between_waits)
     add_sync_call(&run, SYNC_CALL_WAIT, 1, 8, 14, 14);
     add_launches(&run, 1, 15);
     add_op(&run, 1, 29, 560, 50);
-    program_make(&p, &run, 0, false);
+    program_init(&p, &run, 0, false);
     program_measured(&p);
     CHECK_INT(program_run(&p, &e), 0);
     CHECK_INT(p.facts.hidden_ns, 90 * US);
@@ -248,7 +248,7 @@ TEST(hidden_kernels_on_both_sides_of_a_wait)
     add_sync_call(&run, SYNC_CALL_WAIT, 1, 7, 9, 9);
     add_launches(&run, 1, 15)->count = 3;
     add_op(&run, 1, 29, 500, 50);
-    program_make(&p, &run, 0, false);
+    program_init(&p, &run, 0, false);
     program_measured(&p);
     CHECK_INT(program_run(&p, &e), 0);
     CHECK_INT(p.facts.hidden[HIDDEN_WORK], 12);

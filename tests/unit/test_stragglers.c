@@ -75,7 +75,7 @@ static void add_chain(struct run *run, int64_t seq, int64_t t)
 static void analyze(struct analysis *a, struct run *run)
 {
     struct err e;
-    CHECK_INT(analysis_make(a, run, ANALYSIS_ALL_RANKS, &e), 0);
+    CHECK_INT(analysis_init(a, run, ANALYSIS_ALL_RANKS, &e), 0);
 }
 
 TEST(stragglers_victim_and_origin)

@@ -16,7 +16,7 @@ int recorded_grid_init(struct recorded_grid *rec, const struct run *run,
     int rc = 0;
     memset(rec, 0, sizeof *rec);
     arena_init(&rec->arena);
-    program_make(&program, run, LATENCY_NS, false);
+    program_init(&program, run, LATENCY_NS, false);
     grid_input_fill(&groups, run, program.ranks, steps->ranks, &rec->arena);
     if (parallel == NULL)
         grid_find(&rec->grid, &groups);

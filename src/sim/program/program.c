@@ -187,12 +187,12 @@ static void add_processes(struct program *p, const struct program_process *list,
     p->nhosts = hosts;
 }
 
-void program_make(struct program *p, const struct run *run, int64_t latency_ns, bool apart)
+void program_init(struct program *p, const struct run *run, int64_t latency_ns, bool apart)
 {
-    program_make_filled(p, run, latency_ns, apart, NULL);
+    program_init_filled(p, run, latency_ns, apart, NULL);
 }
 
-void program_make_filled(struct program *p, const struct run *run, int64_t latency_ns, bool apart,
+void program_init_filled(struct program *p, const struct run *run, int64_t latency_ns, bool apart,
                          const struct match_standins *standins)
 {
     struct program_process *list;

@@ -5,7 +5,7 @@
  * program serves every target and scale.
  *
  *     struct program p;
- *     program_make(&p, &run, latency_ns, false);
+ *     program_init(&p, &run, latency_ns, false);
  *     program_measured(&p);
  *     if (program_run(&p, e) < 0) ...
  *     span = program_span(&p, rank, op);
@@ -15,7 +15,7 @@
  * the help of a second program, in which ranks are apart: every operation there lasts as recorded,
  * communication with its waits included, and nobody waits for other ranks.
  *
- *     program_make(&apart, &run, latency_ns, true);
+ *     program_init(&apart, &run, latency_ns, true);
  *     latency_ns = program_fit_latency(&apart, latency_ns);
  *     program_learn(&p, &apart);
  *
@@ -139,10 +139,10 @@ struct program {
 
 /* latency_ns: from a launch to the start of its work, on the hardware of the recording. The run
  * must be finished and outlive the program. */
-void program_make(struct program *p, const struct run *run, int64_t latency_ns, bool apart);
+void program_init(struct program *p, const struct run *run, int64_t latency_ns, bool apart);
 
 /* The same, with messages of ranks that others stand for (trace/match.h). */
-void program_make_filled(struct program *p, const struct run *run, int64_t latency_ns, bool apart,
+void program_init_filled(struct program *p, const struct run *run, int64_t latency_ns, bool apart,
                          const struct match_standins *standins);
 void program_release(struct program *p);
 

@@ -173,7 +173,7 @@ static void measure_rank(struct axis_times *out, struct axes_intervals *l, size_
     double own_ns = step_window_mean(w), job_ns = step_window_mean(all);
     struct intervals hides;
     struct job_view v;
-    job_view_make(&v, job, r, simulated);
+    job_view_init(&v, job, r, simulated);
     intervals_init(&hides);
     collect(l, &hides, &job->program.run->ranks[r], &v.when, w);
     add_rank(out, l, &hides, own_ns > 0 ? job_ns / own_ns / w->steps / n : 0);

@@ -122,7 +122,7 @@ int derive_error(struct replay_job *job, const struct retarget *t, struct replay
     struct path path;
     int rc;
     out->rank = job->deciding;
-    job_view_make(&view, job, out->rank, true);
+    job_view_init(&view, job, out->rank, true);
     path_find(&path, job, out->rank);
     rc = find_error(job, t, &path, &view.when, out, e);
     path_release(&path);
@@ -138,7 +138,7 @@ int derive_scale(struct replay_job *job, const struct retarget *t, struct replay
     struct path path;
     int rc;
     out->rank = job->deciding;
-    job_view_make(&view, job, out->rank, true);
+    job_view_init(&view, job, out->rank, true);
     axis_times_measure(&out->axes, job, true);
     path_find(&path, job, out->rank);
     path_summarise(&out->path, &path, job);

@@ -46,8 +46,8 @@ static void make_program(struct replay_job *job, const struct run *run,
     struct replay *rep = job->rep;
     int64_t latency_ns = llround(rep->from.gpu->launch_us * 1e3);
     struct program apart;
-    program_make_filled(&apart, run, latency_ns, true, standins);
-    program_make_filled(&job->program, run, latency_ns, false, standins);
+    program_init_filled(&apart, run, latency_ns, true, standins);
+    program_init_filled(&job->program, run, latency_ns, false, standins);
     sim_set_queue_depth(apart.sim, depth_on(rep->from.gpu));
     rep->latency_us = (double)program_fit_latency(&apart, latency_ns) / 1e3;
     rep->excess_us = fmax(rep->latency_us - rep->from.gpu->launch_us, 0);
@@ -104,7 +104,7 @@ static int learn_overlap(struct replay_job *job, struct err *e)
     int rc;
     job->growth.target = job->growth.source;
     rc = retarget_init(&own, &job->program, &job->growth, rep->from, rep->from, true, 1, e);
-    overlap_make(&job->overlap, &job->program);
+    overlap_init(&job->overlap, &job->program);
     set_launches(job, rep->from.gpu);
     if (rc == 0) {
         absent_wait_find(&job->program, &job->overlap.kinds, &own);
@@ -144,7 +144,7 @@ static int learn_jitter(struct replay_job *job, const struct whatif_opts *opts, 
     return 0;
 }
 
-int job_make(struct replay_job *job, const struct run *run, const struct replay_opts *opts,
+int job_init(struct replay_job *job, const struct run *run, const struct replay_opts *opts,
              struct err *e)
 {
     struct replay *rep = job->rep;

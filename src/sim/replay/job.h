@@ -54,7 +54,7 @@ int replay_find_hardware(struct replay *rep, const struct run *run, const struct
                          struct err *e);
 
 /* To be released in either case. */
-int job_make(struct replay_job *job, const struct run *run, const struct replay_opts *opts,
+int job_init(struct replay_job *job, const struct run *run, const struct replay_opts *opts,
              struct err *e);
 void job_release(struct replay_job *job);
 
@@ -73,7 +73,7 @@ struct job_view {
     struct rank_timeline when; /* all of the above */
 };
 
-void job_view_make(struct job_view *v, const struct replay_job *job, size_t rank, bool simulated);
+void job_view_init(struct job_view *v, const struct replay_job *job, size_t rank, bool simulated);
 void job_view_release(struct job_view *v);
 
 /* pipeline_job.c. Finds how the pipeline is laid out for more stages, where that is what grows;

@@ -387,7 +387,7 @@ static void find_computes(struct summary_ctx *a)
     const struct rank *rank = &a->job->program.run->ranks[a->path->rank];
     struct job_view v;
     intervals_init(&a->computes);
-    job_view_make(&v, a->job, a->path->rank, true);
+    job_view_init(&v, a->job, a->path->rank, true);
     for (size_t i = 0; i < rank->nops; i++) {
         if (v.spans[i].start_ns != UNKNOWN_NS &&
             activity_kind_of(&rank->ops[i]) == ACTIVITY_COMPUTE)

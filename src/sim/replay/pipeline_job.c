@@ -41,7 +41,7 @@ static void release_longer(struct replay_job *longer)
 /* Made without looking for latency or lags, which the recording told. */
 static void make_longer(struct replay_job *longer, const struct run *run, struct arena *arena)
 {
-    program_make(&longer->program, run, llround(longer->rep->latency_us * 1e3), false);
+    program_init(&longer->program, run, llround(longer->rep->latency_us * 1e3), false);
     job_find_steps(longer, arena);
 }
 
@@ -57,7 +57,7 @@ static int simulate_stages(struct replay_job *job, int stages, struct target tar
     if (rc == 0) {
         make_longer(&longer, &made.run, &arena);
         longer.growth = made.growth; /* borrowed */
-        overlap_make(&longer.overlap, &longer.program);
+        overlap_init(&longer.overlap, &longer.program);
         target.scale = 1;
         rc = job_simulate(&longer, target, &t, &out->time, e);
         if (rc == 0 && look != NULL)

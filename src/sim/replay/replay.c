@@ -367,7 +367,7 @@ int replay_run(struct replay *rep, const struct run *run, const struct replay_op
     rep->ranks = arena_alloc(&rep->arena, run->nranks * sizeof *rep->ranks);
     if (replay_find_hardware(rep, run, opts, e) < 0)
         return -1;
-    rc = job_make(&job, run, opts, e);
+    rc = job_init(&job, run, opts, e);
     if (rc == 0) {
         rep->recorded = job_measure(&job, false);
         for (size_t r = 0; r < rep->nranks; r++)

@@ -151,7 +151,7 @@ static void view_simulated(struct job_view *v, const struct replay_job *job, siz
     host_window(job, r, &v->when);
 }
 
-void job_view_make(struct job_view *v, const struct replay_job *job, size_t r, bool simulated)
+void job_view_init(struct job_view *v, const struct replay_job *job, size_t r, bool simulated)
 {
     const struct program *p = &job->program;
     size_t nops = p->run->ranks[r].nops;
@@ -266,7 +266,7 @@ struct iteration_time job_measure(struct replay_job *job, bool simulated)
         struct job_view v;
         if (steps_blank(run, r) || job->windows[r].steps == 0)
             continue;
-        job_view_make(&v, job, r, simulated);
+        job_view_init(&v, job, r, simulated);
         iteration_measure(&one, &job->windows[r], &run->ranks[r], &v.when);
         job_view_release(&v);
         iteration_add(&mean, &one, one.span_ns > 0 ? span_ns / one.span_ns / n : 0);

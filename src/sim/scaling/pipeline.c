@@ -105,7 +105,7 @@ static bool fits(const struct pipeline *pl, enum pipe_schedule schedule)
     bool all = true;
     for (int s = 0; s < pl->nstages && all; s++) {
         struct pipe_plan plan;
-        pipe_plan_make(&plan, schedule, s, pl->nstages, pl->micro);
+        pipe_plan_init(&plan, schedule, s, pl->nstages, pl->micro);
         for (uint32_t k = 0; k < pl->niterations; k++)
             all = all && fits_plan(&pl->stages[s].iterations[k], &plan);
         pipe_plan_release(&plan);

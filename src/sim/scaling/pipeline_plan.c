@@ -83,7 +83,7 @@ static void all_forward_first(struct planner *p, int micro)
     }
 }
 
-void pipe_plan_make(struct pipe_plan *plan, enum pipe_schedule schedule, int stage, int stages,
+void pipe_plan_init(struct pipe_plan *plan, enum pipe_schedule schedule, int stage, int stages,
                     int micro)
 {
     struct planner p = {.plan = plan, .apart = schedule == PIPE_1F1B_APART};

@@ -55,7 +55,7 @@ struct pipe_plan {
 };
 
 /* stages >= 2, micro >= 1. */
-void pipe_plan_make(struct pipe_plan *plan, enum pipe_schedule schedule, int stage, int stages,
+void pipe_plan_init(struct pipe_plan *plan, enum pipe_schedule schedule, int stage, int stages,
                     int micro);
 void pipe_plan_release(struct pipe_plan *plan);
 

@@ -252,7 +252,7 @@ static int split_stage(struct pipeline *pl, int stage)
     struct pipe_stage *s = &pl->stages[stage];
     struct pipe_plan plan;
     int rc = 0;
-    pipe_plan_make(&plan, pl->schedule, stage, pl->nstages, pl->micro);
+    pipe_plan_init(&plan, pl->schedule, stage, pl->nstages, pl->micro);
     for (uint32_t k = 0; k < pl->niterations && rc == 0; k++) {
         struct pipe_iteration *it = &s->iterations[k];
         size_t bytes = (size_t)pl->micro * sizeof *it->forward;
@@ -290,7 +290,7 @@ static struct pipe_piece last_both(const struct pipeline *pl, uint32_t k)
 {
     struct pipe_piece both = {0, 0};
     struct pipe_plan plan;
-    pipe_plan_make(&plan, pl->schedule, 1, 2, pl->micro);
+    pipe_plan_init(&plan, pl->schedule, 1, 2, pl->micro);
     for (size_t i = 0; i < plan.count && is_empty(both); i++) {
         if (plan.list[i].nparts == 2 && plan.list[i].parts[0].kind == PART_FORWARD)
             both = pl->stages[1].iterations[k].list[i].calls;

@@ -453,8 +453,8 @@ static int write_rank(struct rank_writer *w, int stage)
     bool same, first_of_two;
     int rc = 0;
     begin_rank(w, stage);
-    pipe_plan_make(&plan, w->pl->schedule, stage, w->stages, w->pl->micro);
-    pipe_plan_make(&recorded, w->pl->schedule, w->from_stage, w->pl->nstages, w->pl->micro);
+    pipe_plan_init(&plan, w->pl->schedule, stage, w->stages, w->pl->micro);
+    pipe_plan_init(&recorded, w->pl->schedule, w->from_stage, w->pl->nstages, w->pl->micro);
     first_of_two = w->from_stage == 0 && stage > 0;
     same = same_plan(&plan, &recorded) && !first_of_two;
     for (w->k = 0; w->k < w->iterations && rc == 0; w->k++)

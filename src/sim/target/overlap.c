@@ -11,7 +11,7 @@
 #define CLOSE_NS 5         /* or so much: the engine rounds to whole ns at each change of rate */
 #define SLOWEST (1.0 / 20) /* as the engine limits rates */
 
-void overlap_make(struct overlap *o, struct program *p)
+void overlap_init(struct overlap *o, struct program *p)
 {
     memset(o, 0, sizeof *o);
     o->program = p;

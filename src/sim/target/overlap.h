@@ -23,7 +23,7 @@
  * kernels are not slowed down. On a target whose profile has other figures these count.
  *
  *     struct overlap o;
- *     overlap_make(&o, &program);
+ *     overlap_init(&o, &program);
  *     if (overlap_learn(&o, &own, e) < 0) ...        own: of the recording's hardware
  *     ... set costs for a target ...
  *     overlap_apply(&o, &t);
@@ -92,7 +92,7 @@ double overlap_figure(const struct gpu_profile *gpu, enum overlap_bound bound);
 double overlap_factor(const struct overlap *o, const struct hardware *from,
                       const struct hardware *to, enum overlap_bound bound, bool *by_profile);
 
-void overlap_make(struct overlap *o, struct program *p);
+void overlap_init(struct overlap *o, struct program *p);
 void overlap_release(struct overlap *o);
 
 /* own: what retargets to the recording's own hardware at scale 1. Replaces measured_ns of the

@@ -67,7 +67,7 @@ static uint32_t *list_of_none(size_t n)
     return list;
 }
 
-static void ways_make(struct ways *w, const struct whatif *v)
+static void ways_init(struct ways *w, const struct whatif *v)
 {
     const struct program *p = v->program;
     size_t items = 0;
@@ -161,7 +161,7 @@ void arrivals_find(struct jitter_arrivals *m, const struct whatif *v, const stru
 {
     struct ways w;
     memset(m, 0, sizeof *m);
-    ways_make(&w, v);
+    ways_init(&w, v);
     for (uint32_t i = 0; i < v->program->matches.count; i++) {
         double others = others_of(v, t, i);
         w.arrivals[i] = others > 0;

@@ -108,7 +108,7 @@ static void times_fill(struct times *t, const struct whatif *from)
     }
 }
 
-static void times_make(struct times *t, const struct whatif *from)
+static void times_init(struct times *t, const struct whatif *from)
 {
     size_t n = from->nslots, nranks = from->program->run->nranks;
     *t = (struct times){.nslots = n, .nranks = nranks, .k = from->steps->count};
@@ -389,7 +389,7 @@ static void learn_all(struct whatif *from)
 {
     struct jitter *v = &from->variation;
     struct times t;
-    times_make(&t, from);
+    times_init(&t, from);
     take_levels(&t);
     count_slots(&t);
     take_common(&t);
