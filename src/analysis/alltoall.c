@@ -19,13 +19,13 @@ bool is_alltoall(const struct comm_instance *in)
 
 double alltoall_wall_ns(const struct comm_instance *in)
 {
-    const struct coll_timing *m = &in->meet;
+    const struct coll_timing *m = &in->timing;
     return m->last_end_ns != UNKNOWN_NS ? (double)(m->last_end_ns - m->first_start_ns) : NAN;
 }
 
 double alltoall_moved_ns(const struct comm_instance *in)
 {
-    const struct coll_timing *m = &in->meet;
+    const struct coll_timing *m = &in->timing;
     return m->last_end_ns != UNKNOWN_NS ? (double)(m->last_end_ns - m->last_start_ns) : NAN;
 }
 

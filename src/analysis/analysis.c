@@ -59,11 +59,11 @@ static void add_rank(struct analysis *a, size_t index)
     struct rank_result *r = &a->ranks[a->nranks++];
     r->rank = rank;
     r->arrival = &a->stragglers.arrivals[index];
-    time_breakdown_init(&r->split, rank, wait, window);
+    time_breakdown_init(&r->breakdown, rank, wait, window);
     time_breakdown_init(&r->recorded, rank, NULL, NULL);
-    time_breakdown_add(&a->total, &r->split);
+    time_breakdown_add(&a->total, &r->breakdown);
     work_add_rank(&a->work, rank);
-    other_work_add_rank(&a->extra, rank);
+    other_work_add_rank(&a->other_work, rank);
     operations_add_rank(&a->operations, rank);
     steps_add_rank(&a->steps, a->run, index, &a->job_steps);
     add_streams(a, rank, window);
@@ -75,16 +75,16 @@ static void add_rank(struct analysis *a, size_t index)
 static void study_comm(struct analysis *a, const struct gpu_profile *gpu,
                        const struct network_profile *net)
 {
-    struct comm_context context = {&a->machine, &a->places};
+    struct comm_context context = {&a->machine, &a->node_map};
     machine_find(&a->machine, a->run, gpu, net);
-    node_map_init(&a->places, a->run, a->machine.net);
+    node_map_init(&a->node_map, a->run, a->machine.net);
     comm_study_init(&a->comm, a->run);
     comm_rows_init(&a->collectives, &a->comm, &context, false, false);
     comm_rows_init(&a->collectives_named, &a->comm, &context, false, true);
     comm_rows_init(&a->p2p, &a->comm, &context, true, false);
-    traffic_init(&a->traffic, &a->comm, &a->places, &a->job_steps);
-    pairs_init(&a->pairs, &a->comm, &a->places);
-    alltoalls_init(&a->exchanges, &a->comm);
+    traffic_init(&a->traffic, &a->comm, &a->node_map, &a->job_steps);
+    pairs_init(&a->pairs, &a->comm, &a->node_map);
+    alltoalls_init(&a->alltoalls, &a->comm);
 }
 
 int analysis_init(struct analysis *a, const struct run *run, int64_t rank, struct err *e)
@@ -100,7 +100,7 @@ int analysis_init_on(struct analysis *a, const struct run *run, int64_t rank,
     a->run = run;
     a->coverage = ~0u;
     work_init(&a->work);
-    other_work_init(&a->extra);
+    other_work_init(&a->other_work);
     a->gemm_rate = 1;
     job_steps_find(&a->job_steps, run);
     step_time_measure(&a->step_time, &a->job_steps, run);
@@ -116,7 +116,7 @@ int analysis_init_on(struct analysis *a, const struct run *run, int64_t rank,
         return no_such_rank(run, rank, e);
     }
     work_finish(&a->work);
-    other_work_finish(&a->extra);
+    other_work_finish(&a->other_work);
     operations_finish(&a->operations);
     steps_finish(&a->steps, run, &a->job_steps, &a->step_time);
     bubbles_init(&a->bubbles, run, &a->comm.matches, &a->job_steps);
@@ -131,15 +131,15 @@ void analysis_release(struct analysis *a)
     comm_rows_release(&a->p2p);
     stragglers_release(&a->stragglers);
     comm_study_release(&a->comm);
-    node_map_release(&a->places);
+    node_map_release(&a->node_map);
     traffic_release(&a->traffic);
     pairs_release(&a->pairs);
-    alltoalls_release(&a->exchanges);
+    alltoalls_release(&a->alltoalls);
     bubbles_release(&a->bubbles);
     critical_release(&a->critical);
     hangs_release(&a->hangs);
     work_release(&a->work);
-    other_work_release(&a->extra);
+    other_work_release(&a->other_work);
     idle_release(&a->idle);
     launch_release(&a->launches);
     queue_release(&a->queues);

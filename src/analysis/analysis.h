@@ -39,7 +39,7 @@
 struct rank_result {
     const struct rank *rank;       /* borrowed from the run */
     const struct arrival *arrival; /* borrowed from stragglers */
-    struct time_breakdown split;
+    struct time_breakdown breakdown;
     struct time_breakdown recorded; /* the same of all that was recorded */
 };
 
@@ -50,7 +50,7 @@ struct analysis {
     struct time_breakdown total; /* sum over them */
     unsigned coverage;           /* enum coverage: what the traces of all of them look at */
     struct work work;            /* of them */
-    struct other_work extra;     /* of them */
+    struct other_work other_work; /* of them */
     struct idle idle;            /* of them, as are the next four */
     struct launch_table launches;
     struct queue_table queues;
@@ -60,12 +60,12 @@ struct analysis {
     struct steps steps;
     uint64_t gemm_rate;     /* of them, the largest: see struct rank */
     struct machine machine; /* of the recording */
-    struct node_map places;
+    struct node_map node_map;
     struct comm_study comm;
     struct stragglers stragglers;
     struct traffic traffic;
     struct pairs pairs;
-    struct alltoalls exchanges;
+    struct alltoalls alltoalls;
     bool all_rows; /* the caller prints tables in full: their sheets have all rows, however many */
     struct hangs hangs;                 /* over all ranks, as communication is */
     struct comm_rows collectives, p2p;  /* rows as in JSON */

@@ -259,7 +259,7 @@ static void add_ranks(struct bubble_builder *m, const uint32_t *ranks, size_t n)
             continue;
         after = end;
         for (size_t i = 0; i < n; i++) {
-            struct bubble_stage *stage = &b->list[b->stages.place[ranks[i]].stage];
+            struct bubble_stage *stage = &b->list[b->stages.position[ranks[i]].stage];
             add_window(&stage->times, &at[i], &m->span[ranks[i]][k], start, end);
             stage->windows++;
         }
@@ -378,7 +378,7 @@ void bubbles_init(struct bubbles *b, const struct run *run, const struct matches
         b->list[s].ranks = b->stages.nchains;
     index_matches(&m);
     for (uint32_t r = 0; r < run->nranks; r++) {
-        if (b->stages.place[r].chain != STAGE_NOWHERE)
+        if (b->stages.position[r].chain != STAGE_NOWHERE)
             spans_init(&m, r);
     }
     add_chains(&m);

@@ -196,9 +196,9 @@ static void add_match(struct study_work *w, const struct match *m,
     in->consistent = m->consistent;
     in->seq = m->seq;
     in->members = m->nmembers;
-    coll_timing_init(&in->meet, s->run, members, m->nmembers);
+    coll_timing_init(&in->timing, s->run, members, m->nmembers);
     if (in->p2p)
-        coll_timing_of_message(&in->meet, s->run, members, m->nmembers);
+        coll_timing_of_message(&in->timing, s->run, members, m->nmembers);
     for (uint32_t i = 0; i < m->nmembers; i++) {
         w->seen[members[i].rank][members[i].op] = true;
         if (in->detail == NULL)
@@ -221,9 +221,9 @@ static void add_alone(struct study_work *w, struct match_member me)
     double sum_ns = 0;
     in->members = 1;
     add_member(in, op, &sum_ns);
-    coll_timing_init(&in->meet, w->study->run, &me, 1);
+    coll_timing_init(&in->timing, w->study->run, &me, 1);
     if (in->p2p)
-        coll_timing_of_message(&in->meet, w->study->run, &me, 1);
+        coll_timing_of_message(&in->timing, w->study->run, &me, 1);
     set_moved(in, &w->groups[me.rank], op);
 }
 

@@ -42,7 +42,7 @@ struct comm_instance {
     int64_t transfer_ns;   /* UNKNOWN_NS when timed is 0 */
     double wait_ns;        /* mean over the timed members; NAN with fewer than two */
     struct match_member first; /* of the members */
-    struct coll_timing meet;
+    struct coll_timing timing;
     const struct comm_detail *detail; /* what NCCL's profiler said of the first member that it spoke
                                          of; NULL. Borrowed from the run */
 };

@@ -167,7 +167,7 @@ static void set_skew(struct comm_row *row, const struct named_instance *list, si
     size_t known = 0;
     row->skew_max_ns = NAN;
     for (size_t i = 0; i < n; i++) {
-        const struct coll_timing *m = &list[i].in->meet;
+        const struct coll_timing *m = &list[i].in->timing;
         row->busy_ns += busy_of(list[i].in);
         if (m->last_start_ns == UNKNOWN_NS)
             continue;
@@ -202,13 +202,13 @@ static void set_expected(struct comm_row *row, const struct named_instance *list
     sample_reset(times);
     for (size_t i = 0; i < n; i++) {
         const struct comm_instance *in = list[i].in;
-        bool placed = expected_layout(context->places, study->run, in, &where);
+        bool placed = expected_layout(context->node_map, study->run, in, &where);
         int nodes = placed ? where.nodes : 0;
         row->nodes = i == 0 || row->nodes == nodes ? nodes : 0;
         if (!placed || !is_comparable(in) || in->grouped)
             continue;
         if (!same_layout(&last, &where) || in->op == SPECTER_ALLTOALLV) /* whose sizes differ */
-            expected = expected_ns(context->machine, context->places, study->run, in);
+            expected = expected_ns(context->machine, context->node_map, study->run, in);
         last = where;
         if (isnan(expected))
             continue;
@@ -227,7 +227,7 @@ static void set_expected(struct comm_row *row, const struct named_instance *list
 }
 
 /* Order of instances by the way in which they ran; those of which nothing was told come last. */
-static int by_way(const void *x, const void *y)
+static int by_choice(const void *x, const void *y)
 {
     const struct comm_detail *a = ((const struct named_instance *)x)->in->detail;
     const struct comm_detail *b = ((const struct named_instance *)y)->in->detail;
@@ -241,16 +241,16 @@ static int by_way(const void *x, const void *y)
 }
 
 /* Leaves the list in order of the ways. */
-static void set_way(struct comm_row *row, struct named_instance *list, size_t n)
+static void set_choice(struct comm_row *row, struct named_instance *list, size_t n)
 {
     row->algo = row->proto = "";
     for (size_t i = 0; i < n; i++)
-        row->told += list[i].in->detail != NULL;
-    if (row->told == 0)
+        row->profiled += list[i].in->detail != NULL;
+    if (row->profiled == 0)
         return;
-    qsort(list, n, sizeof *list, by_way);
-    for (size_t from = 0, to; from < row->told; from = to) {
-        for (to = from + 1; to < row->told && by_way(&list[from], &list[to]) == 0; to++)
+    qsort(list, n, sizeof *list, by_choice);
+    for (size_t from = 0, to; from < row->profiled; from = to) {
+        for (to = from + 1; to < row->profiled && by_choice(&list[from], &list[to]) == 0; to++)
             ;
         if (to - from <= row->alike)
             continue;
@@ -285,7 +285,7 @@ static void add_row(struct comm_rows *rows, struct named_instance *list, size_t 
     drop_impossible(row, context->machine);
     set_skew(row, list, n);
     set_expected(row, list, n, study, context, times);
-    set_way(row, list, n);
+    set_choice(row, list, n);
 }
 
 /* Of all communication, also that which is in other tables. */

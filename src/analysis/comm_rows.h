@@ -38,7 +38,7 @@ struct comm_row {
     double total_ns; /* sum over instances of transfer + mean wait: what the row costs a rank */
 
     /* How NCCL ran the instances of which its profiler told: the most frequent way. */
-    uint64_t told, alike;     /* instances of which it told; of them those that ran like this */
+    uint64_t profiled, alike; /* instances of which it told; of them those that ran like this */
     const char *algo, *proto; /* NCCL's words; "" unknown. Borrowed from the run */
     uint32_t channels;        /* 0 unknown */
 
@@ -56,7 +56,7 @@ struct comm_rows {
 /* What else is known of the run that was studied. */
 struct comm_context {
     const struct machine *machine;
-    const struct node_map *places;
+    const struct node_map *node_map;
 };
 
 /* Rows of the study's collectives, or (p2p) of its sends and receives. by_name: communicators of

@@ -27,19 +27,19 @@ void machine_find(struct machine *m, const struct run *run, const struct gpu_pro
         m->by = NETWORK_USUAL;
 }
 
-bool expected_layout(const struct node_map *places, const struct run *run,
+bool expected_layout(const struct node_map *node_map, const struct run *run,
                      const struct comm_instance *in, struct layout *out)
 {
     int src, dst, across;
     if (!in->p2p)
-        return node_map_layout(places, run, in->comm, out);
+        return node_map_layout(node_map, run, in->comm, out);
     pair_of(in, run, &src, &dst);
-    across = node_map_across(places, run, src, dst, in->comm);
+    across = node_map_across(node_map, run, src, dst, in->comm);
     *out = (struct layout){2, across > 0 ? 2 : 1, across > 0 ? 1 : 2};
     return across >= 0;
 }
 
-double expected_ns(const struct machine *m, const struct node_map *places, const struct run *run,
+double expected_ns(const struct machine *m, const struct node_map *node_map, const struct run *run,
                    const struct comm_instance *in)
 {
     struct layout where;
@@ -48,7 +48,7 @@ double expected_ns(const struct machine *m, const struct node_map *places, const
     double bytes = (double)in->bytes;
     int rc;
     if (m->gpu == NULL || m->net == NULL || in->grouped || !in->bytes_known ||
-        in->op >= SPECTER_COMM_OP_COUNT || !expected_layout(places, run, in, &where))
+        in->op >= SPECTER_COMM_OP_COUNT || !expected_layout(node_map, run, in, &where))
         return NAN;
     if (in->op == SPECTER_ALLTOALLV && in->sized > 0)
         bytes = in->sent / in->sized;

@@ -25,12 +25,12 @@ void machine_find(struct machine *m, const struct run *run, const struct gpu_pro
 
 /* Time of an instance in ns; NAN where its size or layout, the machine, or a figure of the machine
  * is not known, or the instance was launched together with others. */
-double expected_ns(const struct machine *m, const struct node_map *places, const struct run *run,
+double expected_ns(const struct machine *m, const struct node_map *node_map, const struct run *run,
                    const struct comm_instance *in);
 
 /* Where the members of an instance sit: both ends of a message, or the communicator's. False: not
  * known. */
-bool expected_layout(const struct node_map *places, const struct run *run,
+bool expected_layout(const struct node_map *node_map, const struct run *run,
                      const struct comm_instance *in, struct layout *out);
 
 /* The median error of the model, as a share, for operations (p2p: messages) on this network; NAN

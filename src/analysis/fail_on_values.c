@@ -24,10 +24,10 @@ double fail_on_value_lag_us(const struct analysis *a)
         return NAN;
     for (size_t i = 0; i < a->comm.count; i++) {
         const struct comm_instance *in = &a->comm.list[i];
-        if (in->p2p || in->meet.first_start_ns == UNKNOWN_NS ||
-            in->meet.last_start_ns == UNKNOWN_NS)
+        if (in->p2p || in->timing.first_start_ns == UNKNOWN_NS ||
+            in->timing.last_start_ns == UNKNOWN_NS)
             continue;
-        sum_ns += (double)(in->meet.last_start_ns - in->meet.first_start_ns);
+        sum_ns += (double)(in->timing.last_start_ns - in->timing.first_start_ns);
         n++;
     }
     return n > 0 ? sum_ns / n / 1e3 : NAN;

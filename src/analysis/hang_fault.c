@@ -407,19 +407,19 @@ static int by_call(const void *pa, const void *pb)
 static void assume_order(struct hang_finder *f, uint32_t r, const bool *open)
 {
     size_t first = f->rank_first[r], n = f->rank_first[r + 1] - first;
-    struct wait_place *places = array_new(n, sizeof *places);
+    struct wait_place *node_map = array_new(n, sizeof *node_map);
     for (size_t i = 0; i < n; i++) {
         const struct blocked_rank *w = &f->waiters[f->by_rank[first + i]];
         const struct op *op = &f->run->ranks[r].ops[w->op];
-        places[i] = (struct wait_place){op->host_ns, op->id, w->node, op->start_ns != UNKNOWN_NS};
+        node_map[i] = (struct wait_place){op->host_ns, op->id, w->node, op->start_ns != UNKNOWN_NS};
     }
-    qsort(places, n, sizeof *places, by_call);
+    qsort(node_map, n, sizeof *node_map, by_call);
     for (size_t i = 1; i < n; i++) {
-        if (open[places[i].node] && !places[i].begun &&
-            add_edge(f, places[i].node, places[i - 1].node))
-            f->nodes[places[i].node].assumed = true;
+        if (open[node_map[i].node] && !node_map[i].begun &&
+            add_edge(f, node_map[i].node, node_map[i - 1].node))
+            f->nodes[node_map[i].node].assumed = true;
     }
-    free(places);
+    free(node_map);
 }
 
 /* Traces of calls alone do not tell which stream waits for which. On the device, what is called

@@ -16,7 +16,7 @@
  * host_sync + host_late are HTA's host_wait, launch_gap its kernel_wait, the rest its other.
  *
  * Of a device the gaps are those between all its operations, on whatever stream: their sum is
- * split.idle_ns to the nanosecond, so only what lies in the steps that count counts. The time
+ * breakdown.idle_ns to the nanosecond, so only what lies in the steps that count counts. The time
  * behind the last operation is unknown. Of a stream they are those between its own operations.
  */
 #ifndef SPECTER_ANALYSIS_IDLE_H

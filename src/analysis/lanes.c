@@ -50,14 +50,14 @@ static void count_lanes(struct stream_lanes *l, const struct rank *rank)
 }
 
 /* Sorts the lanes and gives each its part of the list; `place` leads to the lane by first sight. */
-static void lay_out(struct stream_lanes *l, uint32_t *place)
+static void lay_out(struct stream_lanes *l, uint32_t *lane_of)
 {
     size_t at = 0;
     if (l->count > 0)
         qsort(l->list, l->count, sizeof *l->list, by_stream);
     for (size_t i = 0; i < l->count; i++) {
         struct stream_lane *lane = &l->list[i];
-        place[lane->first] = (uint32_t)i;
+        lane_of[lane->first] = (uint32_t)i;
         at += lane->end;
         lane->first = lane->end = at - lane->end; /* the end grows as the list is filled */
     }
@@ -65,20 +65,20 @@ static void lay_out(struct stream_lanes *l, uint32_t *place)
 
 void lanes_init(struct stream_lanes *l, const struct rank *rank)
 {
-    uint32_t *place;
+    uint32_t *lane_of;
     memset(l, 0, sizeof *l);
     l->of = array_new(rank->nops, sizeof *l->of);
     l->ops = array_new(rank->nops, sizeof *l->ops);
     count_lanes(l, rank);
-    place = array_new(l->count, sizeof *place);
-    lay_out(l, place);
+    lane_of = array_new(l->count, sizeof *lane_of);
+    lay_out(l, lane_of);
     for (size_t i = 0; i < rank->nops; i++) {
         if (l->of[i] == LANE_NONE)
             continue;
-        l->of[i] = place[l->of[i]];
+        l->of[i] = lane_of[l->of[i]];
         l->ops[l->list[l->of[i]].end++] = (uint32_t)i;
     }
-    free(place);
+    free(lane_of);
 }
 
 void lanes_release(struct stream_lanes *l)

@@ -47,10 +47,10 @@ static int node_of_member(const struct node_map *p, const struct comm *c, int i)
 
 /* Counts the members by node, in `held` [world], which is zero before and after. A communicator
  * with members of which nothing is known stays unknown. */
-static struct comm_place count_members(const struct node_map *p, const struct comm *c, int *held)
+static struct comm_nodes count_members(const struct node_map *p, const struct comm *c, int *held)
 {
-    static const struct comm_place unknown = {.across = NAN}, alone = {.nodes = 1, .per_node = 1};
-    struct comm_place place = {.nodes = 0};
+    static const struct comm_nodes unknown = {.across = NAN}, alone = {.nodes = 1, .per_node = 1};
+    struct comm_nodes comm_nodes = {.nodes = 0};
     double together = 0; /* ordered pairs on one node */
     bool known = true;
     if (c->size == 1)
@@ -64,12 +64,12 @@ static struct comm_place count_members(const struct node_map *p, const struct co
     for (int i = 0; i < c->size; i++) {
         int node = node_of_member(p, c, i), n = held[node];
         held[node] = 0;
-        place.nodes += n > 0;
-        place.per_node = n > place.per_node ? n : place.per_node;
+        comm_nodes.nodes += n > 0;
+        comm_nodes.per_node = n > comm_nodes.per_node ? n : comm_nodes.per_node;
         together += (double)n * (n - 1);
     }
-    place.across = 1 - together / ((double)c->size * (c->size - 1));
-    return place;
+    comm_nodes.across = 1 - together / ((double)c->size * (c->size - 1));
+    return comm_nodes;
 }
 
 /* False when NCCL counted otherwise. */
@@ -77,11 +77,11 @@ static bool agrees_with_nccl(const struct node_map *p, const struct run *run, in
 {
     for (size_t i = 0; i < run->ncomms; i++) {
         const struct comm *c = &run->comms[i];
-        struct comm_place place;
+        struct comm_nodes comm_nodes;
         if (c->nodes <= 0 || c->nodes > c->size)
             continue;
-        place = count_members(p, c, held);
-        if (place.nodes > 0 && place.nodes != c->nodes)
+        comm_nodes = count_members(p, c, held);
+        if (comm_nodes.nodes > 0 && comm_nodes.nodes != c->nodes)
             return false;
     }
     return true;
@@ -174,17 +174,17 @@ static void find_nodes(struct node_map *p, const struct run *run, const struct n
 }
 
 /* What NCCL told of it is believed before what was counted. */
-static struct comm_place place_comm(const struct node_map *p, const struct comm *c, int *held)
+static struct comm_nodes place_comm(const struct node_map *p, const struct comm *c, int *held)
 {
-    struct comm_place place = count_members(p, c, held);
-    if (c->nodes <= 0 || c->nodes > c->size || place.nodes == c->nodes)
-        return place;
-    place.nodes = c->nodes;
-    place.per_node = (c->size + c->nodes - 1) / c->nodes;
-    place.across = 0;
+    struct comm_nodes comm_nodes = count_members(p, c, held);
+    if (c->nodes <= 0 || c->nodes > c->size || comm_nodes.nodes == c->nodes)
+        return comm_nodes;
+    comm_nodes.nodes = c->nodes;
+    comm_nodes.per_node = (c->size + c->nodes - 1) / c->nodes;
+    comm_nodes.across = 0;
     if (c->nodes > 1)
-        place.across = (c->size - (double)c->size / c->nodes) / (c->size - 1);
-    return place;
+        comm_nodes.across = (c->size - (double)c->size / c->nodes) / (c->size - 1);
+    return comm_nodes;
 }
 
 void node_map_init(struct node_map *p, const struct run *run, const struct network_profile *net)
@@ -222,10 +222,10 @@ const char *node_map_source_name(enum node_map_source by)
 int node_map_across(const struct node_map *p, const struct run *run, int a, int b, int32_t comm)
 {
     if (comm >= 0 && (size_t)comm < run->ncomms) {
-        const struct comm_place *place = &p->comms[comm];
-        if (place->nodes == 1)
+        const struct comm_nodes *comm_nodes = &p->comms[comm];
+        if (comm_nodes->nodes == 1)
             return 0;
-        if (place->nodes > 1 && place->nodes == run->comms[comm].size)
+        if (comm_nodes->nodes > 1 && comm_nodes->nodes == run->comms[comm].size)
             return a != b;
     }
     if (a < 0 || b < 0 || a >= p->world || b >= p->world || p->node[a] < 0 || p->node[b] < 0)

@@ -21,7 +21,7 @@
 enum node_map_source { NODE_MAP_UNKNOWN, NODE_MAP_HOSTS, NODE_MAP_LAYOUT };
 
 /* The members of one communicator. */
-struct comm_place {
+struct comm_nodes {
     int nodes;     /* 0 unknown */
     int per_node;  /* members on the fullest node; 0 unknown */
     double across; /* share of its ordered pairs (a, b), a != b, that are on two nodes; NAN unknown.
@@ -34,7 +34,7 @@ struct node_map {
     int nodes;    /* that the ranks are on; 0 where one's is not known */
     int world;
     int *node;                /* owned [world] by global rank; -1 unknown */
-    struct comm_place *comms; /* owned [run->ncomms] */
+    struct comm_nodes *comms; /* owned [run->ncomms] */
 };
 
 /* `net`: of the machine; NULL unknown. Needs a finished run. */

@@ -37,7 +37,7 @@ static int by_pair(const void *x, const void *y)
     const struct pair_message *a = x, *b = y;
     int order = pair_order(a, b);
     if (order == 0)
-        order = ORDER(a->in->meet.from_ns, b->in->meet.from_ns);
+        order = ORDER(a->in->timing.from_ns, b->in->timing.from_ns);
     return order != 0 ? order : ORDER(a->in, b->in);
 }
 
@@ -52,17 +52,17 @@ static int by_bytes(const void *x, const void *y)
 /* Messages in order of time; `until_ns`: end of the union so far. */
 static void add_message(struct pair_row *row, const struct comm_instance *in, int64_t *until_ns)
 {
-    int64_t from = in->meet.from_ns, to = in->meet.to_ns;
+    int64_t from = in->timing.from_ns, to = in->timing.to_ns;
     row->count++;
     row->unsized += !in->bytes_known;
     row->bytes += (double)in->bytes;
-    if (!in->bytes_known || in->meet.moved_ns == UNKNOWN_NS)
+    if (!in->bytes_known || in->timing.moved_ns == UNKNOWN_NS)
         return;
     row->timed++;
-    row->two_sided += in->meet.two_sided;
+    row->two_sided += in->timing.two_sided;
     row->timed_bytes += (double)in->bytes;
     if (from == UNKNOWN_NS) { /* nobody knows what it overlaps */
-        row->time_ns += (double)in->meet.moved_ns;
+        row->time_ns += (double)in->timing.moved_ns;
         return;
     }
     if (from < *until_ns)
@@ -74,14 +74,14 @@ static void add_message(struct pair_row *row, const struct comm_instance *in, in
 }
 
 static void add_row(struct pairs *p, const struct pair_message *list, size_t n,
-                    const struct run *run, const struct node_map *places)
+                    const struct run *run, const struct node_map *node_map)
 {
     struct pair_row *row;
     int64_t until_ns = INT64_MIN;
     ARRAY_GROW(p->list, p->cap, p->count + 1);
     row = &p->list[p->count++];
     *row = (struct pair_row){.src = list[0].src, .dst = list[0].dst};
-    row->across = node_map_across(places, run, row->src, row->dst, list[0].in->comm);
+    row->across = node_map_across(node_map, run, row->src, row->dst, list[0].in->comm);
     for (size_t i = 0; i < n; i++)
         add_message(row, list[i].in, &until_ns);
     row->bw_GBps = row->time_ns > 0 ? row->timed_bytes / row->time_ns : NAN;
@@ -104,7 +104,7 @@ static bool counted_by_sender(const struct comm_instance *in, const struct run *
     return !in->matched && op->coll.op == SPECTER_RECV && sender != NULL && sender->nops > 0;
 }
 
-void pairs_init(struct pairs *p, const struct comm_study *study, const struct node_map *places)
+void pairs_init(struct pairs *p, const struct comm_study *study, const struct node_map *node_map)
 {
     struct pair_message *list = NULL;
     size_t n = 0, cap = 0;
@@ -129,7 +129,7 @@ void pairs_init(struct pairs *p, const struct comm_study *study, const struct no
     for (size_t from = 0, to; from < n; from = to) {
         for (to = from + 1; to < n && pair_order(&list[from], &list[to]) == 0; to++)
             ;
-        add_row(p, list + from, to - from, study->run, places);
+        add_row(p, list + from, to - from, study->run, node_map);
     }
     if (p->count > 0)
         qsort(p->list, p->count, sizeof *p->list, by_bytes);

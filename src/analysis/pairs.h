@@ -28,7 +28,7 @@ struct pairs {
     uint64_t endless; /* messages of which neither or one end is not known: in no row */
 };
 
-void pairs_init(struct pairs *p, const struct comm_study *study, const struct node_map *places);
+void pairs_init(struct pairs *p, const struct comm_study *study, const struct node_map *node_map);
 void pairs_release(struct pairs *p);
 
 /* Sender and receiver of a message; -1 unknown. */

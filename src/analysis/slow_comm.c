@@ -61,16 +61,16 @@ static bool is_judged(const struct comm_instance *in)
 }
 
 static size_t collect(struct timed_instance *list, const struct comm_study *study,
-                      const struct node_map *places)
+                      const struct node_map *node_map)
 {
     size_t n = 0;
     for (size_t i = 0; i < study->count; i++) {
         const struct comm_instance *in = &study->list[i];
-        const struct comm_place *place;
+        const struct comm_nodes *comm_nodes;
         if (!is_judged(in))
             continue;
-        place = &places->comms[in->comm];
-        list[n++] = (struct timed_instance){in, place->nodes, place->per_node};
+        comm_nodes = &node_map->comms[in->comm];
+        list[n++] = (struct timed_instance){in, comm_nodes->nodes, comm_nodes->per_node};
     }
     if (n > 0)
         qsort(list, n, sizeof *list, by_comm);
@@ -120,11 +120,11 @@ static void judge(struct slow_comm *out, const struct timed_instance *list,
 }
 
 void slow_comm_find(struct slow_comm *out, const struct comm_study *study,
-                    const struct node_map *places, double factor)
+                    const struct node_map *node_map, double factor)
 {
     struct timed_instance *list = array_new(study->count + 1, sizeof *list);
     struct comm_span *parts = array_new(study->count + 1, sizeof *parts);
-    size_t n = collect(list, study, places);
+    size_t n = collect(list, study, node_map);
     memset(out, 0, sizeof *out);
     for (size_t from = 0, to; from < n; from = to) {
         for (to = from + 1; to < n && by_kind(&list[from], &list[to]) == 0; to++)

@@ -25,6 +25,6 @@ struct slow_comm {
 /* The communicator that loses most among those that take `factor` times as long as usual or more.
  */
 void slow_comm_find(struct slow_comm *out, const struct comm_study *study,
-                    const struct node_map *places, double factor);
+                    const struct node_map *node_map, double factor);
 
 #endif

@@ -301,22 +301,22 @@ static bool place_ranks(struct stage_finder *f)
 {
     struct stages *s = f->s;
     size_t n = f->npaths * f->paths[0].n;
-    struct stage_place *place = arena_alloc(&s->arena, f->run->nranks * sizeof *place);
+    struct stage_position *position = arena_alloc(&s->arena, f->run->nranks * sizeof *position);
     int *chains = arena_alloc(&s->arena, n * sizeof *chains);
-    memset(place, 0xff, f->run->nranks * sizeof *place);
+    memset(position, 0xff, f->run->nranks * sizeof *position);
     for (size_t c = 0; c < f->npaths; c++) {
         for (size_t k = 0; k < f->paths[c].n; k++) {
             int rank = f->ranks[f->paths[c].first + k], at = stages_rank_index(f->run, rank);
             chains[c * f->paths[c].n + k] = rank;
             if (at < 0)
                 continue;
-            if (place[at].chain != STAGE_NOWHERE)
+            if (position[at].chain != STAGE_NOWHERE)
                 return false;
-            place[at] = (struct stage_place){(uint32_t)c, (uint32_t)k};
+            position[at] = (struct stage_position){(uint32_t)c, (uint32_t)k};
         }
     }
     s->chains = chains;
-    s->place = place;
+    s->position = position;
     return true;
 }
 
@@ -338,7 +338,7 @@ void stages_find(struct stages *s, const struct run *run, const struct job_steps
         s->nchains = f.npaths;
         count_passes(&f);
     } else {
-        s->place = NULL;
+        s->position = NULL;
     }
     stage_pairs_release(&f.pairs);
     free(f.paths);
@@ -353,13 +353,13 @@ void stages_release(struct stages *s)
 
 bool stages_is_message(const struct stages *s, const struct run *run, size_t r, const struct op *op)
 {
-    const struct stage_place *at;
+    const struct stage_position *at;
     const int *chain;
     int peer;
     size_t n = (size_t)s->count;
-    if (s->place == NULL || op->class != OP_P2P || s->place[r].chain == STAGE_NOWHERE)
+    if (s->position == NULL || op->class != OP_P2P || s->position[r].chain == STAGE_NOWHERE)
         return false;
-    at = &s->place[r];
+    at = &s->position[r];
     peer = message_peer(run, op);
     chain = &s->chains[at->chain * n];
     if (peer < 0)

@@ -21,7 +21,7 @@
 #include "trace/run.h"
 #include "trace/step_time.h"
 
-struct stage_place {
+struct stage_position {
     uint32_t chain; /* index; STAGE_NOWHERE: in no pipeline */
     uint32_t stage;
 };
@@ -34,7 +34,7 @@ struct stages {
     int count;       /* stages; 0 */
     size_t nchains;
     const int *chains;               /* [nchains][count] global ranks, in the arena */
-    const struct stage_place *place; /* [run->nranks], in the arena; NULL when not found */
+    const struct stage_position *position; /* [run->nranks], in the arena; NULL when not found */
     int parts;                       /* v: of the model a stage holds */
     double micro;                    /* m: micro-batches between two flushes; NAN unknown */
     uint64_t passes;                 /* activations that the first stage sent, in all */

@@ -36,26 +36,26 @@ static struct wire ring(double per_link, int n, int nodes, int open)
     return w;
 }
 
-struct wire wire_of(unsigned op, double bytes, int n, const struct comm_place *place)
+struct wire wire_of(unsigned op, double bytes, int n, const struct comm_nodes *comm_nodes)
 {
     double part = bytes * (n - 1) / n;
     if (n < 1)
         return (struct wire){NAN, NAN};
     switch (op) {
     case SPECTER_ALLREDUCE:
-        return ring(2 * part, n, place->nodes, 0);
+        return ring(2 * part, n, comm_nodes->nodes, 0);
     case SPECTER_ALLGATHER:
     case SPECTER_REDUCESCATTER:
-        return ring(part, n, place->nodes, 0);
+        return ring(part, n, comm_nodes->nodes, 0);
     case SPECTER_BROADCAST:
     case SPECTER_REDUCE:
-        return ring(bytes, n, place->nodes, 1);
+        return ring(bytes, n, comm_nodes->nodes, 1);
     case SPECTER_ALLTOALL:
     case SPECTER_ALLTOALLV:
-        return (struct wire){part * n, part * n * place->across};
+        return (struct wire){part * n, part * n * comm_nodes->across};
     case SPECTER_GATHER:
     case SPECTER_SCATTER:
-        return (struct wire){part, part * place->across};
+        return (struct wire){part, part * comm_nodes->across};
     default:
         return (struct wire){NAN, NAN};
     }
@@ -72,20 +72,20 @@ static double size_of(const struct comm_instance *in)
 /* A message leaves one GPU, whichever of its ends was recorded; one to its own sender leaves none.
  */
 static struct wire message_wire(const struct comm_instance *in, double bytes, const struct run *run,
-                                const struct node_map *places)
+                                const struct node_map *node_map)
 {
     int src, dst, across;
     pair_of(in, run, &src, &dst);
     if (src >= 0 && src == dst)
         return (struct wire){0, 0};
-    across = node_map_across(places, run, src, dst, in->comm);
+    across = node_map_across(node_map, run, src, dst, in->comm);
     return (struct wire){bytes, across < 0 ? NAN : across * bytes};
 }
 
 static void set_bytes(struct traffic_instance *item, const struct run *run,
-                      const struct node_map *places)
+                      const struct node_map *node_map)
 {
-    static const struct comm_place nowhere = {.across = NAN};
+    static const struct comm_nodes nowhere = {.across = NAN};
     const struct comm_instance *in = item->in;
     struct wire w;
     double bytes = size_of(in), found;
@@ -95,11 +95,11 @@ static void set_bytes(struct traffic_instance *item, const struct run *run,
     }
     item->sum.bytes = bytes;
     if (in->p2p) {
-        w = message_wire(in, bytes, run, places);
+        w = message_wire(in, bytes, run, node_map);
         found = 1;
     } else {
         w = wire_of(in->op, bytes, in->comm_size,
-                    in->comm < 0 ? &nowhere : &places->comms[in->comm]);
+                    in->comm < 0 ? &nowhere : &node_map->comms[in->comm]);
         found = in->comm_size > 0 ? (double)in->members / in->comm_size : NAN;
     }
     item->sum.wire_bytes = w.all * found;
@@ -107,10 +107,10 @@ static void set_bytes(struct traffic_instance *item, const struct run *run,
 }
 
 struct traffic_sum traffic_of(const struct comm_study *study, const struct comm_instance *in,
-                              const struct node_map *places)
+                              const struct node_map *node_map)
 {
     struct traffic_instance item = {.in = in, .sum = {.instances = 1, .calls = in->members}};
-    set_bytes(&item, study->run, places);
+    set_bytes(&item, study->run, node_map);
     return item.sum;
 }
 
@@ -124,7 +124,7 @@ static int bin_of(double bytes)
 }
 
 static void collect(struct items *items, const struct comm_study *study,
-                    const struct node_map *places)
+                    const struct node_map *node_map)
 {
     for (size_t i = 0; i < study->count; i++) {
         const struct comm_instance *in = &study->list[i];
@@ -135,11 +135,11 @@ static void collect(struct items *items, const struct comm_study *study,
         *item =
             (struct traffic_instance){.in = in,
                                       .group = comm_group_name(study->run, in->comm),
-                                      .nodes = in->comm >= 0 ? places->comms[in->comm].nodes : 0,
+                                      .nodes = in->comm >= 0 ? node_map->comms[in->comm].nodes : 0,
                                       .bin = bin_of(bytes),
                                       .data = !(bytes <= 0),
                                       .sum = {.instances = 1, .calls = in->members}};
-        set_bytes(item, study->run, places);
+        set_bytes(item, study->run, node_map);
         if (in->timed > 0) {
             item->sum.timed = 1;
             item->sum.time_ns = (double)in->transfer_ns / in->group_ops;
@@ -430,8 +430,8 @@ static void time_groups(struct traffic *t, const struct run *run, const struct j
     free(stepped);
 }
 
-void traffic_init(struct traffic *t, const struct comm_study *study, const struct node_map *places,
-                  const struct job_steps *job)
+void traffic_init(struct traffic *t, const struct comm_study *study,
+                  const struct node_map *node_map, const struct job_steps *job)
 {
     struct items items = {0};
     uint32_t *group_of = NULL;
@@ -439,7 +439,7 @@ void traffic_init(struct traffic *t, const struct comm_study *study, const struc
     memset(t, 0, sizeof *t);
     ARRAY_GROW(group_of, cap, study->run->ncomms + 1);
     memset(group_of, 0xff, cap * sizeof *group_of);
-    collect(&items, study, places);
+    collect(&items, study, node_map);
     make_groups(t, &items, group_of);
     time_groups(t, study->run, job, group_of);
     keep_data(t, &items);

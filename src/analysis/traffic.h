@@ -74,14 +74,14 @@ struct wire {
     double all, inter; /* NAN unknown */
 };
 
-struct wire wire_of(unsigned op, double bytes, int n, const struct comm_place *place);
+struct wire wire_of(unsigned op, double bytes, int n, const struct comm_nodes *comm_nodes);
 
 /* Of one instance, without its time. */
 struct traffic_sum traffic_of(const struct comm_study *study, const struct comm_instance *in,
-                              const struct node_map *places);
+                              const struct node_map *node_map);
 
-void traffic_init(struct traffic *t, const struct comm_study *study, const struct node_map *places,
-                  const struct job_steps *job);
+void traffic_init(struct traffic *t, const struct comm_study *study,
+                  const struct node_map *node_map, const struct job_steps *job);
 void traffic_release(struct traffic *t);
 
 #endif

@@ -51,7 +51,7 @@ void metric_comm_comp_overlap(struct metrics *m, struct metric *metric)
     }
     metric->value = share_of(total->overlap_ns, total->comm_ns);
     for (size_t i = 0; i < m->in.analysis->nranks; i++) {
-        const struct time_breakdown *s = &m->in.analysis->ranks[i].split;
+        const struct time_breakdown *s = &m->in.analysis->ranks[i].breakdown;
         double share = share_of(s->overlap_ns, s->comm_ns);
         low = fmin(low, share);
         high = fmax(high, share);
@@ -88,7 +88,7 @@ void metric_straggler_lag(struct metrics *m, struct metric *metric)
     struct sample_stats stats;
     const char *source;
     for (size_t i = 0; i < s->count && m->in.run->clock_aligned; i++) {
-        const struct coll_timing *meet = &s->list[i].meet;
+        const struct coll_timing *meet = &s->list[i].timing;
         if (s->list[i].p2p || s->list[i].timed < 2 || meet->last_start_ns == UNKNOWN_NS ||
             meet->first_start_ns == UNKNOWN_NS)
             continue;
@@ -205,7 +205,7 @@ void metric_traffic_distribution(struct metrics *m, struct metric *metric)
     for (size_t i = 0; i < a->comm.count; i++) {
         const struct comm_instance *in = &a->comm.list[i];
         int axis = axis_of(m, in);
-        struct traffic_sum sum = traffic_of(&a->comm, in, &a->places);
+        struct traffic_sum sum = traffic_of(&a->comm, in, &a->node_map);
         calls[axis] += in->members;
         if (!isfinite(sum.wire_bytes) || sum.unsized > 0) {
             unsized += 1;

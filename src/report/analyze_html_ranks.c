@@ -67,15 +67,15 @@ static void put_bar(struct buf *b, const struct time_breakdown *s, double scale)
 static void put_rank(struct buf *b, const struct rank_result *r, double scale)
 {
     char span[32];
-    bool timed = r->split.timed_ops > 0;
+    bool timed = r->breakdown.timed_ops > 0;
     buf_printf(b,
                "<div class=row><span>rank %d</span><svg viewBox=\"0 0 %d 10\" "
                "preserveAspectRatio=none>",
                r->rank->rank, WIDTH);
     if (timed)
-        put_bar(b, &r->split, scale);
+        put_bar(b, &r->breakdown, scale);
     buf_printf(b, "</svg><span>%s</span></div>\n",
-               timed ? text_ns(span, sizeof span, (double)r->split.span_ns) : "no times");
+               timed ? text_ns(span, sizeof span, (double)r->breakdown.span_ns) : "no times");
 }
 
 /* The extreme ranks, and others evenly between first and last. */
@@ -99,7 +99,7 @@ static void put_bars(struct buf *b, const struct analysis *a)
     choose(a, chosen);
     for (size_t i = 0; i < a->nranks; i++)
         longest_ns =
-            a->ranks[i].split.span_ns > longest_ns ? a->ranks[i].split.span_ns : longest_ns;
+            a->ranks[i].breakdown.span_ns > longest_ns ? a->ranks[i].breakdown.span_ns : longest_ns;
     buf_puts(b, "<div class=bars>");
     for (size_t i = 0; i < a->nranks; i++) {
         if (chosen[i])

@@ -152,7 +152,7 @@ static void add_classes(cJSON *o, const char *key, const uint64_t *counts)
 /* null where nothing was counted. */
 static void add_launches(cJSON *doc, const struct analysis *a)
 {
-    const struct launch_sum *l = &a->extra.launches;
+    const struct launch_sum *l = &a->other_work.launches;
     cJSON *o;
     if (!(a->coverage & COVER_LAUNCHES)) {
         cJSON_AddNullToObject(doc, "launches");

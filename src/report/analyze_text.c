@@ -158,7 +158,8 @@ static void rank_row(struct table *t, const struct table_unit *scale, const stru
 {
     bool compared = a->run->clock_aligned && r->arrival->collectives > 0;
     table_cell(t, "%d", r->rank->rank);
-    split_cells(t, scale, &r->split, r->rank->coverage, compared ? (int64_t)r->arrival->last : -1);
+    split_cells(t, scale, &r->breakdown, r->rank->coverage,
+                compared ? (int64_t)r->arrival->last : -1);
 }
 
 static void share_row(struct table *t, const struct time_breakdown *s, unsigned coverage)
@@ -215,7 +216,7 @@ static void print_ranks(const struct analysis *a, FILE *out)
     int64_t longest = 0;
     struct table t;
     for (size_t i = 0; i < a->nranks; i++)
-        longest = a->ranks[i].split.span_ns > longest ? a->ranks[i].split.span_ns : longest;
+        longest = a->ranks[i].breakdown.span_ns > longest ? a->ranks[i].breakdown.span_ns : longest;
     struct table_unit scale = scale_for((double)longest);
     table_init(&t);
     rank_columns(&t);

@@ -26,7 +26,7 @@ bool rule_slow_group(const struct analysis *a, double threshold, struct finding 
     struct slow_comm slow;
     char bytes[32], own[32], usual[32];
     double mean_span = (double)a->total.recorded_ns / (double)a->nranks;
-    slow_comm_find(&slow, &a->comm, &a->places, threshold);
+    slow_comm_find(&slow, &a->comm, &a->node_map, threshold);
     if (slow.sample == NULL)
         return false;
     f->value = slow.median_ns / slow.usual_ns;

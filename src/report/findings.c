@@ -176,8 +176,8 @@ static int by_compute(const void *x, const void *y)
 {
     const struct rank_result *a = *(const struct rank_result *const *)x;
     const struct rank_result *b = *(const struct rank_result *const *)y;
-    return (a->split.compute_ns > b->split.compute_ns) -
-           (a->split.compute_ns < b->split.compute_ns);
+    return (a->breakdown.compute_ns > b->breakdown.compute_ns) -
+           (a->breakdown.compute_ns < b->breakdown.compute_ns);
 }
 
 bool rule_slow_rank(const struct analysis *a, double threshold, struct finding *f, struct buf *b)
@@ -191,7 +191,8 @@ bool rule_slow_rank(const struct analysis *a, double threshold, struct finding *
     for (size_t i = 0; i < n; i++)
         sorted[i] = &a->ranks[i];
     qsort(sorted, n, sizeof *sorted, by_compute);
-    int64_t most = sorted[n - 1]->split.compute_ns, median = sorted[n / 2]->split.compute_ns;
+    int64_t most = sorted[n - 1]->breakdown.compute_ns,
+            median = sorted[n / 2]->breakdown.compute_ns;
     int rank = sorted[n - 1]->rank->rank;
     free(sorted);
     f->value = share_of(most, median);

@@ -9,7 +9,7 @@
 static int64_t time_at(const struct rank_result *r, size_t offset)
 {
     int64_t ns;
-    memcpy(&ns, (const char *)&r->split + offset, sizeof ns);
+    memcpy(&ns, (const char *)&r->breakdown + offset, sizeof ns);
     return ns;
 }
 
@@ -19,7 +19,7 @@ void rank_spread(const struct analysis *a, size_t offset, struct time_breakdown 
     size_t cap = 0, n = 0;
     ARRAY_GROW(values, cap, a->nranks);
     for (size_t i = 0; i < a->nranks; i++) {
-        if (a->ranks[i].split.timed_ops > 0)
+        if (a->ranks[i].breakdown.timed_ops > 0)
             values[n++] = time_at(&a->ranks[i], offset);
     }
     qsort(values, n, sizeof *values, order_int64s);

@@ -41,12 +41,12 @@ static void kind_cells(struct sheet *s, const struct comm_row *row)
 
 static void way_cells(struct sheet *s, const struct comm_row *row)
 {
-    bool told = row->told > 0;
-    sheet_text(s, told ? row->algo : "");
-    sheet_text(s, told ? row->proto : "");
+    bool profiled = row->profiled > 0;
+    sheet_text(s, profiled ? row->algo : "");
+    sheet_text(s, profiled ? row->proto : "");
     sheet_number(s, row->channels > 0 ? row->channels : NAN);
-    sheet_number(s, told ? (double)row->alike : NAN);
-    sheet_number(s, told ? (double)row->told : NAN);
+    sheet_number(s, profiled ? (double)row->alike : NAN);
+    sheet_number(s, profiled ? (double)row->profiled : NAN);
 }
 
 static void comm_cells(struct sheet *s, const struct comm_row *row)
@@ -208,12 +208,12 @@ void sheet_of_nccl_choices(struct sheet *s, const struct analysis *a)
                SHEET_COLUMNS(columns));
     for (size_t i = 0; i < a->collectives.count; i++) {
         const struct comm_row *row = &a->collectives.list[i];
-        if (row->told == 0)
+        if (row->profiled == 0)
             continue;
         kind_cells(s, row);
         sheet_text(s, way(s, row));
         sheet_text(s, arena_printf(&s->arena, "%llu of %llu", (unsigned long long)row->alike,
-                                   (unsigned long long)row->told));
+                                   (unsigned long long)row->profiled));
         way_cells(s, row);
     }
 }

@@ -18,7 +18,7 @@ static int by_time(const void *x, const void *y)
 {
     const struct comm_instance *a = *(const struct comm_instance *const *)x;
     const struct comm_instance *b = *(const struct comm_instance *const *)y;
-    int64_t ta = a->meet.first_start_ns, tb = b->meet.first_start_ns;
+    int64_t ta = a->timing.first_start_ns, tb = b->timing.first_start_ns;
     if ((ta == UNKNOWN_NS) != (tb == UNKNOWN_NS))
         return ta == UNKNOWN_NS ? 1 : -1;
     return ta != tb ? ORDER(ta, tb) : ORDER(a, b);
@@ -57,7 +57,7 @@ static double rank_number(const struct run *run, uint32_t index)
 static void who_cells(struct sheet *s, const struct analysis *a, const struct comm_instance *in)
 {
     bool named = in->comm >= 0;
-    int nodes = named ? a->places.comms[in->comm].nodes : 0;
+    int nodes = named ? a->node_map.comms[in->comm].nodes : 0;
     sheet_text(s, named ? a->run->comms[in->comm].id : "");
     sheet_number(s, in->seq >= 0 ? (double)in->seq : NAN);
     sheet_text(s, comm_op_text(in->op));
@@ -83,13 +83,13 @@ static double since(const struct analysis *a, const struct comm_instance *zero,
     const struct rank *ranks = a->run->ranks;
     if (!a->run->clock_aligned && ranks[zero->first.rank].domain != ranks[in->first.rank].domain)
         return NAN;
-    return between(zero->meet.first_start_ns, in->meet.first_start_ns);
+    return between(zero->timing.first_start_ns, in->timing.first_start_ns);
 }
 
 static void time_cells(struct sheet *s, const struct analysis *a, const struct comm_instance *in,
                        const struct comm_instance *zero)
 {
-    const struct coll_timing *m = &in->meet;
+    const struct coll_timing *m = &in->timing;
     sheet_text(s, step_name(a, in));
     sheet_number(s, since(a, zero, in));
     sheet_number(s, between(m->last_start_ns != UNKNOWN_NS ? m->first_start_ns : UNKNOWN_NS,
@@ -178,8 +178,8 @@ static void hardware_cells(struct sheet *s, const struct analysis *a)
     sheet_text(s, network_text(m->by));
     sheet_number(s, expected_error(m, false));
     sheet_number(s, expected_error(m, true));
-    sheet_text(s, node_map_source_name(a->places.by));
-    sheet_number(s, a->places.nodes > 0 ? a->places.nodes : NAN);
+    sheet_text(s, node_map_source_name(a->node_map.by));
+    sheet_number(s, a->node_map.nodes > 0 ? a->node_map.nodes : NAN);
 }
 
 void sheet_of_communication(struct sheet *s, const struct analysis *a)

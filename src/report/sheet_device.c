@@ -83,7 +83,7 @@ void sheet_of_idle_ranks(struct sheet *s, const struct analysis *a)
     sheet_init(s, "idle_ranks", "Idle time of each device by cause", SHEET_COLUMNS(columns));
     for (size_t i = 0; i < a->idle.nranks; i++) {
         const struct idle_rank *r = &a->idle.ranks[i];
-        if (a->ranks[i].split.timed_ops == 0)
+        if (a->ranks[i].breakdown.timed_ops == 0)
             continue;
         sheet_number(s, r->rank->rank);
         sheet_number(s, (double)idle_sum_ns(&r->sum));
@@ -149,7 +149,7 @@ void sheet_of_overlap(struct sheet *s, const struct analysis *a)
     };
     sheet_init(s, "overlap", "Communication and compute at the same time", SHEET_COLUMNS(columns));
     for (size_t i = 0; i < a->nranks; i++) {
-        const struct time_breakdown *split = &a->ranks[i].split;
+        const struct time_breakdown *split = &a->ranks[i].breakdown;
         if (split->timed_ops == 0)
             continue;
         sheet_number(s, a->ranks[i].rank->rank);

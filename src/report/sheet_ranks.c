@@ -64,15 +64,15 @@ void sheet_of_ranks(struct sheet *s, const struct analysis *a)
     for (size_t i = 0; i < a->nranks; i++) {
         const struct rank_result *r = &a->ranks[i];
         sheet_number(s, r->rank->rank);
-        times(s, &r->split);
-        waits(s, &r->split);
+        times(s, &r->breakdown);
+        waits(s, &r->breakdown);
         arrivals(s, r->arrival);
-        sheet_number(s, (double)r->split.timed_ops);
-        sheet_number(s, (double)time_breakdown_untimed(&r->split));
+        sheet_number(s, (double)r->breakdown.timed_ops);
+        sheet_number(s, (double)time_breakdown_untimed(&r->breakdown));
         sheet_number(s, (double)r->rank->dropped);
         sheet_text(s, r->rank->host);
         sheet_text(s, r->rank->gpu);
-        sheet_number(s, r->split.timed_ops > 0 ? (double)r->split.from_ns : NAN);
+        sheet_number(s, r->breakdown.timed_ops > 0 ? (double)r->breakdown.from_ns : NAN);
         times(s, &r->recorded);
     }
 }

@@ -45,9 +45,9 @@ static void sum_cells(struct sheet *s, const struct traffic_sum *sum)
 /* What stands behind the split into nodes. */
 static void note_places(struct sheet *s, const struct analysis *a)
 {
-    if (a->places.by == NODE_MAP_LAYOUT)
+    if (a->node_map.by == NODE_MAP_LAYOUT)
         sheet_note(s, "which ranks share a node: assumed, in order, %d to a node",
-                   a->places.per_node);
+                   a->node_map.per_node);
     if (a->traffic.without_data > 0)
         sheet_note(s, "without operations that move no data: %llu",
                    (unsigned long long)a->traffic.without_data);
@@ -187,8 +187,8 @@ void sheet_of_alltoall(struct sheet *s, const struct analysis *a)
     };
     sheet_init(s, "alltoall", "All-to-all: bytes and throughput of all members together",
                SHEET_COLUMNS(columns));
-    for (size_t i = 0; i < a->exchanges.count; i++) {
-        const struct alltoall_row *row = &a->exchanges.list[i];
+    for (size_t i = 0; i < a->alltoalls.count; i++) {
+        const struct alltoall_row *row = &a->alltoalls.list[i];
         sheet_text(s, comm_op_text(row->op));
         sheet_text(s, comm_dtype_text(row->dtype));
         sheet_text(s, row->group);

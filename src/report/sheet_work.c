@@ -88,8 +88,8 @@ void sheet_of_copies(struct sheet *s, const struct analysis *a)
     };
     sheet_init(s, "copies", "Copies by kind; exposed: while nothing computes or communicates",
                SHEET_COLUMNS(columns));
-    for (size_t i = 0; i < a->extra.ncopies; i++) {
-        const struct copy_row *row = &a->extra.copies[i];
+    for (size_t i = 0; i < a->other_work.ncopies; i++) {
+        const struct copy_row *row = &a->other_work.copies[i];
         double moved = (double)row->timed_bytes;
         bool timed = row->timed > 0;
         sheet_text(s, row->kind);
@@ -111,7 +111,7 @@ void sheet_of_launch_classes(struct sheet *s, const struct analysis *a)
         {"launches", "launches", SHEET_COUNT, 0},
         {"per_step", "a step", SHEET_RATE, 0},
     };
-    const struct launch_sum *l = &a->extra.launches;
+    const struct launch_sum *l = &a->other_work.launches;
     char gap[32];
     sheet_init(s, "launch_classes", "Untimed kernels", SHEET_COLUMNS(columns));
     for (int k = 0; k < SPECTER_KERNEL_CLASS_COUNT; k++) {
@@ -136,8 +136,8 @@ void sheet_of_graphs(struct sheet *s, const struct analysis *a)
     };
     sheet_init(s, "graphs", "Launches of graphs, what they ran, and the communication in it",
                SHEET_COLUMNS(columns));
-    for (size_t i = 0; i < a->extra.ngraphs; i++) {
-        const struct graph_row *row = &a->extra.graphs[i];
+    for (size_t i = 0; i < a->other_work.ngraphs; i++) {
+        const struct graph_row *row = &a->other_work.graphs[i];
         sheet_number(s, row->graph >= 0 ? row->graph : NAN);
         sheet_number(s, (double)row->count);
         sheet_number(s, (double)row->timed);

@@ -104,7 +104,7 @@ static void done(struct analysis *a, struct run *run)
 static void check_identity(const struct analysis *a)
 {
     for (size_t i = 0; i < a->nranks; i++) {
-        const struct time_breakdown *s = &a->ranks[i].split;
+        const struct time_breakdown *s = &a->ranks[i].breakdown;
         CHECK_INT(s->compute_ns + s->exposed_comm_ns + s->exposed_memory_ns + s->idle_ns,
                   s->span_ns);
         CHECK_INT(s->overlap_ns + s->exposed_comm_ns, s->comm_ns);
@@ -164,7 +164,7 @@ TEST(analysis_split_is_counted_by_hand)
     add_coll(&run, 0, 1, 350, 10, 4);
     add_op(&run, 0, OP_KERNEL, 500, 0);
     analyze(&a, &run);
-    const struct time_breakdown *s = &a.ranks[0].split;
+    const struct time_breakdown *s = &a.ranks[0].breakdown;
     CHECK_INT(s->span_ns, 500);
     CHECK_INT(s->compute_ns, 250);
     CHECK_INT(s->comm_ns, 90);
@@ -192,7 +192,7 @@ TEST(analysis_split_nested_touching_and_equal)
     add_coll(&run, 0, 1, 115, 5, 4);     /* wholly exposed */
     add_op(&run, 0, OP_MEMORY, 60, 58);  /* behind both, to 118 */
     analyze(&a, &run);
-    const struct time_breakdown *s = &a.ranks[0].split;
+    const struct time_breakdown *s = &a.ranks[0].breakdown;
     CHECK_INT(s->span_ns, 110);
     CHECK_INT(s->compute_ns, 105);
     CHECK_INT(s->overlap_ns, 100);
@@ -352,8 +352,8 @@ TEST(analysis_collectives_count_instances_and_take_the_shortest)
     CHECK_DOUBLE(row->wait_ns, (30.0 + 15.0) / 2, 0);
     CHECK_DOUBLE(row->algbw_GBps, 8000 / 60.0, 1e-15);
     CHECK_DOUBLE(row->busbw_GBps, 8000 / 60.0, 1e-15); /* 2(n-1)/n is 1 for two ranks */
-    CHECK_INT(a.ranks[0].split.exposed_wait_ns, 0);    /* what ranks start apart is in no step */
-    CHECK_INT(a.ranks[1].split.exposed_wait_ns, 30);
+    CHECK_INT(a.ranks[0].breakdown.exposed_wait_ns, 0); /* what ranks start apart is in no step */
+    CHECK_INT(a.ranks[1].breakdown.exposed_wait_ns, 30);
     check_identity(&a);
     done(&a, &run);
 }
@@ -383,7 +383,7 @@ TEST(analysis_arrival_needs_comparable_clocks)
     CHECK_INT(analysis_init(&a, &run, ANALYSIS_ALL_RANKS, &e), 0);
     CHECK_INT((int64_t)a.stragglers.arrivals[1].collectives, 0);
     CHECK_INT((int64_t)a.stragglers.arrivals[1].last, 0);
-    CHECK_INT(a.ranks[0].split.exposed_wait_ns, 60); /* durations need no common clock */
+    CHECK_INT(a.ranks[0].breakdown.exposed_wait_ns, 60); /* durations need no common clock */
     cJSON *doc = json_of(&a);
     const cJSON *rank = cJSON_GetArrayItem(cJSON_GetObjectItem(doc, "ranks"), 1);
     CHECK(cJSON_IsNull(cJSON_GetObjectItem(rank, "arrived_last")));
@@ -466,7 +466,7 @@ TEST(analysis_unmatched_operations_stand_alone)
     CHECK(isnan(row->busbw_GBps)); /* needs the communicator's size */
     CHECK(isnan(row->wait_ns));
     CHECK_INT((int64_t)a.comm.unnumbered, 2);
-    CHECK(!a.ranks[0].split.wait_known);
+    CHECK(!a.ranks[0].breakdown.wait_known);
     done(&a, &run);
 }
 

@@ -153,7 +153,7 @@ TEST(analysis_dlrm_collectives_and_the_late_rank)
 static void check_identity(const struct analysis *a, const char *path)
 {
     for (size_t i = 0; i < a->nranks; i++) {
-        const struct time_breakdown *s = &a->ranks[i].split;
+        const struct time_breakdown *s = &a->ranks[i].breakdown;
         int64_t sum = s->compute_ns + s->exposed_comm_ns + s->exposed_memory_ns + s->idle_ns;
         if (sum != s->span_ns || s->overlap_ns + s->exposed_comm_ns != s->comm_ns || s->idle_ns < 0)
             test_fail(__FILE__, __LINE__, "%s: rank %d does not add up", path,

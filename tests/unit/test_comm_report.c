@@ -215,7 +215,7 @@ TEST(places_of_a_crowded_host)
 /* ---- meeting ---- */
 
 /* Three ranks: starts 0, 60, 20; ends 100, 104, 98. */
-static void make_meeting(struct run *run)
+static void made_timing(struct run *run)
 {
     make_run(run, 3, NULL);
     add(run, 0, 0, SPECTER_ALLREDUCE, 0, 0, 100, 3000);
@@ -227,10 +227,10 @@ TEST(coll_timing_by_hand)
 {
     struct run run;
     struct analysis a;
-    make_meeting(&run);
+    made_timing(&run);
     analyze(&a, &run);
     const struct comm_instance *in = &a.comm.list[0];
-    const struct coll_timing *m = &in->meet;
+    const struct coll_timing *m = &in->timing;
     CHECK_INT((int64_t)in->seq, 0);
     CHECK(in->consistent);
     CHECK_INT(m->last_start_ns - m->first_start_ns, 60);
@@ -256,7 +256,7 @@ TEST(coll_timing_needs_comparable_clocks)
     struct run run;
     struct coll_timing m;
     static const struct match_member all[] = {{0, 0}, {1, 0}, {2, 0}};
-    make_meeting(&run);
+    made_timing(&run);
     run_finish(&run);
     run.ranks[1].domain = 1;
     run.clock_aligned = false;
@@ -281,7 +281,7 @@ TEST(coll_timing_of_one_tells_nothing_of_others)
     make_run(&run, 2, NULL);
     add(&run, 0, 0, SPECTER_ALLREDUCE, 0, 5, 100, 64);
     analyze(&a, &run);
-    const struct coll_timing *m = &a.comm.list[0].meet;
+    const struct coll_timing *m = &a.comm.list[0].timing;
     CHECK_INT(m->first_start_ns, 5);
     CHECK_INT(m->last_start_ns, UNKNOWN_NS);
     CHECK_INT(m->first_rank, RANK_UNKNOWN);
@@ -383,7 +383,7 @@ TEST(traffic_wire_of_each_operation)
         {SPECTER_GATHER, 700, 400},          /* 7 of 100, 4 of them from the other node */
         {SPECTER_SCATTER, 700, 400},
     };
-    struct comm_place two = {2, 4, 32 / 56.0}, one = {1, 8, 0}, unknown = {0, 0, NAN};
+    struct comm_nodes two = {2, 4, 32 / 56.0}, one = {1, 8, 0}, unknown = {0, 0, NAN};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct wire w = wire_of(cases[i].op, 800, 8, &two);
         CHECK_DOUBLE(w.all, cases[i].all, 1e-12);
@@ -396,7 +396,7 @@ TEST(traffic_wire_of_each_operation)
         CHECK(isnan(w.inter));
         w = wire_of(cases[i].op, 800, 0, &unknown);
         CHECK(isnan(w.all));
-        w = wire_of(cases[i].op, 800, 1, &(struct comm_place){1, 1, 0});
+        w = wire_of(cases[i].op, 800, 1, &(struct comm_nodes){1, 1, 0});
         CHECK_DOUBLE(w.all, 0, 0);
         CHECK_DOUBLE(w.inter, 0, 0);
     }
@@ -529,8 +529,8 @@ TEST(alltoallv_by_hand)
     add(&run, 0, 0, SPECTER_ALLTOALLV, 1, 200, 240, 500);
     add(&run, 1, 0, SPECTER_ALLTOALLV, 1, 200, 240, 500);
     analyze(&a, &run);
-    CHECK_INT((int64_t)a.exchanges.count, 1);
-    const struct alltoall_row *x = &a.exchanges.list[0];
+    CHECK_INT((int64_t)a.alltoalls.count, 1);
+    const struct alltoall_row *x = &a.alltoalls.list[0];
     CHECK_INT((int64_t)x->instances, 2);
     CHECK_DOUBLE(x->bytes, 5000, 0);
     CHECK_DOUBLE(x->imbalance, (1.5 + 1) / 2, 1e-12);

@@ -118,7 +118,7 @@ TEST(idle_adds_up)
     }
     device_analyze(&a, &run);
     for (size_t r = 0; r < 3; r++)
-        CHECK_INT(idle_sum_ns(&a.idle.ranks[r].sum), a.ranks[r].split.idle_ns);
+        CHECK_INT(idle_sum_ns(&a.idle.ranks[r].sum), a.ranks[r].breakdown.idle_ns);
     CHECK_INT(idle_sum_ns(&a.idle.total), a.total.idle_ns);
     CHECK_INT((int64_t)a.idle.nstreams, 12);
     CHECK_INT((int64_t)a.idle.nlongest, IDLE_GAPS_LISTED);
@@ -160,6 +160,6 @@ TEST(split_by_what_runs_together)
     CHECK_INT(ACTIVITY_COMM, 1);
     CHECK_INT(ACTIVITY_MEMORY, 2);
     for (size_t i = 0; i < sizeof want / sizeof *want; i++)
-        CHECK_INT(a.ranks[0].split.active_ns[want[i].kinds], want[i].ns);
+        CHECK_INT(a.ranks[0].breakdown.active_ns[want[i].kinds], want[i].ns);
     device_done(&a, &run);
 }

@@ -75,7 +75,7 @@ static void find(struct run *run, struct slow_comm *slow, char *text, size_t siz
     struct err e;
     run_finish(run);
     CHECK_INT(analysis_init(&a, run, ANALYSIS_ALL_RANKS, &e), 0);
-    slow_comm_find(slow, &a.comm, &a.places, 1.3);
+    slow_comm_find(slow, &a.comm, &a.node_map, 1.3);
     findings_init(&f, &a);
     snprintf(text, size, "%s", text_of(&f));
     findings_release(&f);

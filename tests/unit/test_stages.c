@@ -109,9 +109,9 @@ TEST(stages_are_in_the_order_of_activations)
     CHECK_INT((int64_t)t.s.nchains, 2);
     CHECK_DOUBLE(t.s.micro, 5, 0);
     for (int i = 0; i < 4; i++) {
-        CHECK_INT(t.s.place[first[i]].stage, i);
-        CHECK_INT(t.s.place[second[i]].stage, i);
-        CHECK(t.s.place[first[i]].chain != t.s.place[second[i]].chain);
+        CHECK_INT(t.s.position[first[i]].stage, i);
+        CHECK_INT(t.s.position[second[i]].stage, i);
+        CHECK(t.s.position[first[i]].chain != t.s.position[second[i]].chain);
     }
     talk_release(&t);
 }
@@ -174,8 +174,8 @@ TEST(stages_of_a_ring_hold_several_parts)
     CHECK_INT(t.s.count, 3);
     CHECK_INT(t.s.parts, 2);
     CHECK_DOUBLE(t.s.micro, 4, 0);
-    CHECK_INT(t.s.place[0].stage, 0);
-    CHECK_INT(t.s.place[2].stage, 2);
+    CHECK_INT(t.s.position[0].stage, 0);
+    CHECK_INT(t.s.position[2].stage, 2);
     CHECK(stages_is_message(&t.s, &t.run, 2, &t.run.ranks[2].ops[t.run.ranks[2].nops - 1]));
     talk_release(&t);
 }
