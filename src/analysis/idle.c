@@ -15,7 +15,7 @@ const char *const idle_cause_names[IDLE_CAUSE_COUNT] = {
 #undef X
 };
 
-const char *const idle_cause_words[IDLE_CAUSE_COUNT] = {
+const char *const idle_cause_text[IDLE_CAUSE_COUNT] = {
 #define X(id, words) words,
     IDLE_CAUSES(X)
 #undef X

@@ -44,7 +44,7 @@ enum idle_cause {
 };
 
 extern const char *const idle_cause_names[IDLE_CAUSE_COUNT];
-extern const char *const idle_cause_words[IDLE_CAUSE_COUNT];
+extern const char *const idle_cause_text[IDLE_CAUSE_COUNT];
 
 struct idle_sum {
     int64_t ns[IDLE_CAUSE_COUNT]; /* sums stop at INT64_MAX */

@@ -2,7 +2,7 @@
 #include "bench/expect.h"
 
 #include "base/err.h"
-#include "calib/measured_words.h"
+#include "calib/measured_names.h"
 #include "model/accuracy.h"
 
 #include <math.h>

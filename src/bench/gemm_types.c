@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "bench/gemm_types.h"
 
-#include "calib/measured_words.h"
+#include "calib/measured_names.h"
 
 #include <math.h>
 #include <stdint.h>

@@ -2,7 +2,7 @@
 #include "bench/nccl_choice.h"
 
 #include "bench/backend.h"
-#include "calib/measured_words.h"
+#include "calib/measured_names.h"
 
 #include <dlfcn.h>
 #include <stdio.h>

@@ -10,7 +10,7 @@
 #include "base/err.h"
 #include "base/lines.h"
 #include "bench/read.h"
-#include "calib/measured_words.h"
+#include "calib/measured_names.h"
 
 #include <ctype.h>
 #include <stdio.h>

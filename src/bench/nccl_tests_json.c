@@ -13,7 +13,7 @@
 #include "base/json.h"
 #include "bench/json_values.h"
 #include "bench/read.h"
-#include "calib/measured_words.h"
+#include "calib/measured_names.h"
 
 #include <math.h>
 #include <stdlib.h>

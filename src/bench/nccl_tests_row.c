@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "base/opt.h"
 #include "bench/nccl_tests.h"
-#include "calib/measured_words.h"
+#include "calib/measured_names.h"
 
 #include <ctype.h>
 #include <math.h>

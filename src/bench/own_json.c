@@ -8,7 +8,7 @@
 #include "base/err.h"
 #include "bench/json_values.h"
 #include "bench/read.h"
-#include "calib/measured_words.h"
+#include "calib/measured_names.h"
 
 #include <limits.h>
 #include <math.h>

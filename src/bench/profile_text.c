@@ -18,7 +18,7 @@
 #include "base/lines.h"
 #include "base/opt.h"
 #include "bench/read.h"
-#include "calib/measured_words.h"
+#include "calib/measured_names.h"
 
 #include <stdio.h>
 #include <string.h>

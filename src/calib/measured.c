@@ -3,7 +3,7 @@
 
 #include "base/stream.h"
 #include "calib/measured_row.h"
-#include "calib/measured_words.h"
+#include "calib/measured_names.h"
 
 #include <dirent.h>
 #include <errno.h>

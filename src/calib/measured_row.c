@@ -2,7 +2,7 @@
 #include "calib/measured_row.h"
 
 #include "base/opt.h"
-#include "calib/measured_words.h"
+#include "calib/measured_names.h"
 
 #include <ctype.h>
 #include <limits.h>

@@ -3,7 +3,7 @@
  * One line of a measured table, by the columns of its header: for measured.c alone.
  *
  * To add a column: its line below, its use in measured_row.c. To add a spelling of a value:
- * measured_words.c.
+ * measured_names.c.
  */
 #ifndef SPECTER_CALIB_MEASURED_ROW_H
 #define SPECTER_CALIB_MEASURED_ROW_H

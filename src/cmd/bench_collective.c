@@ -5,7 +5,7 @@
 #include "base/arena.h"
 #include "bench/collective.h"
 #include "bench/checks.h"
-#include "calib/measured_words.h"
+#include "calib/measured_names.h"
 #include "cmd/bench_collective_output.h"
 #include "cmd/bench_conditions.h"
 #include "cmd/bench_job.h"

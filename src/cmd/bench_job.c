@@ -4,7 +4,7 @@
 #include "bench/gpu.h"
 #include "bench/launch.h"
 #include "cmd/hardware.h"
-#include "calib/measured_words.h"
+#include "calib/measured_names.h"
 #include "cmd/predict.h"
 
 #include <signal.h>

@@ -3,7 +3,7 @@
  * specter bench overlap: what GEMMs and collectives lose to each other, by the number of channels.
  */
 #include "base/arena.h"
-#include "calib/measured_words.h"
+#include "calib/measured_names.h"
 #include "cmd/bench_files.h"
 #include "cmd/bench_conditions.h"
 #include "cmd/bench_job.h"

@@ -6,7 +6,7 @@
 #include "bench/infer.h"
 #include "bench/p2p_read.h"
 #include "bench/read.h"
-#include "calib/measured_words.h"
+#include "calib/measured_names.h"
 #include "cmd/bench_p2p_show.h"
 #include "cmd/hardware.h"
 #include "report/bench_checks.h"

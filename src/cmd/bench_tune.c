@@ -4,7 +4,7 @@
  */
 #include "base/arena.h"
 #include "bench/nccl_choice.h"
-#include "calib/measured_words.h"
+#include "calib/measured_names.h"
 #include "cmd/bench_conditions.h"
 #include "cmd/bench_files.h"
 #include "cmd/bench_job.h"

@@ -4,7 +4,7 @@
  */
 #include "cmd/predict.h"
 
-#include "calib/measured_words.h"
+#include "calib/measured_names.h"
 
 #include <cjson/cJSON.h>
 #include <stdio.h>

@@ -26,12 +26,12 @@ const struct profile_field network_fields[] = {
 const size_t gpu_field_count = COUNT(gpu_fields);
 const size_t network_field_count = COUNT(network_fields);
 
-const char *const profile_intra_words[] = {"nvswitch", "nvlink_mesh", "xgmi_mesh",
+const char *const profile_intra_names[] = {"nvswitch", "nvlink_mesh", "xgmi_mesh",
                                            "pcie",     "pcie_shm",    NULL};
-const char *const profile_inter_words[] = {"infiniband", "roce", "efa",   "slingshot",
+const char *const profile_inter_names[] = {"infiniband", "roce", "efa",   "slingshot",
                                            "omnipath",   "tcpx", "tcpxo", "ethernet",
                                            "none",       NULL};
-const char *const profile_cpu_words[] = {"intel", "amd", "arm", NULL};
+const char *const profile_cpu_names[] = {"intel", "amd", "arm", NULL};
 
 static const struct profile_text gpu_texts[] = {
 #define X(text, label, words, needed) \

@@ -82,9 +82,9 @@ struct gpu_profile {
 #define NETWORK_TEXTS(X)                                 \
     X(name, "name", NULL, true)                          \
     X(title, "title", NULL, false)                       \
-    X(intra, "in a node", profile_intra_words, true)     \
-    X(inter, "between nodes", profile_inter_words, true) \
-    X(cpu, "host CPU", profile_cpu_words, false)         \
+    X(intra, "in a node", profile_intra_names, true)     \
+    X(inter, "between nodes", profile_inter_names, true) \
+    X(cpu, "host CPU", profile_cpu_names, false)         \
     X(source, "source", NULL, false)
 
 #define NETWORK_FIELDS(X)                                                       \
@@ -103,9 +103,9 @@ struct gpu_profile {
 struct network_profile {
     const char *name;
     const char *title;
-    const char *intra; /* one of profile_intra_words; "pcie_shm": without P2P, through the host */
-    const char *inter; /* one of profile_inter_words; "ethernet": TCP sockets */
-    const char *cpu;   /* one of profile_cpu_words; NULL: not known, taken as intel */
+    const char *intra; /* one of profile_intra_names; "pcie_shm": without P2P, through the host */
+    const char *inter; /* one of profile_inter_names; "ethernet": TCP sockets */
+    const char *cpu;   /* one of profile_cpu_names; NULL: not known, taken as intel */
     const char *source;
 #define X(field, unit, lowest, highest, help) double field;
     NETWORK_FIELDS(X)
@@ -149,9 +149,9 @@ struct profile_text {
     size_t offset; /* of a const char * */
 };
 
-extern const char *const profile_intra_words[];
-extern const char *const profile_inter_words[];
-extern const char *const profile_cpu_words[];
+extern const char *const profile_intra_names[];
+extern const char *const profile_inter_names[];
+extern const char *const profile_cpu_names[];
 
 /* The text's value in `profile`; NULL where it has none. */
 const char *profile_text(const void *profile, const struct profile_text *text);

@@ -99,7 +99,7 @@ static int read_document(struct profile_reader *r, struct profile_pair *out)
     size_t i;
     int more;
     json_enter(&r->j, '{');
-    while ((more = reader_next_key(r, names_of_words(top_names), &seen, &i)) > 0) {
+    while ((more = reader_next_key(r, name_list_of(top_names), &seen, &i)) > 0) {
         read_one *read = i == TOP_GPU || i == TOP_GPUS ? read_gpu : read_network;
         bool list = i == TOP_GPUS || i == TOP_NETWORKS;
         if (list && json_peek(&r->j) != '[')
@@ -124,8 +124,7 @@ static const struct profile_kind *guess_kind(const struct profile_reader *r)
         const char *name = reader_text(&look, key);
         char next = json_peek(&look.j);
         if (strcmp(name, "schema") == 0 ||
-            ((next == '{' || next == '[') &&
-             names_find(names_of_words(top_names), name) < TOP_COUNT))
+            ((next == '{' || next == '[') && names_find(name_list_of(top_names), name) < TOP_COUNT))
             return NULL;
         gpu += names_find(gpu_keys, name) < gpu_keys.count;
         network += names_find(network_keys, name) < network_keys.count;

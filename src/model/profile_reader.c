@@ -104,7 +104,7 @@ static struct name_list names_of_params(const struct param_table *table)
     return (struct name_list){param_name_at, table, table->count};
 }
 
-struct name_list names_of_words(const char *const *words)
+struct name_list name_list_of(const char *const *words)
 {
     size_t count = 0;
     while (words != NULL && words[count] != NULL)
@@ -218,7 +218,7 @@ bool reader_has_control(const char *text)
 static int check_text(struct profile_reader *r, const struct profile_text *t, const char *value)
 {
     bool word = strcmp(t->name, "name") == 0 || strcmp(t->name, "arch") == 0;
-    struct name_list words = names_of_words(t->words);
+    struct name_list words = name_list_of(t->words);
     if (reader_has_control(value))
         return reader_fail(r, "%s: control characters are not allowed", t->name);
     if (word && !is_plain(value))

@@ -44,7 +44,7 @@ struct name_list {
     size_t count;
 };
 
-struct name_list names_of_words(const char *const *words); /* ended by NULL; may be NULL: none */
+struct name_list name_list_of(const char *const *words); /* ended by NULL; may be NULL: none */
 struct name_list names_of_kind(const struct profile_kind *kind);
 
 /* The number of `name`; n.count when it is none of them. */

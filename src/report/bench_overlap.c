@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "report/bench_overlap.h"
 
-#include "calib/measured_words.h"
+#include "calib/measured_names.h"
 #include "report/bench_run.h"
 #include "report/bench_state.h"
 #include "report/csv_text.h"

@@ -4,7 +4,7 @@
 #include "base/err.h"
 #include "bench/collective.h"
 #include "bench/expect.h"
-#include "calib/measured_words.h"
+#include "calib/measured_names.h"
 #include "report/bench_run.h"
 #include "report/csv_text.h"
 #include "report/json_add.h"

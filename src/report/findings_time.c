@@ -121,7 +121,7 @@ static void put_causes(struct buf *b, const struct idle_sum *s)
         if (i > 0 && !(share >= IDLE_CAUSE_MIN))
             break;
         buf_printf(b, "%s" RATE_TEXT "%s: %s", i == 0 ? "; " : ", ", percent(share),
-                   i == 0 ? " of that" : "", idle_cause_words[order[i]]);
+                   i == 0 ? " of that" : "", idle_cause_text[order[i]]);
     }
     buf_putc(b, '.');
 }

@@ -119,7 +119,7 @@ static void add_axes(cJSON *o, struct replay *rep)
         cJSON_AddNumberToObject(one, "size", axis->size);
         cJSON_AddNumberToObject(one, "stride", axis->stride);
         add_name(one, "from", rep->grid.state == GRID_FOUND ? grid_trust_name(axis->trust) : NULL);
-        json_add_text(one, "evidence", grid_axis_words(&rep->grid, &rep->groups, a));
+        json_add_text(one, "evidence", grid_axis_text(&rep->grid, &rep->groups, a));
     }
 }
 
@@ -132,8 +132,7 @@ static void add_groups(cJSON *o, struct replay *rep)
         json_add_text(one, "comm", rep->groups.comms[c].id);
         json_add_text(one, "name", rep->groups.comms[c].name);
         cJSON_AddNumberToObject(one, "size", rep->groups.comms[c].size);
-        add_name(one, "axes",
-                 rep->grid.state == GRID_FOUND ? grid_comm_words(&rep->grid, c) : NULL);
+        add_name(one, "axes", rep->grid.state == GRID_FOUND ? grid_comm_text(&rep->grid, c) : NULL);
     }
 }
 

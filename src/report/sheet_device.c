@@ -37,7 +37,7 @@ void sheet_of_idle(struct sheet *s, const struct analysis *a)
     for (int i = 0; i < n; i++) {
         enum idle_cause c = order[i];
         sheet_text(s, idle_cause_names[c]);
-        sheet_text(s, idle_cause_words[c]);
+        sheet_text(s, idle_cause_text[c]);
         sheet_number(s, (double)sum->gaps[c]);
         sheet_number(s, (double)sum->ns[c]);
         sheet_number(s, share_of(sum->ns[c], all));

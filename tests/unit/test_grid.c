@@ -37,7 +37,7 @@ TEST(grid_is_found_in_any_order)
         struct grid g;
         grid_find(&g, &j.in);
         check_axes(&g, &layouts[i]);
-        CHECK_STR(grid_comm_words(&g, 1), grid_role_name(layouts[i].axes[0].role));
+        CHECK_STR(grid_comm_text(&g, 1), grid_role_name(layouts[i].axes[0].role));
         grid_release(&g);
         release(&j);
     }
@@ -76,7 +76,7 @@ TEST(grid_coordinates)
     CHECK_INT(grid_coordinate(grid_axis_of(&g, GRID_TP), 13), 1);
     CHECK_INT(grid_coordinate(grid_axis_of(&g, GRID_DP), 13), 2);
     CHECK_INT(grid_coordinate(grid_axis_of(&g, GRID_PP), 13), 1);
-    CHECK_STR(grid_comm_words(&g, 0), "world");
+    CHECK_STR(grid_comm_text(&g, 0), "world");
     CHECK_STR(grid_sentence(&g, &j.in),
               "tp=2 (ranks 0-1, stride 1, 32 AllReduce a step), dp=4 (ranks 0,2,..,6, stride 2, 4 "
               "AllReduce a step), pp=2 (ranks 0,8, stride 8, 16 Send and 16 Recv a step)");
@@ -134,7 +134,7 @@ TEST(grid_pipeline_of_pairs)
     }
     grid_find(&g, &j.in);
     check_axes(&g, &whole);
-    CHECK_STR(grid_comm_words(&g, j.in.ncomms - 1), "part of pp");
+    CHECK_STR(grid_comm_text(&g, j.in.ncomms - 1), "part of pp");
     grid_release(&g);
     release(&j);
 }
@@ -168,7 +168,7 @@ TEST(grid_embedding_group_is_part_of_the_pipeline)
     }
     grid_find(&g, &j.in);
     check_axes(&g, &m);
-    CHECK_STR(grid_comm_words(&g, j.in.ncomms - 1), "part of pp");
+    CHECK_STR(grid_comm_text(&g, j.in.ncomms - 1), "part of pp");
     grid_release(&g);
     release(&j);
 }
@@ -286,7 +286,7 @@ TEST(grid_experts_within_data)
     add_comm(&j, &m, 6, 1, "")->did = traffic_of(GRID_DP);
     grid_find(&g, &j.in);
     check_axes(&g, &m);
-    CHECK_STR(grid_comm_words(&g, j.in.ncomms - 1), "dp x ep");
+    CHECK_STR(grid_comm_text(&g, j.in.ncomms - 1), "dp x ep");
     grid_release(&g);
     release(&j);
 }
@@ -301,8 +301,8 @@ TEST(grid_experts_are_all_data)
     add_comm(&j, &m, 1, 0, "")->did = traffic_of(GRID_DP);
     grid_find(&g, &j.in);
     check_axes(&g, &m);
-    CHECK_STR(grid_comm_words(&g, 0), "ep");
-    CHECK_STR(grid_comm_words(&g, 1), "dp x ep");
+    CHECK_STR(grid_comm_text(&g, 0), "ep");
+    CHECK_STR(grid_comm_text(&g, 1), "dp x ep");
     CHECK_INT(grid_axis_of(&g, GRID_DP)->size, 1);
     grid_release(&g);
     release(&j);
@@ -419,7 +419,7 @@ TEST(grid_of_one_rank)
     grid_release(&g);
     add_comm(&j, &m, 1, 0, "")->did = traffic_of(GRID_DP);
     grid_find(&g, &j.in);
-    CHECK_STR(grid_comm_words(&g, 0), "dp");
+    CHECK_STR(grid_comm_text(&g, 0), "dp");
     grid_release(&g);
     release(&j);
 }
@@ -438,9 +438,9 @@ TEST(grid_of_a_tensor_parallel_job)
     }
     grid_find(&g, &j.in);
     check_axes(&g, &m);
-    CHECK_STR(grid_comm_words(&g, 0), "dp x tp");
-    CHECK_STR(grid_comm_words(&g, 1), "tp");
-    CHECK_STR(grid_comm_words(&g, 2), "dp");
+    CHECK_STR(grid_comm_text(&g, 0), "dp x tp");
+    CHECK_STR(grid_comm_text(&g, 1), "tp");
+    CHECK_STR(grid_comm_text(&g, 2), "dp");
     grid_release(&g);
     release(&j);
 }

@@ -163,7 +163,7 @@ TEST(placement_of_a_recording)
         arena_init(&arena);
         CHECK_INT(placement_of_hosts(&p, &run, cases[i].world, net8(), &arena, &why),
                   cases[i].told);
-        CHECK_STR(placement_words(&p, &arena), cases[i].words);
+        CHECK_STR(placement_text(&p, &arena), cases[i].words);
         CHECK_INT(why != NULL, cases[i].world == 64);
         run.ranks[1].host = "";
         CHECK(!placement_of_hosts(&p, &run, cases[i].world, net8(), &arena, &why));

@@ -232,9 +232,9 @@ TEST(profile_networks_are_whole)
         const struct network_profile *net = &network_profiles[i];
         CHECK(network_profile_find(net->name, NULL) == net);
         check_bounds(&network_kind, net);
-        CHECK(has_word(profile_intra_words, net->intra));
-        CHECK(has_word(profile_inter_words, net->inter));
-        CHECK(net->cpu == NULL || has_word(profile_cpu_words, net->cpu));
+        CHECK(has_word(profile_intra_names, net->intra));
+        CHECK(has_word(profile_inter_names, net->inter));
+        CHECK(net->cpu == NULL || has_word(profile_cpu_names, net->cpu));
         CHECK(net->domain_gpus == 0 || fmod(net->domain_gpus, net->gpus_per_node) == 0);
         CHECK(net->pair_GBps <= net->intra_GBps);
         CHECK(strlen(net->source) > 20 && net->intra != NULL && net->inter != NULL);

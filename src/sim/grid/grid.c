@@ -26,7 +26,7 @@ enum grid_role grid_role_parse(const char *name, size_t len)
     return (enum grid_role)role;
 }
 
-const char *grid_words(struct grid *g, const char *fmt, ...)
+const char *grid_text(struct grid *g, const char *fmt, ...)
 {
     struct buf text = BUF_INIT;
     const char *copy;
@@ -123,7 +123,7 @@ static int spread(const struct grid *g)
     return n;
 }
 
-const char *grid_comm_words(struct grid *g, size_t comm)
+const char *grid_comm_text(struct grid *g, size_t comm)
 {
     struct grid_place place = g->comms[comm];
     struct buf text = BUF_INIT;

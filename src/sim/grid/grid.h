@@ -160,10 +160,10 @@ static inline int grid_coordinate(const struct grid_axis *axis, int rank)
 int grid_place_along(const struct grid *g, enum grid_role role, int rank);
 
 /* "tp", "dp x ep", "world", "part of pp", "alone", "unknown"; in the grid's arena. */
-const char *grid_comm_words(struct grid *g, size_t comm);
+const char *grid_comm_text(struct grid *g, size_t comm);
 
 /* "tp=8 (ranks 0-7, stride 1, 96 AllReduce a step)"; in the grid's arena. */
-const char *grid_axis_words(struct grid *g, const struct grid_input *in, int axis);
+const char *grid_axis_text(struct grid *g, const struct grid_input *in, int axis);
 
 /* All axes so, with what is doubtful; or why there are none. */
 const char *grid_sentence(struct grid *g, const struct grid_input *in);

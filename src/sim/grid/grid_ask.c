@@ -92,7 +92,7 @@ bool grid_ask(struct grid *g, const struct grid_input *in)
     }
     if (s.words.len > 0)
         g->problem =
-            grid_words(g, "too few members of its groups are known, which are %s", s.words.data);
+            grid_text(g, "too few members of its groups are known, which are %s", s.words.data);
     if (s.words.len > 0 && add_rest(&s, in->world)) {
         for (int role = 0; role < GRID_ROLES; role++) {
             if (s.size[role] > 0)

@@ -202,12 +202,12 @@ static void try_order(struct order_search *s, const int *order)
 }
 
 /* " (0, 1, ...)"; "" where the trace does not write its members. */
-static const char *members_words(struct grid *g, const struct grid_comm *comm)
+static const char *members_text(struct grid *g, const struct grid_comm *comm)
 {
     if (comm->size < 2 || comm->ranks[0] < 0 || comm->ranks[1] < 0)
         return "";
-    return grid_words(g, " (%d, %d%s)", comm->ranks[0], comm->ranks[1],
-                      comm->size > 2 ? ", ..." : "");
+    return grid_text(g, " (%d, %d%s)", comm->ranks[0], comm->ranks[1],
+                     comm->size > 2 ? ", ..." : "");
 }
 
 static int told_or_error(struct order_search *s, const char *text, struct err *e)
@@ -223,7 +223,7 @@ static int told_or_error(struct order_search *s, const char *text, struct err *e
                    "--parallel '%s': communicator '%s' of %d ranks%s is none of its groups, in "
                    "whatever order%s%s",
                    text, comm->name[0] ? comm->name : comm->id, comm->size,
-                   members_words(&s->found, comm), s->found.ncandidates > 0 ? "; perhaps " : "",
+                   members_text(&s->found, comm), s->found.ncandidates > 0 ? "; perhaps " : "",
                    s->found.ncandidates > 0 ? s->found.candidates[0] : "");
 }
 

@@ -77,7 +77,7 @@ void grid_add_singles(struct grid *g, const struct grid_input *in);
 /* An axis of size 1, outside all others. NULL when there is no room. */
 struct grid_axis *grid_add_single(struct grid *g, enum grid_role role);
 
-const char *grid_words(struct grid *g, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+const char *grid_text(struct grid *g, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 /* The axes as --parallel takes them, strides included where sizes alone would leave a choice. */
 const char *grid_spell(struct grid *g);

@@ -129,7 +129,7 @@ static void decide_named(struct roles *r)
         const struct grid_comm *named = r->of[a].named;
         if (named != NULL)
             decide(r, a, grid_role_of_bit(grid_roles_of_name(named->name)), GRID_NAMED,
-                   grid_words(r->g, "its group is named '%s'", named->name));
+                   grid_text(r->g, "its group is named '%s'", named->name));
     }
 }
 
@@ -222,7 +222,7 @@ static void decide_alone(struct roles *r, int a)
         decide(r, a, GRID_DP, GRID_ASSUMED, "AllReduce over the whole job");
         if (early)
             axis->doubt =
-                grid_words(r->g, "tp=%d: some AllReduces come early in the step", axis->size);
+                grid_text(r->g, "tp=%d: some AllReduces come early in the step", axis->size);
     } else if (any_role(r, GRID_TP) || (data && !early)) {
         decide(r, a, GRID_DP, GRID_LIKELY, "AllReduce, seldom");
     } else if (early) {
@@ -232,7 +232,7 @@ static void decide_alone(struct roles *r, int a)
     } else if (axis->stride == 1) {
         decide(r, a, GRID_TP, GRID_ASSUMED, "AllReduce of adjacent ranks");
         axis->doubt =
-            grid_words(r->g, "dp=%d:1: where in the step it reduces is not known", axis->size);
+            grid_text(r->g, "dp=%d:1: where in the step it reduces is not known", axis->size);
     } else {
         decide(r, a, GRID_DP, GRID_ASSUMED, "AllReduce of ranks that are not adjacent");
     }

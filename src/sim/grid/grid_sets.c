@@ -315,10 +315,10 @@ static bool find_cuts(struct sets *s)
         const struct box *box = &s->boxes[i];
         if (box->whole && refused_cut(s, box, &with) > 0) {
             s->g->problem =
-                grid_words(s->g,
-                           "communicators '%s' and '%s' cannot be of one grid: their ranks lie %d "
-                           "and %d apart",
-                           box->id, s->by[with], refused_cut(s, box, &with), s->cuts[with]);
+                grid_text(s->g,
+                          "communicators '%s' and '%s' cannot be of one grid: their ranks lie %d "
+                          "and %d apart",
+                          box->id, s->by[with], refused_cut(s, box, &with), s->cuts[with]);
             return false;
         }
         if (box->whole)
@@ -330,7 +330,7 @@ static bool find_cuts(struct sets *s)
     }
     if (s->ncuts <= GRID_AXES_MAX)
         return true;
-    s->g->problem = grid_words(s->g, "the rank sets make more than %d axes", GRID_AXES_MAX - 1);
+    s->g->problem = grid_text(s->g, "the rank sets make more than %d axes", GRID_AXES_MAX - 1);
     return false;
 }
 
@@ -370,11 +370,11 @@ static bool axes_from_sizes(struct grid *g, const struct grid_input *in)
         grid_set_axes(g, sizes, orders[0], n);
         return true;
     }
-    g->problem = grid_words(g,
-                            found == 0 ? "the sizes of its communicators make no grid of %d ranks"
-                                       : "too few members of its communicators are known to tell "
-                                         "in what order %d ranks are numbered",
-                            g->world);
+    g->problem = grid_text(g,
+                           found == 0 ? "the sizes of its communicators make no grid of %d ranks"
+                                      : "too few members of its communicators are known to tell "
+                                        "in what order %d ranks are numbered",
+                           g->world);
     if (grid_ask(g, in) || found > 0)
         g->state = GRID_AMBIGUOUS;
     return false;

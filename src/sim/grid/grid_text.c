@@ -70,7 +70,7 @@ static void put_ranks(struct buf *out, const struct grid_axis *axis)
                    last, axis->stride);
 }
 
-const char *grid_axis_words(struct grid *g, const struct grid_input *in, int a)
+const char *grid_axis_text(struct grid *g, const struct grid_input *in, int a)
 {
     const struct grid_axis *axis = &g->axes[a];
     struct buf text = BUF_INIT;
@@ -104,7 +104,7 @@ const char *grid_sentence(struct grid *g, const struct grid_input *in)
     for (int a = 0; g->state == GRID_FOUND && a < g->naxes; a++) {
         if (g->axes[a].size == 1 && g->world > 1)
             continue;
-        buf_printf(&text, "%s%s", text.len > 0 ? ", " : "", grid_axis_words(g, in, a));
+        buf_printf(&text, "%s%s", text.len > 0 ? ", " : "", grid_axis_text(g, in, a));
     }
     copy = text.len > 0 ? arena_strndup(&g->arena, text.data, text.len) : "one rank";
     buf_release(&text);

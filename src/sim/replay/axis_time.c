@@ -19,7 +19,7 @@ const char *axis_name(const struct replay_job *job, int comm)
         return grid_role_name(GRID_PP);
     if (rep->grid.state != GRID_FOUND || !rep->grid.comms[recorded].known)
         return arena_printf(&rep->arena, "groups of %d", job->program.run->comms[comm].size);
-    words = grid_comm_words(&rep->grid, (size_t)recorded);
+    words = grid_comm_text(&rep->grid, (size_t)recorded);
     return strncmp(words, part, strlen(part)) == 0 ? words + strlen(part) : words;
 }
 

@@ -29,7 +29,7 @@ static double replay_error(const struct replay *rep)
 }
 
 /* What the recording lacks that a replay rests on. */
-static const char *lacks_words(const struct replay_job *job)
+static const char *lacks_text(const struct replay_job *job)
 {
     const struct program *p = &job->program;
     const struct {
@@ -61,7 +61,7 @@ void derive_own(struct replay_job *job)
     replay_note_first(rep,
                       "no speed-up and efficiency: on the recording's own hardware a step of %.3g "
                       "ms was recorded and one of %.3g ms is replayed; %s",
-                      rep->recorded.span_ns / 1e6, rep->own.span_ns / 1e6, lacks_words(job));
+                      rep->recorded.span_ns / 1e6, rep->own.span_ns / 1e6, lacks_text(job));
 }
 
 /* Of the hosts' time, what they waited for something that the recording does not tell. */
@@ -264,7 +264,7 @@ static void bound_times(double time[BOUNDS], const struct iteration_time *t)
     time[BOUND_HOST] = t->idle_ns - t->bubble_ns;
 }
 
-static const char *step_words(enum bound bound)
+static const char *step_text(enum bound bound)
 {
     return bound == BOUND_HOST ? "idle" : bound_name(bound);
 }
@@ -308,7 +308,7 @@ static void compare_bounds(struct replay_job *job)
                   time ? arena_printf(&rep->arena,
                                       "most of the recorded step is %s, of the "
                                       "predicted one %s",
-                                      step_words(seen->time), step_words(rep->bound))
+                                      step_text(seen->time), step_text(rep->bound))
                        : "",
                   time && path ? ", and " : "",
                   path ? arena_printf(&rep->arena,
@@ -335,7 +335,7 @@ void derive_verdict(struct replay_job *job, struct replay_scale *base)
     rep->topic = TOPIC_RECORDING;
     if (rep->bound_why != NULL)
         replay_assume(rep, "most of the step is %s, most of its critical path %s: %s",
-                      step_words(rep->bound), path_name(rep->path_bound), rep->bound_why);
+                      step_text(rep->bound), path_name(rep->path_bound), rep->bound_why);
     if (job->opts->bounds != NULL)
         compare_bounds(job);
 }

@@ -71,7 +71,7 @@ static int make_grid(struct replay_job *job, const struct replay_opts *opts, str
         return -1;
     weak_scaling_init(&job->growth, run, &rep->grid, rep->grown);
     weak_scaling_place(&job->growth, opts->placement, rep->from.network, rep->to.network);
-    rep->placement = placement_words(&job->growth.target, &rep->arena);
+    rep->placement = placement_text(&job->growth.target, &rep->arena);
     grid_find_absent(&rep->absent, &rep->grid, run, job->steps.ranks, &rep->arena);
     if (rep->absent.refused != NULL)
         return err_set(e, ERR_INPUT,

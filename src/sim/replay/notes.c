@@ -275,7 +275,7 @@ void note_grid(struct replay *rep)
 /* ---- scaling ---- */
 
 /* Of an axis that grows. */
-static const char *const grow_words[GRID_ROLES] = {
+static const char *const scaling_text[GRID_ROLES] = {
     [GRID_TP] = "heads and inner width grow with tp, the hidden size stays: GEMMs and activations "
                 "of each GPU keep their shapes",
     [GRID_EP] = "experts grow with ep, as many on each GPU: tokens spread over more of them as "
@@ -300,7 +300,7 @@ static struct comm_kind *kind_of(struct comm_kind *kinds, const struct grid_plac
 static void note_kind(struct replay *rep, const struct weak_scaling *g, const struct comm_kind *k)
 {
     replay_assume(rep, "communicators of %s (%llu, of %s rank%s) %s",
-                  grid_comm_words(&rep->grid, k->first), u(k->count),
+                  grid_comm_text(&rep->grid, k->first), u(k->count),
                   k->smallest == k->largest
                       ? arena_printf(&rep->arena, "%d", k->smallest)
                       : arena_printf(&rep->arena, "%d to %d", k->smallest, k->largest),
@@ -356,8 +356,8 @@ void note_growth(struct replay *rep, const struct weak_scaling *g)
                       role == GRID_DP || role == GRID_FSDP
                           ? "; buffer sizes stay, so shards of AllGather and ReduceScatter shrink"
                           : "");
-    if (grow_words[role] != NULL)
-        replay_assume(rep, "%s", grow_words[role]);
+    if (scaling_text[role] != NULL)
+        replay_assume(rep, "%s", scaling_text[role]);
     if (role == GRID_FSDP && !weak_scaling_shards(g))
         replay_assume(rep, "the optimizer's work on a shard is kept: no gradients are scattered "
                            "over its ranks");

@@ -9,7 +9,7 @@
 
 #define NEXT_TO_NOTHING 0.005 /* of an iteration */
 
-static const char *const bound_words[OVERLAP_BOUNDS] = {
+static const char *const bound_text[OVERLAP_BOUNDS] = {
     [OVERLAP_SM] = "GEMMs",
     [OVERLAP_MEMORY] = "memory-bound kernels",
     [OVERLAP_BOTH] = "kernels bound by both SMs and memory",
@@ -24,7 +24,7 @@ static void note_shown(struct replay *rep, const struct overlap *o)
                 rep,
                 "%s overlapped by communication take %.1f %% longer, as the recording shows "
                 "(%llu that also ran without it): x %.2f of what channels and traffic take%s",
-                bound_words[b], 100 * s->longer, (unsigned long long)s->pairs, s->seen,
+                bound_text[b], 100 * s->longer, (unsigned long long)s->pairs, s->seen,
                 s->seen > s->factor
                     ? arena_printf(&rep->arena,
                                    ", of which at most x %g counts as the effect of communication",
@@ -46,12 +46,12 @@ static void note_profile(struct replay *rep, const struct overlap *o)
                 rep,
                 "%s overlapped by communication: the recording does not show their slow-down; "
                 "profile %s has x %.2f of what channels and traffic take",
-                bound_words[b], rep->from.gpu->name, s->factor);
+                bound_text[b], rep->from.gpu->name, s->factor);
         if (target)
             replay_assume(rep,
                           "%s overlapped by communication on the target: x %.2f of what channels "
                           "and traffic take, by profile %s",
-                          bound_words[b], factor, rep->to.gpu->name);
+                          bound_text[b], factor, rep->to.gpu->name);
     }
 }
 

@@ -68,7 +68,7 @@ void note_exchanges(struct replay *rep, const struct weak_scaling *g)
 /* Blocks on both sides, as everybody expects, need no word. */
 void note_placement(struct replay *rep, const struct weak_scaling *g)
 {
-    const char *source = placement_words(&g->source, &rep->arena);
+    const char *source = placement_text(&g->source, &rep->arena);
     bool plain = g->target.kind == PLACE_BLOCK && g->target.per_node == 0;
     if (g->source_told)
         replay_assume(rep, "ranks were recorded on nodes by %s, as their hosts tell", source);

@@ -360,7 +360,7 @@ static int percents(const struct path_summary *s, int list[NAMED_MAX])
     return n;
 }
 
-static void put_words(struct summary_ctx *a)
+static void put_text(struct summary_ctx *a)
 {
     struct path_summary *s = a->out;
     struct buf b = BUF_INIT;
@@ -414,7 +414,7 @@ void path_summarise(struct path_summary *out, const struct path *path, const str
         add_step(&a, &path->list[i]);
     finish(&a);
     blame(&a);
-    put_words(&a);
+    put_text(&a);
     for (size_t r = 0; r < nranks; r++) {
         free(a.places[r].nth);
         free(a.places[r].position);

@@ -101,7 +101,7 @@ static int check_pipeline(struct replay_job *job, int stages, struct err *e)
     replay_assume(rep,
                   "the pipeline is laid out anew for more stages (%s): each between the ends does "
                   "what a recorded one does; the recorded stages so laid out take %s",
-                  pipeline_words(job->pipeline, &rep->arena), than_recorded(&rep->arena, off));
+                  pipeline_text(job->pipeline, &rep->arena), than_recorded(&rep->arena, off));
     job->pipeline_checked = true;
     return 0;
 }

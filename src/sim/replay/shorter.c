@@ -23,7 +23,7 @@ static size_t most_gained(const struct replay_job *job)
 }
 
 /* "26 MiB" */
-static const char *size_words(struct arena *a, double bytes)
+static const char *size_text(struct arena *a, double bytes)
 {
     if (bytes >= 0x1p20)
         return arena_printf(a, "%.3g MiB", bytes / 0x1p20);
@@ -31,7 +31,7 @@ static const char *size_words(struct arena *a, double bytes)
                            : arena_printf(a, "%.0f B", bytes);
 }
 
-static const char *way_words(struct arena *a, const struct comm_cost *price)
+static const char *way_text(struct arena *a, const struct comm_cost *price)
 {
     return arena_printf(a, "%s with %s on %d channel%s", price->algo, price->proto, price->channels,
                         price->channels == 1 ? "" : "s");
@@ -58,14 +58,14 @@ static const char *why_transfer(const struct replay_job *job, const struct retar
     const char *what =
         arena_printf(a, "%s of %s takes %.3g us and not %.3g us",
                      specter_comm_op_name((enum specter_comm_op)match->op),
-                     size_words(a, retarget_bytes(t, cost)), (double)cost->set_ns / 1e3,
+                     size_text(a, retarget_bytes(t, cost)), (double)cost->set_ns / 1e3,
                      (double)job->before.set_ns[at] / 1e3);
     struct comm_cost here, there;
     if (!retarget_price(t, cost, &here) || !price_before(job, t, cost, &there) ||
-        strcmp(way_words(a, &here), way_words(a, &there)) == 0)
+        strcmp(way_text(a, &here), way_text(a, &there)) == 0)
         return what;
     return arena_printf(a, "%s, because NCCL's tuner chooses %s in place of %s", what,
-                        way_words(a, &here), way_words(a, &there));
+                        way_text(a, &here), way_text(a, &there));
 }
 
 /* The part of the step that lost most. */

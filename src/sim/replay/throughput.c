@@ -99,7 +99,7 @@ static double add_up(const struct iteration_flops *w, const struct gpu_profile *
 }
 
 /* "bf16", "fp8e4m3 80 %, bf16 20 %": the largest first. */
-static const char *mix_words(struct arena *a, double by_type[SPECTER_DTYPE_COUNT], double all)
+static const char *mix_text(struct arena *a, double by_type[SPECTER_DTYPE_COUNT], double all)
 {
     const char *words = NULL;
     for (;;) {
@@ -120,7 +120,7 @@ static const char *mix_words(struct arena *a, double by_type[SPECTER_DTYPE_COUNT
 }
 
 /* "GEMMs", "convolutions, GEMMs and attention": the largest first. */
-static const char *product_words(struct arena *a, double of[FLOPS_KINDS])
+static const char *product_text(struct arena *a, double of[FLOPS_KINDS])
 {
     static const char *const names[FLOPS_KINDS] = {[FLOPS_GEMM] = "GEMMs",
                                                    [FLOPS_CONVOLUTION] = "convolutions",
@@ -187,8 +187,8 @@ void workload_survey(struct workload *w, const struct replay_job *job, double to
     }
     all = add_up(work, rep->to.gpu, &peak_s, by_type);
     *w = (struct workload){.tokens = tokens, .flops = flops, .told = flops > 0};
-    w->mix = mix_words(&rep->arena, by_type, all);
-    w->of = product_words(&rep->arena, work->of);
+    w->mix = mix_text(&rep->arena, by_type, all);
+    w->of = product_text(&rep->arena, work->of);
     w->shapeless = work->shapeless;
     w->extrapolated = ranks > 0 && ranks < rep->world;
     if (!w->told) {

@@ -227,7 +227,7 @@ void pipeline_free(struct pipeline *pl)
     free(pl);
 }
 
-const char *pipeline_words(const struct pipeline *pl, struct arena *arena)
+const char *pipeline_text(const struct pipeline *pl, struct arena *arena)
 {
     return arena_printf(arena, "%s over %d stages, %d micro-batches",
                         pipe_schedule_name(pl->schedule), pl->nstages, pl->micro);

@@ -44,7 +44,7 @@ struct pipeline *pipeline_new(const struct pipeline_input *in, struct arena *are
 void pipeline_free(struct pipeline *pl);
 
 /* "1F1B of 2 stages and 8 micro-batches", in the arena. */
-const char *pipeline_words(const struct pipeline *pl, struct arena *arena);
+const char *pipeline_text(const struct pipeline *pl, struct arena *arena);
 
 struct longer_run {
     struct run run;

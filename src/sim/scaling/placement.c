@@ -50,7 +50,7 @@ int64_t placement_slot(const struct placement *p, const struct network_profile *
     return before;
 }
 
-const char *placement_words(const struct placement *p, struct arena *arena)
+const char *placement_text(const struct placement *p, struct arena *arena)
 {
     if (p->kind == PLACE_LISTED)
         return "as listed";

@@ -62,6 +62,6 @@ bool placement_of_hosts(struct placement *p, const struct run *run, int world,
                         const struct network_profile *net, struct arena *arena, const char **why);
 
 /* "block", "cyclic", "blocks of 4 a node", "as listed"; in the arena. */
-const char *placement_words(const struct placement *p, struct arena *arena);
+const char *placement_text(const struct placement *p, struct arena *arena);
 
 #endif

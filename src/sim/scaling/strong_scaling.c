@@ -109,7 +109,7 @@ static void see_sides(struct token_search *f, struct strong_scaling *s, const st
     count_sides(f, s, op);
 }
 
-static const char *product_words(struct arena *arena, const struct op *op)
+static const char *product_text(struct arena *arena, const struct op *op)
 {
     return arena_printf(arena, "%u x %u x %u (%s)", op->gemm.m, op->gemm.n, op->gemm.k,
                         op->gemm.trans[0] ? op->gemm.trans : "order not told");
@@ -137,7 +137,7 @@ static uint32_t choose(struct strong_scaling *s, const struct token_search *f, s
         s->refused = arena_printf(arena,
                                   "no dimension counts tokens in every GEMM: %s and %s have "
                                   "none in common",
-                                  product_words(arena, f->first), product_words(arena, f->struck));
+                                  product_text(arena, f->first), product_text(arena, f->struck));
     return chosen;
 }
 

@@ -65,7 +65,7 @@ static const char *list_candidates(struct weak_scaling *g)
 }
 
 /* "tp=2, dp=4" */
-static const char *axes_words(struct weak_scaling *g)
+static const char *axes_text(struct weak_scaling *g)
 {
     const char *words = "";
     for (int a = 0; a < g->grid->naxes; a++)
@@ -89,7 +89,7 @@ static const char *why_not(struct weak_scaling *g, enum grid_role role)
     return g->axis < 0
                ? arena_printf(&g->arena,
                               "the recorded job has no %s axis, but %s (--grow, or --parallel)",
-                              grid_role_name(role), axes_words(g))
+                              grid_role_name(role), axes_text(g))
                : NULL;
 }
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
  * What measured tables call things: operations, element types, NCCL's algorithms and protocols, an
- * empty cell. Letter case never counts. To add a spelling: the tables in measured_words.c.
+ * empty cell. Letter case never counts. To add a spelling: the tables in measured_names.c.
  */
-#ifndef SPECTER_CALIB_MEASURED_WORDS_H
-#define SPECTER_CALIB_MEASURED_WORDS_H
+#ifndef SPECTER_CALIB_MEASURED_NAMES_H
+#define SPECTER_CALIB_MEASURED_NAMES_H
 
 #include "specter/trace.h"
 

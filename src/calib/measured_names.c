@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "calib/measured_words.h"
+#include "calib/measured_names.h"
 
 #include <string.h>
 #include <strings.h>
