@@ -11,7 +11,7 @@ static const struct op *op_of(const struct run *run, const struct match_member *
 }
 
 /* What one pass over the members finds. */
-struct survey {
+struct member_scan {
     uint32_t timed;   /* with a start */
     uint32_t lasting; /* with a duration */
     bool agree;       /* their clocks do */
@@ -37,7 +37,7 @@ static void add_start(struct coll_timing *m, int64_t start, uint32_t rank)
     }
 }
 
-static void add_member(struct coll_timing *m, struct survey *s, int domain, uint32_t rank,
+static void add_member(struct coll_timing *m, struct member_scan *s, int domain, uint32_t rank,
                        int64_t start, int64_t end)
 {
     if (s->timed++ == 0) {
@@ -54,7 +54,7 @@ static void add_member(struct coll_timing *m, struct survey *s, int domain, uint
     m->last_end_ns = end > m->last_end_ns ? end : m->last_end_ns;
 }
 
-static void add_duration(struct survey *s, int64_t dur)
+static void add_duration(struct member_scan *s, int64_t dur)
 {
     s->shortest_ns = s->lasting == 0 || dur < s->shortest_ns ? dur : s->shortest_ns;
     s->longest_ns = s->lasting == 0 || dur > s->longest_ns ? dur : s->longest_ns;
@@ -64,7 +64,7 @@ static void add_duration(struct survey *s, int64_t dur)
 void coll_timing_init(struct coll_timing *m, const struct run *run,
                       const struct match_member *members, uint32_t n)
 {
-    struct survey s = {.agree = true};
+    struct member_scan s = {.agree = true};
     int64_t start, end, dur;
     *m = (struct coll_timing){.first_start_ns = UNKNOWN_NS,
                               .last_start_ns = UNKNOWN_NS,

@@ -17,7 +17,7 @@ struct step_end {
     uint32_t rank, op;
 };
 
-struct walker {
+struct path_ctx {
     struct critical *c;
     const struct run *run;
     struct rank_links *links; /* owned [nranks] */
@@ -32,7 +32,7 @@ struct walker {
     bool chosen;
 };
 
-static const struct op *op_at(const struct walker *w, uint32_t rank, uint32_t op)
+static const struct op *op_at(const struct path_ctx *w, uint32_t rank, uint32_t op)
 {
     return &w->run->ranks[rank].ops[op];
 }
@@ -81,7 +81,7 @@ static bool is_work(enum path_kind kind)
 }
 
 /* [from, w->t_ns) is explained; what is in front of the step is cut off. */
-static void explain(struct walker *w, enum path_kind kind, int64_t from_ns)
+static void explain(struct path_ctx *w, enum path_kind kind, int64_t from_ns)
 {
     struct critical *c = w->c;
     const struct op *op = op_at(w, w->rank, w->op);
@@ -122,7 +122,7 @@ static enum path_kind kind_of(const struct op *op)
 }
 
 /* Communication of which not all members are seen: who came last is not known. */
-static void note_alone(struct walker *w, const struct op *op, const struct last_member *last)
+static void note_alone(struct path_ctx *w, const struct op *op, const struct last_member *last)
 {
     bool alone = op->class == OP_COLL || op->class == OP_P2P;
     if (alone && op->coll.comm >= 0 && w->run->comms[op->coll.comm].size == 1)
@@ -134,7 +134,7 @@ static void note_alone(struct walker *w, const struct op *op, const struct last_
 }
 
 /* By how much it came later than the others; a number even when times are damaged. */
-static void add_margin(struct walker *w, const struct last_member *last)
+static void add_margin(struct path_ctx *w, const struct last_member *last)
 {
     int64_t *sum = &w->c->ranks[last->who.rank].margin_ns;
     int64_t since = last->second_ns > w->from_ns ? last->second_ns : w->from_ns;
@@ -144,7 +144,7 @@ static void add_margin(struct walker *w, const struct last_member *last)
 
 /* The operation itself, back to where it began or where its last member came; there the walk goes
  * on with that one. */
-static void walk_op(struct walker *w)
+static void walk_op(struct path_ctx *w)
 {
     const struct op *op = op_at(w, w->rank, w->op);
     uint32_t match = w->links[w->rank].late[w->op];
@@ -175,18 +175,18 @@ static int64_t min_ns(int64_t a, int64_t b)
 }
 
 /* When the operation's call was over, but not behind its start. */
-static int64_t launched_ns(const struct walker *w, const struct op *op)
+static int64_t launched_ns(const struct path_ctx *w, const struct op *op)
 {
     int64_t t = op->host_end_ns != UNKNOWN_NS ? op->host_end_ns : op->host_ns;
     return t != UNKNOWN_NS ? min_ns(t, w->t_ns) : INT64_MIN;
 }
 
-static int64_t ended_ns(const struct walker *w, uint32_t op)
+static int64_t ended_ns(const struct path_ctx *w, uint32_t op)
 {
     return op != LINK_NONE ? min_ns(end_of(op_at(w, w->rank, op)), w->t_ns) : INT64_MIN;
 }
 
-static enum path_kind gap_kind(const struct walker *w, uint32_t pred, int64_t gap_ns)
+static enum path_kind gap_kind(const struct path_ctx *w, uint32_t pred, int64_t gap_ns)
 {
     const struct rank_links *l = &w->links[w->rank];
     if (pred == LINK_NONE && gap_ns <= PATH_LAUNCH_NS)
@@ -197,7 +197,7 @@ static enum path_kind gap_kind(const struct walker *w, uint32_t pred, int64_t ga
 }
 
 /* Without events in the trace, what another stream ended just before may have been waited for. */
-static uint32_t inferred(const struct walker *w, int64_t known_ns)
+static uint32_t inferred(const struct path_ctx *w, int64_t known_ns)
 {
     const struct rank_links *l = &w->links[w->rank];
     uint32_t op;
@@ -211,7 +211,7 @@ static uint32_t inferred(const struct walker *w, int64_t known_ns)
 
 /* The host was free for `call` when it ended a wait before; from there the walk goes on with what
  * it waited for. False: it did not wait. */
-static bool walk_wait(struct walker *w, const struct linked_call *call)
+static bool walk_wait(struct path_ctx *w, const struct linked_call *call)
 {
     const struct rank_links *l = &w->links[w->rank];
     uint32_t target = call->target;
@@ -238,7 +238,7 @@ static bool walk_wait(struct walker *w, const struct linked_call *call)
 
 /* The thread that launched the operation, back to where it waited for the device. Another thread's
  * wait counts when it ended while this one was silent all along. */
-static void walk_host(struct walker *w)
+static void walk_host(struct path_ctx *w)
 {
     const struct rank_links *l = &w->links[w->rank];
     uint32_t at = l->call[w->op], tid, before = 0;
@@ -266,7 +266,7 @@ static void walk_host(struct walker *w)
 }
 
 /* At the start of an operation: to what it waited for last. */
-static void walk_start(struct walker *w)
+static void walk_start(struct path_ctx *w)
 {
     const struct rank_links *l = &w->links[w->rank];
     const struct op *op = op_at(w, w->rank, w->op);
@@ -298,7 +298,7 @@ static void walk_start(struct walker *w)
 
 /* ---- steps ---- */
 
-static void walk_step(struct walker *w, const struct step_end *step)
+static void walk_step(struct path_ctx *w, const struct step_end *step)
 {
     w->from_ns = step->start_ns;
     w->t_ns = step->until_ns;
@@ -316,7 +316,7 @@ static void walk_step(struct walker *w, const struct step_end *step)
 }
 
 /* The last operation of each step, on whichever rank. */
-static void find_ends(struct walker *w)
+static void find_ends(struct path_ctx *w)
 {
     const struct job_steps *steps = w->c->steps;
     int64_t start, end;
@@ -339,7 +339,7 @@ static void find_ends(struct walker *w)
 
 /* Of the steps that count, each from the end of the one before; one whose work had all ended before
  * is none. A single step begins where the step time does. */
-static void join_steps(struct walker *w, const struct step_time *time)
+static void join_steps(struct path_ctx *w, const struct step_time *time)
 {
     const struct job_steps *steps = w->c->steps;
     bool several = time->window.several;
@@ -377,7 +377,7 @@ static int by_length(const void *pa, const void *pb)
     return (a->step > b->step) - (a->step < b->step);
 }
 
-static size_t median_step(const struct walker *w)
+static size_t median_step(const struct path_ctx *w)
 {
     size_t n = w->c->walked, median;
     struct length_of *list = array_new(n, sizeof *list);
@@ -397,7 +397,7 @@ static int by_cost(const void *pa, const void *pb)
     return strcmp(a->name, b->name);
 }
 
-static void walk_all(struct walker *w)
+static void walk_all(struct path_ctx *w)
 {
     struct critical *c = w->c;
     const struct run *run = w->run;
@@ -429,7 +429,7 @@ static void walk_all(struct walker *w)
 void critical_init(struct critical *c, const struct run *run, const struct matches *matches,
                    const struct job_steps *steps, const struct step_time *time)
 {
-    struct walker w = {.c = c, .run = run, .matches = matches};
+    struct path_ctx w = {.c = c, .run = run, .matches = matches};
     memset(c, 0, sizeof *c);
     c->run = run;
     c->steps = steps;

@@ -87,7 +87,7 @@ static const struct op *op_of_others(const struct hang_finder *f, const struct h
 {
     const struct comm *comm = &f->run->comms[hang->comm];
     struct numbered_call key = {
-        .comm = hang->comm, .way = CALL_COLLECTIVE, .peer = -1, .seq = hang->seq};
+        .comm = hang->comm, .kind = CALL_COLLECTIVE, .peer = -1, .seq = hang->seq};
     for (int i = 0; i < comm->size; i++) {
         uint32_t r = finder_rank(f, comm->ranks[i]);
         const struct op *op = finder_op(f, r, &key);
@@ -151,7 +151,7 @@ static const struct op *op_of_receiver(const struct hang_finder *f, const struct
                                        const struct blocked_rank *w)
 {
     struct numbered_call key = {
-        .comm = w->comm, .way = CALL_RECV, .peer = w->sender, .seq = w->seq};
+        .comm = w->comm, .kind = CALL_RECV, .peer = w->sender, .seq = w->seq};
     const struct op *op = finder_op(f, finder_rank(f, hang->receiver), &key);
     return op != NULL ? op : hang->op;
 }

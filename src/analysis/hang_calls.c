@@ -15,8 +15,8 @@ static int by_key(const void *pa, const void *pb)
     const struct numbered_call *a = pa, *b = pb;
     if (a->comm != b->comm)
         return ORDER(a->comm, b->comm);
-    if (a->way != b->way)
-        return ORDER(a->way, b->way);
+    if (a->kind != b->kind)
+        return ORDER(a->kind, b->kind);
     if (a->peer != b->peer)
         return ORDER(a->peer, b->peer);
     return ORDER(a->seq, b->seq);
@@ -39,7 +39,7 @@ static bool call_of(struct numbered_call *call, const struct rank *rank, uint32_
     *call = (struct numbered_call){message ? op->coll.p2p_seq : op->coll.seq, op->coll.comm,
                                    message ? op->coll.peer : -1, index, CALL_COLLECTIVE};
     if (message)
-        call->way = op->coll.op == SPECTER_RECV ? CALL_RECV : CALL_SEND;
+        call->kind = op->coll.op == SPECTER_RECV ? CALL_RECV : CALL_SEND;
     if (message && in_order)
         call->seq = is_pending(op) && op->id <= INT64_MAX ? (int64_t)op->id : -1;
     return call->seq >= 0 && (!message || call->peer >= 0);
@@ -47,7 +47,7 @@ static bool call_of(struct numbered_call *call, const struct rank *rank, uint32_
 
 static bool same_kind(const struct numbered_call *a, const struct numbered_call *b)
 {
-    return a->comm == b->comm && a->way == b->way && a->peer == b->peer;
+    return a->comm == b->comm && a->kind == b->kind && a->peer == b->peer;
 }
 
 /* From places among all operations to places among the messages of one pair and direction. */
@@ -55,7 +55,7 @@ static void number_messages(struct calls_made *c)
 {
     for (size_t i = 0; i < c->count; i++) {
         struct numbered_call *call = &c->list[i];
-        if (call->way != CALL_COLLECTIVE)
+        if (call->kind != CALL_COLLECTIVE)
             call->seq = i > 0 && same_kind(call, &call[-1]) ? call[-1].seq + 1 : 0;
     }
 }
@@ -106,7 +106,7 @@ bool calls_of_op(const struct calls_made *c, const struct rank *rank, uint32_t o
 {
     if (!call_of(call, rank, op, c->in_order))
         return false;
-    if (!c->in_order || call->way == CALL_COLLECTIVE)
+    if (!c->in_order || call->kind == CALL_COLLECTIVE)
         return true;
     call->seq = 0;
     for (size_t i = lower_bound(c, call); i < c->count && same_kind(&c->list[i], call); i++) {
@@ -122,7 +122,7 @@ bool calls_later(const struct calls_made *c, const struct numbered_call *key)
 {
     struct numbered_call next = *key;
     size_t at;
-    if (key->seq == INT64_MAX || (c->in_order && key->way != CALL_COLLECTIVE))
+    if (key->seq == INT64_MAX || (c->in_order && key->kind != CALL_COLLECTIVE))
         return false;
     next.seq++;
     at = lower_bound(c, &next);
@@ -131,8 +131,8 @@ bool calls_later(const struct calls_made *c, const struct numbered_call *key)
 
 void calls_of_comm(const struct calls_made *c, int32_t comm, size_t *first, size_t *end)
 {
-    struct numbered_call from = {.comm = comm, .way = CALL_COLLECTIVE, .peer = -1, .seq = 0};
-    struct numbered_call to = {.comm = comm, .way = CALL_SEND, .peer = INT32_MIN};
+    struct numbered_call from = {.comm = comm, .kind = CALL_COLLECTIVE, .peer = -1, .seq = 0};
+    struct numbered_call to = {.comm = comm, .kind = CALL_SEND, .peer = INT32_MIN};
     *first = lower_bound(c, &from);
     *end = lower_bound(c, &to);
 }
@@ -295,7 +295,7 @@ static void judge(struct call_verdict *v, const struct call_table *t, size_t m, 
 
 static uint32_t op_at(const struct calls_made *calls, int32_t comm, int64_t seq)
 {
-    struct numbered_call key = {.comm = comm, .way = CALL_COLLECTIVE, .peer = -1, .seq = seq};
+    struct numbered_call key = {.comm = comm, .kind = CALL_COLLECTIVE, .peer = -1, .seq = seq};
     const struct numbered_call *found = calls_find(calls, &key);
     return found != NULL ? found->op : 0;
 }

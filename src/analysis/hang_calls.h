@@ -8,18 +8,18 @@
 
 #include "trace/run.h"
 
-enum call_way { CALL_COLLECTIVE, CALL_SEND, CALL_RECV };
+enum call_kind { CALL_COLLECTIVE, CALL_SEND, CALL_RECV };
 
 /* One call of a rank. `peer` is a comm rank, -1 of collectives. */
 struct numbered_call {
     int64_t seq;
     int32_t comm, peer;
     uint32_t op; /* index into the rank's ops */
-    uint8_t way; /* enum call_way */
+    uint8_t kind; /* enum call_kind */
 };
 
 struct calls_made {
-    struct numbered_call *list; /* owned; by comm, way, peer, seq */
+    struct numbered_call *list; /* owned; by comm, kind, peer, seq */
     size_t count, cap;
     bool in_order; /* messages: see calls_made() */
 };

@@ -97,7 +97,7 @@ static bool has_passed(const struct hang_finder *f, uint32_t r, const struct num
     const struct membership *in;
     if (calls_later(&f->made[r], key))
         return true;
-    in = key->way == CALL_COLLECTIVE ? finder_member(f, r, key->comm) : NULL;
+    in = key->kind == CALL_COLLECTIVE ? finder_member(f, r, key->comm) : NULL;
     return in != NULL && in->called >= key->seq && in->called <= highest_recorded(f, key->comm);
 }
 
@@ -129,7 +129,7 @@ static void look_at_member(struct hang_finder *f, uint32_t n, uint32_t r,
         fault.instead = &rank->ops[f->heads[r].list[head].op];
     } else {
         fault.instead = occupation(f, r);
-        f->nodes[n].unsure = f->made[r].in_order && key->way != CALL_COLLECTIVE;
+        f->nodes[n].unsure = f->made[r].in_order && key->kind != CALL_COLLECTIVE;
         if (wait_for_rank(f, n, r))
             fault.cause = HANG_CIRCLE; /* where it turns out to be one */
     }
@@ -173,9 +173,9 @@ static bool called_twice(const struct calls_made *made, const struct numbered_ca
     if (call == NULL)
         return false;
     end = made->list + made->count;
-    return (call > made->list && call[-1].comm == key->comm && call[-1].way == key->way &&
+    return (call > made->list && call[-1].comm == key->comm && call[-1].kind == key->kind &&
             call[-1].seq == key->seq) ||
-           (call + 1 < end && call[1].comm == key->comm && call[1].way == key->way &&
+           (call + 1 < end && call[1].comm == key->comm && call[1].kind == key->kind &&
             call[1].seq == key->seq);
 }
 
@@ -284,7 +284,8 @@ static void look_at_collective(struct hang_finder *f, uint32_t n)
 {
     const struct blocked_rank *w = &f->waiters[f->nodes[n].first];
     const struct comm *comm = &f->run->comms[w->comm];
-    struct numbered_call key = {.comm = w->comm, .way = CALL_COLLECTIVE, .peer = -1, .seq = w->seq};
+    struct numbered_call key = {
+        .comm = w->comm, .kind = CALL_COLLECTIVE, .peer = -1, .seq = w->seq};
     const struct members *m = traced_members(f, w->comm);
     f->nodes[n].opaque = comm->size == 0;
     for (size_t i = 0; i < m->n; i++)

@@ -68,7 +68,8 @@ static const struct fault *fault_of(const struct hang_finder *f, const struct wa
 static const struct op *called_there(const struct hang_finder *f, const struct blocked_rank *w,
                                      uint32_t r)
 {
-    struct numbered_call key = {.comm = w->comm, .way = CALL_COLLECTIVE, .peer = -1, .seq = w->seq};
+    struct numbered_call key = {
+        .comm = w->comm, .kind = CALL_COLLECTIVE, .peer = -1, .seq = w->seq};
     return w->sender < 0 ? finder_op(f, r, &key) : NULL;
 }
 

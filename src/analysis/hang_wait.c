@@ -27,12 +27,12 @@ static void add_waiter(struct hang_finder *f, uint32_t r, uint32_t op, uint32_t 
         return;
     in = finder_member(f, r, call.comm);
     own = in != NULL ? in->rank : -1;
-    if (call.way != CALL_COLLECTIVE) {
+    if (call.kind != CALL_COLLECTIVE) {
         int size = f->run->comms[call.comm].size;
         if (own < 0 || own >= size || call.peer >= size)
             return;
-        w.sender = call.way == CALL_SEND ? own : call.peer;
-        w.receiver = call.way == CALL_SEND ? call.peer : own;
+        w.sender = call.kind == CALL_SEND ? own : call.peer;
+        w.receiver = call.kind == CALL_SEND ? call.peer : own;
     }
     w.seq = call.seq;
     w.comm = call.comm;
@@ -110,7 +110,7 @@ int64_t finder_end(const struct hang_finder *f, uint32_t r)
 
 static void add_uneven_member(struct hang_finder *f, uint32_t r, int32_t comm, int64_t seq)
 {
-    struct numbered_call key = {.comm = comm, .way = CALL_COLLECTIVE, .peer = -1, .seq = seq};
+    struct numbered_call key = {.comm = comm, .kind = CALL_COLLECTIVE, .peer = -1, .seq = seq};
     const struct numbered_call *call = calls_find(&f->made[r], &key);
     const struct op *op;
     if (call == NULL || f->run->ranks[r].complete)

@@ -49,7 +49,8 @@ static void count_untimed(struct time_breakdown *s, const struct op *op)
 }
 
 /* Counts the rank's operations, and finds where they begin and end. */
-static void survey(struct time_breakdown *s, const struct rank *rank, int64_t *first, int64_t *last)
+static void scan_ops(struct time_breakdown *s, const struct rank *rank, int64_t *first,
+                     int64_t *last)
 {
     int64_t start, end;
     struct idmap devices = {0};
@@ -128,7 +129,7 @@ void time_breakdown_init(struct time_breakdown *s, const struct rank *rank,
     struct activity busy;
     struct activity_times t;
     memset(s, 0, sizeof *s);
-    survey(s, rank, &all.start_ns, &all.end_ns);
+    scan_ops(s, rank, &all.start_ns, &all.end_ns);
     if (s->timed_ops == 0)
         return;
     window = window != NULL && window->steps > 0 ? window : &all;

@@ -226,9 +226,9 @@ static const struct fitted_class *class_at(const struct fitted_classes *c, enum 
 /* Where the widest class starts. */
 static void first_values(enum param_group group, double *values)
 {
-    static const struct fit_machine nobody;
+    static const struct fit_machine unmeasured;
     const struct param_table *t = &param_tables[group];
-    fit_rows_get(&nobody, group, values);
+    fit_rows_get(&unmeasured, group, values);
     for (size_t k = 0; group != PARAMS_NET && k < t->count; k++)
         values[k] = sqrt(t->params[k].lowest * t->params[k].highest);
 }

@@ -12,22 +12,22 @@ int replay_files_open(struct replay_files *f, const char *timeline, const char *
     return -1;
 }
 
-static void look(void *context, const struct replay_job *job, const struct replay_scale *scale)
+static void observe(void *context, const struct replay_job *job, const struct replay_scale *scale)
 {
     struct replay_files *f = context;
     if (f->timeline != NULL) {
         struct replay_watch watch = timeline_file_watch(f->timeline);
-        watch.look(watch.context, job, scale);
+        watch.observe(watch.context, job, scale);
     }
     if (f->html != NULL) {
         struct replay_watch watch = replay_html_watch(f->html);
-        watch.look(watch.context, job, scale);
+        watch.observe(watch.context, job, scale);
     }
 }
 
 struct replay_watch replay_files_watch(struct replay_files *f)
 {
-    return (struct replay_watch){f->timeline != NULL || f->html != NULL ? look : NULL, f};
+    return (struct replay_watch){f->timeline != NULL || f->html != NULL ? observe : NULL, f};
 }
 
 int replay_files_close(struct replay_files *f, struct replay *rep, const struct run *run,

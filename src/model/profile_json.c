@@ -114,24 +114,24 @@ static int read_document(struct profile_reader *r, struct profile_pair *out)
  * the kind to which more of the keys belong. */
 static const struct profile_kind *guess_kind(const struct profile_reader *r)
 {
-    struct profile_reader look = *r;
+    struct profile_reader peek = *r;
     struct json_text key;
     struct name_list gpu_keys = names_of_kind(&gpu_kind),
                      network_keys = names_of_kind(&network_kind);
     size_t gpu = 0, network = 0;
-    json_enter(&look.j, '{');
-    while (json_next_key(&look.j, &key)) {
-        const char *name = reader_text(&look, key);
-        char next = json_peek(&look.j);
+    json_enter(&peek.j, '{');
+    while (json_next_key(&peek.j, &key)) {
+        const char *name = reader_text(&peek, key);
+        char next = json_peek(&peek.j);
         if (strcmp(name, "schema") == 0 ||
             ((next == '{' || next == '[') && names_find(name_list_of(top_names), name) < TOP_COUNT))
             return NULL;
         gpu += names_find(gpu_keys, name) < gpu_keys.count;
         network += names_find(network_keys, name) < network_keys.count;
         if (strcmp(name, "base") == 0 && next == '"')
-            network += network_profile_find(reader_text(&look, json_string(&look.j)), NULL) != NULL;
+            network += network_profile_find(reader_text(&peek, json_string(&peek.j)), NULL) != NULL;
         else
-            json_skip(&look.j);
+            json_skip(&peek.j);
     }
     return gpu == 0 && network == 0 ? NULL : gpu >= network ? &gpu_kind : &network_kind;
 }

@@ -269,21 +269,21 @@ static const void *find_base(const struct profile_kind *kind, const char *name, 
 /* Wherever "base" stands in the object: what it names is overwritten by everything else. */
 static int start_from_base(struct profile_reader *r, const struct profile_kind *kind, void *profile)
 {
-    struct profile_reader look = *r;
+    struct profile_reader peek = *r;
     struct json_text key;
     struct err why = {0};
-    json_enter(&look.j, '{');
-    while (json_next_key(&look.j, &key)) {
+    json_enter(&peek.j, '{');
+    while (json_next_key(&peek.j, &key)) {
         const void *base;
         if (!json_text_is(key, "base")) {
-            json_skip(&look.j);
+            json_skip(&peek.j);
             continue;
         }
-        if (json_peek(&look.j) != '"')
-            return reader_wrong_type(&look, "base", "a text");
-        base = find_base(kind, reader_text(&look, json_string(&look.j)), &why);
+        if (json_peek(&peek.j) != '"')
+            return reader_wrong_type(&peek, "base", "a text");
+        base = find_base(kind, reader_text(&peek, json_string(&peek.j)), &why);
         if (base == NULL)
-            return reader_fail(&look, "base: %s", why.msg);
+            return reader_fail(&peek, "base: %s", why.msg);
         memcpy(profile, base, kind->size);
         break;
     }

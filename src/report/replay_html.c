@@ -31,7 +31,7 @@ int replay_html_open(struct replay_html **out, const char *path, struct err *e)
     return 0;
 }
 
-static void look(void *context, const struct replay_job *job, const struct replay_scale *scale)
+static void observe(void *context, const struct replay_job *job, const struct replay_scale *scale)
 {
     struct replay_html *h = context;
     if (h->drawn || scale == NULL || scale->scale != job->rep->first_scale)
@@ -43,7 +43,7 @@ static void look(void *context, const struct replay_job *job, const struct repla
 
 struct replay_watch replay_html_watch(struct replay_html *h)
 {
-    return (struct replay_watch){look, h};
+    return (struct replay_watch){observe, h};
 }
 
 /* ---- the page ---- */
@@ -78,7 +78,7 @@ static void put_table(struct buf *b, const struct replay *rep)
                rep->scales[0].jitter.samples > 0 ? "<th>P50<th>P95" : "");
     buf_printf(b, "%s%s</tr>", w->tokens > 0 ? "<th>tokens/s" : "",
                w->missing != NULL ? ""
-               : w->told          ? "<th>MFU"
+               : w->given         ? "<th>MFU"
                                   : "<th>HFU");
     for (size_t i = 0; i < rep->nscales; i++) {
         const struct replay_scale *s = &rep->scales[i];

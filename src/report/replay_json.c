@@ -63,7 +63,7 @@ static void add_work(cJSON *doc, const struct workload *w)
     cJSON *o = cJSON_AddObjectToObject(doc, "work");
     json_add_number(o, "tokens", w->tokens > 0 ? w->tokens : NAN);
     json_add_number(o, "flops", w->flops > 0 ? w->flops : NAN);
-    cJSON_AddStringToObject(o, "flops_from", w->told ? "told" : "gemms");
+    cJSON_AddStringToObject(o, "flops_from", w->given ? "told" : "gemms");
     json_add_number(o, "peak_tflops", w->peak_tflops > 0 ? w->peak_tflops : NAN);
     add_name(o, "mix", w->mix != NULL && w->mix[0] != '\0' ? w->mix : NULL);
     add_name(o, "missing", w->missing);

@@ -34,7 +34,7 @@ static void add_part(cJSON *list, const struct path_part *p)
         cJSON_AddItemToArray(thirds, cJSON_CreateNumber(p->thirds[t]));
     if (p->what != PATH_COMM)
         return;
-    json_add_us(one, "overlapped_us", p->hidden_ns);
+    json_add_us(one, "overlapped_us", p->overlapped_ns);
     cJSON_AddNumberToObject(one, "calls", p->calls);
     cJSON_AddNumberToObject(one, "last_calls", p->last);
     json_add_number(one, "bytes", p->bytes > 0 ? (double)p->bytes : NAN);

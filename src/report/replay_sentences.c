@@ -187,15 +187,15 @@ const char *replay_work_text(struct replay *rep)
         snprintf(tokens, sizeof tokens, w->tokens < 1e9 ? "%.0f tokens%s" : "%.6g tokens%s",
                  w->tokens, w->missing == NULL ? ", " : " an iteration");
     if (w->missing != NULL)
-        return w->tokens > 0 || w->told
+        return w->tokens > 0 || w->given
                    ? arena_printf(&rep->arena, "%s%sutilisation not known: %s", tokens,
                                   w->tokens > 0 ? "; " : "", w->missing)
                    : NULL;
     return arena_printf(
         &rep->arena, "%s%.3g FLOPs an iteration (%s%s); a GPU's dense peak is %.4g TFLOPS (%s)",
         tokens, w->flops,
-        w->told ? "given"
-                : arena_printf(&rep->arena, "of the recorded %s, recomputation included", w->of),
-        !w->told && w->shapeless > 0 ? ", those of unknown shape left out" : "", w->peak_tflops,
+        w->given ? "given"
+                 : arena_printf(&rep->arena, "of the recorded %s, recomputation included", w->of),
+        !w->given && w->shapeless > 0 ? ", those of unknown shape left out" : "", w->peak_tflops,
         w->mix);
 }

@@ -94,7 +94,7 @@ static void print_scaling(const struct replay *rep, FILE *out)
     if (w->tokens > 0)
         table_column(&t, "tokens/s", TABLE_RIGHT);
     if (w->missing == NULL)
-        table_column(&t, w->told ? "MFU" : "HFU", TABLE_RIGHT);
+        table_column(&t, w->given ? "MFU" : "HFU", TABLE_RIGHT);
     for (size_t i = 0; i < rep->nscales; i++) {
         const struct replay_scale *s = &rep->scales[i];
         cell_gpus(&t, s);

@@ -76,7 +76,7 @@ bool timeline_takes(const struct timeline_file *t, const struct rank_steps *it, 
 
 /* ---- what is called ---- */
 
-static void look(void *context, const struct replay_job *job, const struct replay_scale *scale)
+static void observe(void *context, const struct replay_job *job, const struct replay_scale *scale)
 {
     struct timeline_file *t = context;
     if (scale != NULL && (t->predicted || scale->scale != job->rep->first_scale))
@@ -93,7 +93,7 @@ static void look(void *context, const struct replay_job *job, const struct repla
 
 struct replay_watch timeline_file_watch(struct timeline_file *t)
 {
-    return (struct replay_watch){look, t};
+    return (struct replay_watch){observe, t};
 }
 
 int timeline_file_close(struct timeline_file *t, struct err *e)

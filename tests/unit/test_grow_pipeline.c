@@ -167,8 +167,8 @@ TEST(pipeline_plans)
             int in = 0, out = 0, next_forward = 0, next_backward = 0;
             pipe_plan_init(&plan, (enum pipe_schedule)kind, s, stages, micro);
             for (size_t i = 0; i < plan.count; i++) {
-                in += (plan.list[i].ways & PIPE_ACT_IN) != 0;
-                out += (plan.list[i].ways & PIPE_ACT_OUT) != 0;
+                in += (plan.list[i].exchange & PIPE_ACT_IN) != 0;
+                out += (plan.list[i].exchange & PIPE_ACT_OUT) != 0;
                 for (int k = 0; k < plan.list[i].nparts; k++) {
                     struct pipe_part part = plan.list[i].parts[k];
                     if (part.kind == PART_FORWARD)

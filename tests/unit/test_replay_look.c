@@ -65,7 +65,7 @@ static void check_scale(const struct replay_scale *s)
     for (int i = 0; i < s->path.count; i++) {
         const struct path_part *p = &s->path.parts[i];
         path += p->ns;
-        CHECK(p->hidden_ns <= p->ns * (1 + 1e-9) && p->last <= p->calls);
+        CHECK(p->overlapped_ns <= p->ns * (1 + 1e-9) && p->last <= p->calls);
         CHECK(p->thirds[0] + p->thirds[1] + p->thirds[2] < 1 + 1e-9);
     }
     CHECK_DOUBLE(path, t->span_ns, 1e-9);
@@ -167,7 +167,7 @@ TEST(path_names_the_last_call)
         CHECK_INT(reduce->last, 1);
         CHECK_INT((int64_t)reduce->bytes, 32 << 20);
         CHECK_DOUBLE(reduce->ns, 600000, 1e-6);
-        CHECK_DOUBLE(reduce->hidden_ns, 0, 0);
+        CHECK_DOUBLE(reduce->overlapped_ns, 0, 0);
     }
     CHECK_HAS(rep.scales[0].path.words, "dp AllReduce");
     replay_release(&rep);
@@ -190,7 +190,7 @@ TEST(path_is_the_communication_that_bounds_the_step)
     if (reduce != NULL) {
         CHECK_DOUBLE(reduce->ns, 6 * 400000.0, 1e-6);
         CHECK_INT(reduce->last, 0);
-        CHECK(reduce->hidden_ns > 4 * 100000.0 && reduce->hidden_ns < 6 * 100000.0);
+        CHECK(reduce->overlapped_ns > 4 * 100000.0 && reduce->overlapped_ns < 6 * 100000.0);
         CHECK(rep.scales[0].path.parts == reduce);
     }
     CHECK(strstr(rep.scales[0].path.words, "not overlapped") == NULL);
@@ -353,7 +353,7 @@ TEST(utilisation_beyond_the_peak_is_said)
     bool said = false;
     made_run(&run, &m);
     if (look(&rep, &run, &opts)) {
-        CHECK(rep.workload.told && rep.scales[0].rate.utilisation > 1);
+        CHECK(rep.workload.given && rep.scales[0].rate.utilisation > 1);
         for (size_t i = 0; i < rep.notes.count; i++)
             said = said || strstr(rep.notes.list[i].text, "more than can be") != NULL;
         CHECK(said);

@@ -85,12 +85,12 @@ static int replay_measured(struct program *p, const struct run *run, struct err 
 /* The same with what the apart program teaches. */
 static int replay_learned(struct program *p, const struct run *run, struct err *e)
 {
-    struct program apart;
-    program_init(&apart, run, 0, true);
+    struct program isolated;
+    program_init(&isolated, run, 0, true);
     program_init(p, run, 0, false);
-    program_fit_latency(&apart, 0);
-    program_learn(p, &apart);
-    program_release(&apart);
+    program_fit_latency(&isolated, 0);
+    program_learn(p, &isolated);
+    program_release(&isolated);
     program_measured(p);
     return program_run(p, e);
 }
@@ -237,9 +237,9 @@ TEST(program_of_data_that_go_one_way)
     struct err e;
     broadcast(&run);
     CHECK_INT(replay_learned(&p, &run, &e), 0);
-    CHECK_INT(p.ways[0].span, 3);
-    CHECK_INT(p.ways[0].first, 0);
-    CHECK_INT(p.ways[0].fill_ns, 30000);
+    CHECK_INT(p.one_ways[0].span, 3);
+    CHECK_INT(p.one_ways[0].first, 0);
+    CHECK_INT(p.one_ways[0].fill_ns, 30000);
     check_span(&p, 1, 0, 0, 100000);
     check_span(&p, 2, 0, 0, 110000);
     check_span(&p, 3, 1, 200000, 300000);
@@ -265,7 +265,7 @@ TEST(program_of_data_that_keep_members_together)
             op->coll.peer = i == 2 ? -1 : 1;
         }
         CHECK_INT(replay_measured(&p, &run, &e), 0);
-        CHECK_INT(p.ways[0].span, 0);
+        CHECK_INT(p.one_ways[0].span, 0);
         check_span(&p, 1, 0, 0, 300000);
         program_release(&p);
         run_release(&run);

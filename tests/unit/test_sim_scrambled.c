@@ -25,17 +25,17 @@ static void forget_starts(struct run *run, uint64_t seed)
 static struct sim_span *spans_of(const char *path, uint64_t seed, size_t *count)
 {
     struct sim_span *spans;
-    struct program p, apart;
+    struct program p, isolated;
     struct run run;
     struct err e;
     load_path(&run, path);
-    program_init(&apart, &run, LATENCY_NS, true);
+    program_init(&isolated, &run, LATENCY_NS, true);
     program_init(&p, &run, LATENCY_NS, false);
     CHECK(p.facts.inferred[INFER_BY_GAP] + p.facts.inferred[INFER_BY_ISSUE] > 0);
     if (seed != 0)
         forget_starts(&run, seed);
-    sim_set_launch_latency(p.sim, program_fit_latency(&apart, LATENCY_NS));
-    program_learn(&p, &apart);
+    sim_set_launch_latency(p.sim, program_fit_latency(&isolated, LATENCY_NS));
+    program_learn(&p, &isolated);
     program_measured(&p);
     CHECK_INT(program_run(&p, &e), 0);
     *count = 0;
@@ -47,7 +47,7 @@ static struct sim_span *spans_of(const char *path, uint64_t seed, size_t *count)
             spans[n++] = program_span(&p, r, i);
     }
     program_release(&p);
-    program_release(&apart);
+    program_release(&isolated);
     run_release(&run);
     return spans;
 }

@@ -74,8 +74,8 @@ static void check_start(const struct run *run, size_t op, int64_t start_us, uint
     program_measured(&p);
     CHECK_INT(program_run(&p, &e), 0);
     CHECK_INT(program_span(&p, 0, op).start_ns, start_us * US);
-    CHECK_INT(p.facts.hidden[HIDDEN_WORK], work);
-    CHECK_INT(p.facts.hidden[HIDDEN_HOST], host);
+    CHECK_INT(p.facts.untimed[UNTIMED_WORK], work);
+    CHECK_INT(p.facts.untimed[UNTIMED_HOST], host);
     program_release(&p);
 }
 
@@ -105,7 +105,7 @@ TEST(hidden_kernels_begin_with_their_launch)
     check_start(&run, 1, 180, 9, 0);
     struct program p;
     program_init(&p, &run, 0, false);
-    CHECK_INT(p.facts.hidden_ns, 30 * US);
+    CHECK_INT(p.facts.untimed_ns, 30 * US);
     program_release(&p);
     run_release(&run);
 }
@@ -124,8 +124,8 @@ TEST(hidden_times_that_leave_their_range)
     }
     rank_sort(&run.ranks[0]);
     program_init(&p, &run, 0, false);
-    CHECK_INT(p.facts.hidden[HIDDEN_WORK], 27);
-    CHECK(p.facts.hidden_ns == INT64_MAX);
+    CHECK_INT(p.facts.untimed[UNTIMED_WORK], 27);
+    CHECK(p.facts.untimed_ns == INT64_MAX);
     program_release(&p);
     run_release(&run);
 }
@@ -196,7 +196,7 @@ TEST(hidden_kernels_that_another_stream_shows)
         program_init(&p, &run, 0, false);
         program_measured(&p);
         CHECK_INT(program_run(&p, &e), 0);
-        CHECK_INT(p.facts.hidden_ns, cases[i].hidden_us * US);
+        CHECK_INT(p.facts.untimed_ns, cases[i].hidden_us * US);
         CHECK_INT(program_span(&p, 0, 2).start_ns, cases[i].start_us * US);
         program_release(&p);
         run_release(&run);
@@ -226,7 +226,7 @@ TEST(hidden_kernels_between_waits)
     program_init(&p, &run, 0, false);
     program_measured(&p);
     CHECK_INT(program_run(&p, &e), 0);
-    CHECK_INT(p.facts.hidden_ns, 90 * US);
+    CHECK_INT(p.facts.untimed_ns, 90 * US);
     CHECK_INT(program_span(&p, 0, 2).start_ns, 130 * US);
     CHECK_INT(program_span(&p, 0, 3).start_ns, 560 * US);
     program_release(&p);
@@ -251,8 +251,8 @@ TEST(hidden_kernels_on_both_sides_of_a_wait)
     program_init(&p, &run, 0, false);
     program_measured(&p);
     CHECK_INT(program_run(&p, &e), 0);
-    CHECK_INT(p.facts.hidden[HIDDEN_WORK], 12);
-    CHECK_INT(p.facts.hidden_ns, 400 * US);
+    CHECK_INT(p.facts.untimed[UNTIMED_WORK], 12);
+    CHECK_INT(p.facts.untimed_ns, 400 * US);
     CHECK_INT(program_span(&p, 0, 2).start_ns, 500 * US);
     program_release(&p);
     run_release(&run);
@@ -602,12 +602,12 @@ static void graphs(struct run *run, int ranks)
 /* Ranks that sit apart: what a graph transfers takes longer, at the recorded scale, too. */
 TEST(replay_of_graphs_elsewhere)
 {
-    static const struct placement apart = {.kind = PLACE_BLOCK, .per_node = 1};
+    static const struct placement isolated = {.kind = PLACE_BLOCK, .per_node = 1};
     static const int64_t scale = 1;
     struct replay_opts opts = {.calibrate = true, .scales = &scale, .nscales = 1};
     struct run run;
     struct replay rep;
-    opts.placement = &apart;
+    opts.placement = &isolated;
     graphs(&run, 8);
     CHECK_INT(replay_run(&rep, &run, &opts, NULL), 0);
     CHECK_DOUBLE(rep.own.span_ns, rep.recorded.span_ns, 0.01);

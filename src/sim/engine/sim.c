@@ -74,8 +74,8 @@ static void arrive(struct sim *s, uint32_t index, uint32_t item)
 {
     struct transfer *t = &s->transfers[index];
     t->arrived++;
-    if (way_of(s, &s->items[item]) != NULL) {
-        way_arrive(s, index);
+    if (one_way_of(s, &s->items[item]) != NULL) {
+        one_way_arrive(s, index);
         return;
     }
     if (t->arrived < t->members)
@@ -336,11 +336,11 @@ static void on_stream(struct sim *s, uint32_t index)
 {
     struct sim_stream *stream = &s->streams[index];
     if (stream->state == STREAM_FILLS) {
-        way_begin(s, index);
+        one_way_begin(s, index);
         return;
     }
     if (stream->state == STREAM_FLOWS)
-        way_end(s, index);
+        one_way_end(s, index);
     if (stream->state == STREAM_EARLY)
         stream->state = STREAM_IDLE;
     else /* its work is done, its lag is over, or the event that it waits for has fired */
@@ -353,7 +353,7 @@ static void leave(struct sim *s, uint32_t index)
 {
     struct sim_stream *stream = &s->streams[index];
     const struct sim_item *item = &s->items[stream->first];
-    int64_t lag_ns = item->u.join.lag_ns + way_lag(s, item);
+    int64_t lag_ns = item->u.join.lag_ns + one_way_lag(s, item);
     if (lag_ns > 0) {
         stream->state = STREAM_LAGS;
         heap_set(&s->heap, index, later(s->now_ns, lag_ns));

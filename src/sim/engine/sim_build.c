@@ -36,7 +36,7 @@ void sim_free(struct sim *s)
     void *arrays[] = {s->hosts,   s->actions,   s->devices, s->streams,      s->items,
                       s->joins,   s->transfers, s->events,  s->waiters,      s->links,
                       s->uses,    s->flows,     s->blocks,  s->marks,        s->pauses,
-                      s->members, s->areas,     s->causes,  s->action_block, s->ways};
+                      s->members, s->areas,     s->causes,  s->action_block, s->chains};
     for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++)
         free(arrays[i]);
     free(s);
@@ -98,7 +98,7 @@ uint32_t sim_add_transfer(struct sim *s, int64_t cost_ns)
                                         .start_ns = NOT_YET,
                                         .end_ns = NOT_YET,
                                         .flow = SIM_NONE,
-                                        .way = SIM_NONE};
+                                        .chain = SIM_NONE};
     return t;
 }
 
@@ -266,9 +266,9 @@ void sim_set_delay(struct sim *s, uint32_t transfer, int64_t ns)
 
 void sim_set_one_way(struct sim *s, uint32_t transfer, uint32_t span)
 {
-    uint32_t w = ADD(s, ways);
-    s->ways[w] = (struct way){.span = span > 0 ? span : 1};
-    s->transfers[transfer].way = w;
+    uint32_t w = ADD(s, chains);
+    s->chains[w] = (struct one_way){.span = span > 0 ? span : 1};
+    s->transfers[transfer].chain = w;
 }
 
 void sim_set_place(struct sim *s, uint32_t item, uint32_t place)
@@ -280,7 +280,7 @@ void sim_set_place(struct sim *s, uint32_t item, uint32_t place)
 void sim_set_fill(struct sim *s, uint32_t transfer, int64_t ns)
 {
     int64_t most = UINT32_MAX;
-    s->ways[s->transfers[transfer].way].fill_ns = sane(ns) < most ? sane(ns) : most;
+    s->chains[s->transfers[transfer].chain].fill_ns = sane(ns) < most ? sane(ns) : most;
 }
 
 void sim_set_host_speed(struct sim *s, uint32_t host, double speed)
@@ -392,7 +392,7 @@ static void seal(struct sim *s)
     }
     s->nmembers = s->njoins;
     for (size_t i = 0; i < s->ntransfers; i++) {
-        if (s->transfers[i].way != SIM_NONE)
+        if (s->transfers[i].chain != SIM_NONE)
             sort_by_place(s, &s->transfers[i]);
     }
 }
@@ -438,14 +438,14 @@ static bool uses_link(const struct sim *s, const struct transfer *t)
     return uses;
 }
 
-static void reset_ways(struct sim *s)
+static void reset_chains(struct sim *s)
 {
-    for (size_t i = 0; i < s->ntransfers && s->nways > 0; i++) {
+    for (size_t i = 0; i < s->ntransfers && s->nchains > 0; i++) {
         const struct transfer *t = &s->transfers[i];
-        if (t->way == SIM_NONE)
+        if (t->chain == SIM_NONE)
             continue;
-        s->ways[t->way].front = 0;
-        s->ways[t->way].shared = uses_link(s, t);
+        s->chains[t->chain].front = 0;
+        s->chains[t->chain].shared = uses_link(s, t);
     }
 }
 
@@ -469,7 +469,7 @@ static void reset(struct sim *s)
         t->arrived = 0;
         t->last_item = SIM_NONE;
     }
-    reset_ways(s);
+    reset_chains(s);
     for (size_t i = 0; i < s->nmarks; i++)
         s->marks[i] = NOT_YET;
     reset_devices(s);

@@ -61,11 +61,11 @@ struct transfer {
     uint32_t last_item;       /* the last member to come */
     uint32_t sm_ppm, mem_ppm; /* what it takes of its members' devices */
     uint32_t flow;            /* SIM_NONE: it uses no link */
-    uint32_t way;             /* SIM_NONE: its members begin and end together */
+    uint32_t chain;           /* SIM_NONE: its members begin and end together */
 };
 
 /* A transfer whose data go from its first member to its last. */
-struct way {
+struct one_way {
     uint32_t span;    /* places between the ends of the way */
     uint32_t front;   /* so many members, from the first one on, have come */
     bool shared;      /* it uses a link: members begin and end together, but for the fill */
@@ -206,15 +206,15 @@ struct sim {
     struct sim_link *links;
     struct use *uses;
     struct sim_flow *flows;
-    struct way *ways;
+    struct one_way *chains;
     struct block *blocks;
     int64_t *marks; /* NOT_YET */
     int64_t *pauses;
     size_t nhosts, nactions, ndevices, nstreams, nitems, njoins, ntransfers, nevents, nwaiters;
-    size_t nmarks, npauses, nlinks, nuses, nflows, nblocks, nways;
+    size_t nmarks, npauses, nlinks, nuses, nflows, nblocks, nchains;
     size_t cap_hosts, cap_actions, cap_devices, cap_streams, cap_items, cap_joins, cap_transfers;
     size_t cap_events, cap_waiters, cap_marks, cap_pauses, cap_links, cap_uses, cap_flows;
-    size_t cap_blocks, cap_ways;
+    size_t cap_blocks, cap_chains;
     uint32_t free_waiter;
     uint64_t pass;          /* of rate_settle_links() */
     uint32_t changed_links; /* see rate_settle_links(); SIM_NONE: none */
@@ -256,21 +256,21 @@ void sim_make_ready(struct sim *s);
 /* ---- sim_one_way.c ---- */
 
 /* The way of the item's only transfer; NULL: it begins and ends together with others. */
-struct way *way_of(const struct sim *s, const struct sim_item *item);
+struct one_way *one_way_of(const struct sim *s, const struct sim_item *item);
 
 /* By how much later a member of a way that shares a link ends than its transfer; 0. */
-int64_t way_lag(const struct sim *s, const struct sim_item *item);
+int64_t one_way_lag(const struct sim *s, const struct sim_item *item);
 
 /* When data begin to flow through a member, of those that have come. */
-int64_t way_reach(const struct sim *s, uint32_t item);
+int64_t one_way_reach(const struct sim *s, uint32_t item);
 
 /* The member for which data that flow through `item` waited last. */
-uint32_t way_last(const struct sim *s, uint32_t item);
+uint32_t one_way_last(const struct sim *s, uint32_t item);
 
 /* A member has come; data come to the first item of the stream; they have flowed through it. */
-void way_arrive(struct sim *s, uint32_t transfer);
-void way_begin(struct sim *s, uint32_t stream);
-void way_end(struct sim *s, uint32_t stream);
+void one_way_arrive(struct sim *s, uint32_t transfer);
+void one_way_begin(struct sim *s, uint32_t stream);
+void one_way_end(struct sim *s, uint32_t stream);
 
 /* ---- sim_rate.c ---- */
 

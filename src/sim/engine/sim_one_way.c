@@ -10,31 +10,31 @@
  */
 #include "sim/engine/sim_internal.h"
 
-struct way *way_of(const struct sim *s, const struct sim_item *item)
+struct one_way *one_way_of(const struct sim *s, const struct sim_item *item)
 {
     const struct transfer *t;
-    if (s->nways == 0)
+    if (s->nchains == 0)
         return NULL;
     t = &s->transfers[item->u.join.transfer];
-    return t->way == SIM_NONE || s->ways[t->way].shared ? NULL : &s->ways[t->way];
+    return t->chain == SIM_NONE || s->chains[t->chain].shared ? NULL : &s->chains[t->chain];
 }
 
 /* How long data take from the first member there is to this one. */
 static int64_t fill_up_to(const struct sim *s, const struct transfer *t, uint32_t item)
 {
-    const struct way *way = &s->ways[t->way];
+    const struct one_way *chain = &s->chains[t->chain];
     uint32_t from = s->joins[s->items[s->members[t->first]].u.join.first].place;
     uint32_t place = s->joins[s->items[item].u.join.first].place;
-    return way->fill_ns * (place - from) / way->span;
+    return chain->fill_ns * (place - from) / chain->span;
 }
 
-int64_t way_lag(const struct sim *s, const struct sim_item *item)
+int64_t one_way_lag(const struct sim *s, const struct sim_item *item)
 {
     const struct transfer *t;
-    if (s->nways == 0)
+    if (s->nchains == 0)
         return 0;
     t = &s->transfers[item->u.join.transfer];
-    return t->way == SIM_NONE ? 0 : fill_up_to(s, t, (uint32_t)(item - s->items));
+    return t->chain == SIM_NONE ? 0 : fill_up_to(s, t, (uint32_t)(item - s->items));
 }
 
 static int64_t start_of(const struct sim *s, const struct transfer *t, uint32_t item)
@@ -43,7 +43,7 @@ static int64_t start_of(const struct sim *s, const struct transfer *t, uint32_t 
     return item == s->members[t->first] ? later(start_ns, t->delay_ns) : start_ns;
 }
 
-uint32_t way_last(const struct sim *s, uint32_t item)
+uint32_t one_way_last(const struct sim *s, uint32_t item)
 {
     const struct transfer *t = &s->transfers[s->items[item].u.join.transfer];
     uint32_t last = s->members[t->first];
@@ -58,34 +58,34 @@ uint32_t way_last(const struct sim *s, uint32_t item)
     return last;
 }
 
-int64_t way_reach(const struct sim *s, uint32_t item)
+int64_t one_way_reach(const struct sim *s, uint32_t item)
 {
     const struct transfer *t = &s->transfers[s->items[item].u.join.transfer];
-    uint32_t last = way_last(s, item);
+    uint32_t last = one_way_last(s, item);
     return later(start_of(s, t, last), fill_up_to(s, t, item) - fill_up_to(s, t, last));
 }
 
-void way_arrive(struct sim *s, uint32_t index)
+void one_way_arrive(struct sim *s, uint32_t index)
 {
     struct transfer *t = &s->transfers[index];
-    struct way *way = &s->ways[t->way];
-    while (way->front < t->members && s->items[s->members[t->first + way->front]].started) {
-        uint32_t item = s->members[t->first + way->front], stream = s->items[item].stream;
+    struct one_way *chain = &s->chains[t->chain];
+    while (chain->front < t->members && s->items[s->members[t->first + chain->front]].started) {
+        uint32_t item = s->members[t->first + chain->front], stream = s->items[item].stream;
         int64_t fill_ns = fill_up_to(s, t, item), begin_ns = start_of(s, t, item) - fill_ns;
-        if (way->front++ == 0) {
-            way->begin_ns = begin_ns;
+        if (chain->front++ == 0) {
+            chain->begin_ns = begin_ns;
             t->start_ns = begin_ns;
             t->end_ns = later(begin_ns, t->cost_ns);
             t->last_item = item;
-        } else if (begin_ns > way->begin_ns) {
-            way->begin_ns = begin_ns;
+        } else if (begin_ns > chain->begin_ns) {
+            chain->begin_ns = begin_ns;
         }
         s->streams[stream].state = STREAM_FILLS;
-        heap_set(&s->heap, stream, later(way->begin_ns, fill_ns));
+        heap_set(&s->heap, stream, later(chain->begin_ns, fill_ns));
     }
 }
 
-void way_begin(struct sim *s, uint32_t index)
+void one_way_begin(struct sim *s, uint32_t index)
 {
     struct sim_stream *stream = &s->streams[index];
     const struct sim_item *item = &s->items[stream->first];
@@ -95,7 +95,7 @@ void way_begin(struct sim *s, uint32_t index)
     heap_set(&s->heap, index, later(later(s->now_ns, t->cost_ns), item->u.join.lag_ns));
 }
 
-void way_end(struct sim *s, uint32_t index)
+void one_way_end(struct sim *s, uint32_t index)
 {
     struct sim_stream *stream = &s->streams[index];
     const struct sim_item *item = &s->items[stream->first];

@@ -80,11 +80,11 @@ static bool from_last(const struct sim *s, struct sim_path *path, struct sim_ste
 }
 
 /* From the end of a member's part to the member that data waited for last. */
-static bool from_way_end(const struct sim *s, struct sim_path *path, uint32_t transfer,
-                         struct sim_step *out)
+static bool from_one_way_end(const struct sim *s, struct sim_path *path, uint32_t transfer,
+                             struct sim_step *out)
 {
     const struct transfer *t = &s->transfers[transfer];
-    uint32_t last = way_last(s, path->who);
+    uint32_t last = one_way_last(s, path->who);
     bool source = last == s->members[t->first];
     int64_t start_ns = source ? t->start_ns : s->items[last].start_ns;
     int from = source ? AT_WAY_START : AT_START;
@@ -93,7 +93,7 @@ static bool from_way_end(const struct sim *s, struct sim_path *path, uint32_t tr
     return is_step;
 }
 
-static bool from_way_start(const struct sim *s, struct sim_path *path, struct sim_step *out)
+static bool from_one_way_start(const struct sim *s, struct sim_path *path, struct sim_step *out)
 {
     int64_t start_ns = s->items[path->who].start_ns;
     uint32_t transfer = s->items[path->who].u.join.transfer;
@@ -114,8 +114,8 @@ static bool from_end(const struct sim *s, struct sim_path *path, struct sim_step
         return hop(path, AT_END, item->u.wait.by, 0);
     if (item->kind != ITEM_JOIN || (transfer = last_transfer(s, path->who)) == SIM_NONE)
         return hop(path, AT_START, path->who, 0);
-    if (way_of(s, item) != NULL)
-        return from_way_end(s, path, transfer, out);
+    if (one_way_of(s, item) != NULL)
+        return from_one_way_end(s, path, transfer, out);
     return go(path, (struct sim_path){AT_TRANSFER_END, transfer, 0, s->transfers[transfer].end_ns},
               SIM_STEP_LAG, out);
 }
@@ -195,7 +195,7 @@ static bool (*const places[])(const struct sim *, struct sim_path *, struct sim_
     [AT_START] = from_start,
     [AT_TRANSFER_END] = from_transfer_end,
     [AT_TRANSFER_START] = from_transfer_start,
-    [AT_WAY_START] = from_way_start,
+    [AT_WAY_START] = from_one_way_start,
     [AT_HOST_END] = from_host_end,
     [AT_ACTION] = from_action,
     [AT_ACTED] = from_acted,
@@ -265,9 +265,10 @@ struct sim_gap sim_gap(const struct sim *s, uint32_t item)
     if (i->end_ns == NOT_YET)
         return gap;
     if (transfer != SIM_NONE)
-        add_part(&gap, SIM_GAP_MEMBERS, &gap.members_ns,
-                 (way_of(s, i) != NULL ? way_reach(s, item) : s->transfers[transfer].start_ns) -
-                     i->start_ns);
+        add_part(
+            &gap, SIM_GAP_MEMBERS, &gap.members_ns,
+            (one_way_of(s, i) != NULL ? one_way_reach(s, item) : s->transfers[transfer].start_ns) -
+                i->start_ns);
     for (uint32_t at = item; at != SIM_NONE;) {
         uint32_t before = s->causes[at].before;
         int64_t free_ns = before == SIM_NONE ? 0 : s->items[before].end_ns;

@@ -22,9 +22,9 @@ int64_t sim_moved_from(const struct sim *s, uint32_t item)
 {
     const struct sim_item *i = &s->items[item];
     if (i->kind != ITEM_JOIN || i->u.join.count == 0 || i->end_ns == NOT_YET ||
-        way_of(s, i) == NULL)
+        one_way_of(s, i) == NULL)
         return NOT_YET;
-    return way_reach(s, item);
+    return one_way_reach(s, item);
 }
 
 int64_t sim_mark_time(const struct sim *s, uint32_t mark)

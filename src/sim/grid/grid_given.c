@@ -53,7 +53,7 @@ static int parse(const char *text, struct given_axis *list, struct err *e)
     return n;
 }
 
-static int told_size(const struct given_axis *list, int n, enum grid_role role)
+static int given_size(const struct given_axis *list, int n, enum grid_role role)
 {
     int size = 1;
     for (int i = 0; i < n; i++)
@@ -65,7 +65,7 @@ static int told_size(const struct given_axis *list, int n, enum grid_role role)
  * shards. */
 static bool fold_experts(struct given_axis *list, int n, int64_t product, int world)
 {
-    int experts = told_size(list, n, GRID_EP);
+    int experts = given_size(list, n, GRID_EP);
     if (experts == 1 || product != (int64_t)world * experts)
         return false;
     for (int i = 0; i < n; i++) {
@@ -210,7 +210,7 @@ static const char *members_text(struct grid *g, const struct grid_comm *comm)
                      comm->size > 2 ? ", ..." : "");
 }
 
-static int told_or_error(struct order_search *s, const char *text, struct err *e)
+static int given_or_error(struct order_search *s, const char *text, struct err *e)
 {
     const struct grid_comm *comm;
     if (s->score >= 0)
@@ -241,7 +241,7 @@ int grid_from_text(struct grid *g, const struct grid_input *in, const char *text
     do
         try_order(&s, order);
     while (grid_next_order(order, s.n));
-    rc = told_or_error(&s, text, e);
+    rc = given_or_error(&s, text, e);
     if (rc == 0) {
         lay_out(g, list, s.best, s.n);
         g->state = GRID_FOUND;

@@ -346,13 +346,13 @@ static void name_candidates(struct roles *r)
 void grid_find_roles(struct grid *g, const struct grid_input *in)
 {
     struct roles r = {.g = g, .in = in};
-    bool told = false;
+    bool decided = false;
     see_comms(&r);
     see_edges(&r);
     decide_named(&r);
     decide_by_pattern(&r);
-    told = decide_reducers(&r) && decide_rest(&r);
-    if (told)
+    decided = decide_reducers(&r) && decide_rest(&r);
+    if (decided)
         g->state = GRID_FOUND;
     else
         name_candidates(&r);

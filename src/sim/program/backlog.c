@@ -33,11 +33,11 @@ static int64_t length(const struct op *op)
 
 static void on_sync_call(struct backlog_ctx *s, const struct sync_call *sync)
 {
-    uint32_t at = sync->stream >= 0 ? find_place(s->b, sync->device, sync->stream) : SIM_NONE;
+    uint32_t at = sync->stream >= 0 ? find_stream(s->b, sync->device, sync->stream) : SIM_NONE;
     if (sync->kind == SYNC_CALL_STREAM && at != SIM_NONE)
         s->ahead[at] = 0;
     else if (sync->kind == SYNC_CALL_STREAM || sync->kind == SYNC_CALL_DEVICE)
-        memset(s->ahead, 0, s->b->nplaces * sizeof *s->ahead);
+        memset(s->ahead, 0, s->b->nstreams * sizeof *s->ahead);
 }
 
 /* The same of a call that launches an operation. */
@@ -66,7 +66,7 @@ static bool on_call(struct backlog_ctx *s, const struct host_call *call)
     if (call->what == CALL_OP)
         return on_op(s, call->index);
     l = &b->rank->launches[call->index];
-    s->ahead[find_place(b, l->device, l->stream)] += l->count;
+    s->ahead[find_stream(b, l->device, l->stream)] += l->count;
     return false;
 }
 
@@ -108,9 +108,9 @@ void backlog_find(struct builder *b)
     uint32_t *full = arena_alloc(&b->scratch, b->rank->nops * sizeof *full);
     size_t nfull = 0;
     b->blocked_ns = arena_alloc(&b->scratch, b->rank->nops * sizeof *b->blocked_ns);
-    if (b->nplaces == 0 || b->rank->nops + b->rank->nlaunches < BACKLOG_DEPTH)
+    if (b->nstreams == 0 || b->rank->nops + b->rank->nlaunches < BACKLOG_DEPTH)
         return;
-    s.ahead = arena_alloc(&b->scratch, b->nplaces * sizeof *s.ahead);
+    s.ahead = arena_alloc(&b->scratch, b->nstreams * sizeof *s.ahead);
     for (size_t c = 0; c < b->calls.count; c++) {
         const struct host_call *call = &b->calls.list[c];
         if (call->rank != b->nth)

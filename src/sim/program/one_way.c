@@ -53,9 +53,9 @@ void one_way_find(struct program *p)
         int64_t first = may_go_one_way(p, match) ? first_place(p, match) : -1;
         if (first < 0)
             continue;
-        p->ways[i] = (struct program_way){(uint32_t)p->run->comms[match->comm].size - 1,
-                                          (uint32_t)first, UNKNOWN_NS};
-        sim_set_one_way(p->sim, i, p->ways[i].span);
+        p->one_ways[i] = (struct program_one_way){(uint32_t)p->run->comms[match->comm].size - 1,
+                                                  (uint32_t)first, UNKNOWN_NS};
+        sim_set_one_way(p->sim, i, p->one_ways[i].span);
         for (uint32_t k = 0; k < match->nmembers; k++) {
             struct match_member m = p->matches.members[match->first + k];
             sim_set_place(p->sim, p->ranks[m.rank].item[m.op], (uint32_t)place_of(p, match, m));
@@ -108,17 +108,18 @@ static double fill_of(const struct one_way_member *parts, uint32_t n)
     return sum_ns / (double)(parts[n - 1].place - parts[0].place);
 }
 
-void one_way_learn(struct program *p, const struct program *apart, const struct program_cost *cost)
+void one_way_learn(struct program *p, const struct program *isolated,
+                   const struct program_cost *cost)
 {
     const struct match *match = &p->matches.list[cost->match];
-    struct program_way *way = &p->ways[cost->match];
+    struct program_one_way *way = &p->one_ways[cost->match];
     struct one_way_member *parts;
     if (match->nmembers < 2)
         return;
     parts = array_new(match->nmembers, sizeof *parts);
     for (uint32_t k = 0; k < match->nmembers; k++) {
         struct match_member m = p->matches.members[match->first + k];
-        struct sim_span span = program_span(apart, m.rank, m.op);
+        struct sim_span span = program_span(isolated, m.rank, m.op);
         double usual_ns = (double)cost->measured_ns;
         parts[k] = (struct one_way_member){place_of(p, match, m), span.end_ns,
                                            (double)(span.end_ns - span.start_ns) >

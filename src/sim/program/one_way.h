@@ -23,6 +23,7 @@ void one_way_find(struct program *p);
 
 /* The fill of a transfer all of whose members are timed on one clock, out of the program in which
  * ranks are apart, which has run; tells the engine. */
-void one_way_learn(struct program *p, const struct program *apart, const struct program_cost *cost);
+void one_way_learn(struct program *p, const struct program *isolated,
+                   const struct program_cost *cost);
 
 #endif

@@ -38,8 +38,8 @@ struct builder {
     struct program_rank *out;
     struct host_calls calls; /* of the process */
     struct issuer *host;
-    struct rank_stream *places; /* by stream, device */
-    size_t nplaces;
+    struct rank_stream *streams; /* by stream, device */
+    size_t nstreams;
     uint32_t *stream; /* index into places */
     uint32_t *leader;
     struct grouped *groups; /* by group, stream, position */
@@ -48,9 +48,9 @@ struct builder {
     uint32_t *sync_call_event; /* by sync call: the engine's event */
     uint32_t *op_event;  /* event recorded behind an operation; SIM_NONE */
     struct inferred inferred;
-    int64_t *hidden_ns;      /* by launches: device time that they are taken to have (untimed.h) */
-    int64_t *hidden_from_ns; /* since when, in the recording */
-    const uint64_t **hidden_classes; /* and the kernels, by class, that share it */
+    int64_t *untimed_ns;      /* by launches: device time that they are taken to have (untimed.h) */
+    int64_t *untimed_from_ns; /* since when, in the recording */
+    const uint64_t **untimed_classes; /* and the kernels, by class, that share it */
     int64_t *gap_ns; /* device time that was not recorded, in front of the operation; NULL: none */
     int64_t *blocked_ns;     /* of the call: spent waiting for room in a launch queue (backlog.h) */
     uint32_t *thread_stream; /* by thread: place that it launched on last; SIM_NONE */
@@ -60,12 +60,12 @@ struct builder {
 
 /* Fills everything above that does not change while actions are made, for the n ranks of a process.
  * latency_ns: for the waits that are inferred. */
-void survey(struct builder *list, size_t n, int64_t latency_ns);
+void index_processes(struct builder *list, size_t n, int64_t latency_ns);
 
 /* The stream that a sync call names: on its device, else the first of that number, because traces
  * do not always tell the device of a sync call, and only some count streams for each device anew.
  * SIM_NONE. */
-uint32_t find_place(const struct builder *b, int32_t device, int32_t stream);
+uint32_t find_stream(const struct builder *b, int32_t device, int32_t stream);
 
 /* process_sync.c: CPU time of a call that is not already behind the call before it. */
 int64_t build_own_ns(const struct builder *b, const struct host_call *call);

@@ -49,7 +49,7 @@ static int64_t measured(const struct op *op)
 /* One item for all operations of the group on this stream. */
 static void launch_group(struct builder *b, uint32_t leader)
 {
-    uint32_t item = sim_join(b->p->sim, b->places[b->stream[leader]].sim), last = PROGRAM_NONE;
+    uint32_t item = sim_join(b->p->sim, b->streams[b->stream[leader]].sim), last = PROGRAM_NONE;
     for (size_t k = b->group_of[leader]; k < b->ngroups; k++) {
         uint32_t op = b->groups[k].op;
         if (b->leader[op] != leader)
@@ -66,7 +66,7 @@ static void launch_group(struct builder *b, uint32_t leader)
 
 static bool group_is_matched(const struct builder *b, uint32_t leader)
 {
-    if (b->p->apart)
+    if (b->p->isolated)
         return false;
     for (size_t k = b->group_of[leader]; k < b->ngroups; k++) {
         if (b->leader[b->groups[k].op] != leader)
@@ -79,8 +79,8 @@ static bool group_is_matched(const struct builder *b, uint32_t leader)
 
 static void launch_alone(struct builder *b, uint32_t op)
 {
-    uint32_t stream = b->places[b->stream[op]].sim;
-    if (b->out->match[op] != PROGRAM_NONE && !b->p->apart) {
+    uint32_t stream = b->streams[b->stream[op]].sim;
+    if (b->out->match[op] != PROGRAM_NONE && !b->p->isolated) {
         b->out->item[op] = sim_join(b->p->sim, stream);
         sim_join_transfer(b->p->sim, b->out->match[op]);
         return;
@@ -103,7 +103,7 @@ static void record_behind(struct builder *b, uint32_t op)
 {
     if (b->inferred.awaited == NULL || !b->inferred.awaited[op])
         return;
-    sim_record(b->p->sim, b->places[b->stream[op]].sim, build_event_behind(b, op));
+    sim_record(b->p->sim, b->streams[b->stream[op]].sim, build_event_behind(b, op));
 }
 
 static void wait_as_inferred(struct builder *b, uint32_t op)
@@ -112,15 +112,15 @@ static void wait_as_inferred(struct builder *b, uint32_t op)
         uint32_t other = b->inferred.after[rule][op];
         if (other == INFER_NONE)
             continue;
-        sim_wait(b->p->sim, b->places[b->stream[op]].sim, build_event_behind(b, other));
+        sim_wait(b->p->sim, b->streams[b->stream[op]].sim, build_event_behind(b, other));
     }
 }
 
 /* Work of the stream that no operation stands for. */
-static struct program_cost *launch_hidden(struct builder *b, uint32_t stream, int64_t from_ns,
-                                          int64_t ns)
+static struct program_cost *launch_untimed(struct builder *b, uint32_t stream, int64_t from_ns,
+                                           int64_t ns)
 {
-    uint32_t item = sim_work(b->p->sim, b->places[stream].sim, 0);
+    uint32_t item = sim_work(b->p->sim, b->streams[stream].sim, 0);
     add_cost(b, PROGRAM_NONE, item, ns);
     b->out->untraced[b->out->nuntraced++] =
         (struct program_untraced){item, {from_ns, from_ns + ns}};
@@ -135,7 +135,7 @@ static void launch_gap(struct builder *b, uint32_t op)
     int64_t ns = b->gap_ns != NULL ? b->gap_ns[op] : 0;
     if (ns <= 0)
         return;
-    cost = launch_hidden(b, b->stream[op], b->rank->ops[op].start_ns - ns, ns);
+    cost = launch_untimed(b, b->stream[op], b->rank->ops[op].start_ns - ns, ns);
     cost->launch = PROGRAM_NONE;
     cost->before = op;
     cost->classes = other;
@@ -196,7 +196,7 @@ static void launch(struct process_builder *proc, struct builder *b, uint32_t op)
 static void wait_for_stream(struct builder *b, const struct host_call *call, int64_t cost_ns)
 {
     build_sync_begins(b, call, cost_ns);
-    sim_sync_stream(b->p->sim, b->places[b->stream[call->index]].sim);
+    sim_sync_stream(b->p->sim, b->streams[b->stream[call->index]].sim);
     build_sync_ends(b);
 }
 
@@ -271,13 +271,13 @@ static void call_launches(struct process_builder *proc, struct builder *b,
                           const struct host_call *call)
 {
     const struct launches *l = &b->rank->launches[call->index];
-    uint32_t stream = find_place(b, l->device, l->stream);
-    int64_t ns = b->hidden_ns[call->index];
+    uint32_t stream = find_stream(b, l->device, l->stream);
+    int64_t ns = b->untimed_ns[call->index];
     (void)proc;
     if (ns > 0) {
-        struct program_cost *cost = launch_hidden(b, stream, b->hidden_from_ns[call->index], ns);
+        struct program_cost *cost = launch_untimed(b, stream, b->untimed_from_ns[call->index], ns);
         cost->launch = call->index;
-        cost->classes = b->hidden_classes[call->index];
+        cost->classes = b->untimed_classes[call->index];
     }
     b->host->launched = true;
 }
@@ -392,7 +392,7 @@ void build_process(struct program *p, const uint32_t *ranks, size_t n,
                                          .host = &proc.host};
         arena_init(&proc.ranks[i].scratch);
     }
-    survey(proc.ranks, n, latency_ns);
+    index_processes(proc.ranks, n, latency_ns);
     collect_items(&proc);
     for (uint32_t host = 0; host < calls->nhosts; host++)
         make_host(&proc, calls, &at, host);

@@ -32,13 +32,13 @@ static int by_place(const void *pa, const void *pb)
 }
 
 /* The first place that is not before (stream, device). */
-static size_t lower_place(const struct builder *b, int32_t device, int32_t stream)
+static size_t lower_stream(const struct builder *b, int32_t device, int32_t stream)
 {
     struct rank_stream key = {.device = device, .stream = stream};
-    size_t low = 0, high = b->nplaces;
+    size_t low = 0, high = b->nstreams;
     while (low < high) {
         size_t mid = low + (high - low) / 2;
-        if (by_place(&b->places[mid], &key) < 0)
+        if (by_place(&b->streams[mid], &key) < 0)
             low = mid + 1;
         else
             high = mid;
@@ -46,52 +46,52 @@ static size_t lower_place(const struct builder *b, int32_t device, int32_t strea
     return low;
 }
 
-uint32_t find_place(const struct builder *b, int32_t device, int32_t stream)
+uint32_t find_stream(const struct builder *b, int32_t device, int32_t stream)
 {
-    size_t i = lower_place(b, device, stream);
-    if (i < b->nplaces && b->places[i].device == device && b->places[i].stream == stream)
+    size_t i = lower_stream(b, device, stream);
+    if (i < b->nstreams && b->streams[i].device == device && b->streams[i].stream == stream)
         return (uint32_t)i;
-    i = lower_place(b, INT32_MIN, stream);
-    return i < b->nplaces && b->places[i].stream == stream ? (uint32_t)i : SIM_NONE;
+    i = lower_stream(b, INT32_MIN, stream);
+    return i < b->nstreams && b->streams[i].stream == stream ? (uint32_t)i : SIM_NONE;
 }
 
-static void sort_places(struct builder *b)
+static void sort_streams(struct builder *b)
 {
     size_t kept = 0;
-    if (b->nplaces > 0)
-        qsort(b->places, b->nplaces, sizeof *b->places, by_place);
-    for (size_t i = 0; i < b->nplaces; i++) {
-        if (kept == 0 || by_place(&b->places[i], &b->places[kept - 1]) != 0)
-            b->places[kept++] = b->places[i];
+    if (b->nstreams > 0)
+        qsort(b->streams, b->nstreams, sizeof *b->streams, by_place);
+    for (size_t i = 0; i < b->nstreams; i++) {
+        if (kept == 0 || by_place(&b->streams[i], &b->streams[kept - 1]) != 0)
+            b->streams[kept++] = b->streams[i];
     }
-    b->nplaces = kept;
+    b->nstreams = kept;
 }
 
 /* Streams of operations, then those that only sync calls name. */
-static void collect_places(struct builder *b)
+static void collect_streams(struct builder *b)
 {
     const struct rank *rank = b->rank;
     size_t used;
-    b->places = arena_alloc(&b->scratch,
-                            (rank->nops + rank->nsync_calls + rank->nlaunches) * sizeof *b->places);
+    b->streams = arena_alloc(&b->scratch, (rank->nops + rank->nsync_calls + rank->nlaunches) *
+                                              sizeof *b->streams);
     for (size_t i = 0; i < rank->nops; i++)
-        b->places[b->nplaces++] =
+        b->streams[b->nstreams++] =
             (struct rank_stream){rank->ops[i].device, rank->ops[i].stream, 0, 0};
-    sort_places(b);
-    used = b->nplaces;
+    sort_streams(b);
+    used = b->nstreams;
     for (size_t i = 0; i < rank->nsync_calls; i++) {
         const struct sync_call *sync_call = &rank->sync_calls[i];
         if (sync_call->stream >= 0 &&
-            find_place(b, sync_call->device, sync_call->stream) == SIM_NONE)
-            b->places[used++] = (struct rank_stream){sync_call->device, sync_call->stream, 0, 0};
+            find_stream(b, sync_call->device, sync_call->stream) == SIM_NONE)
+            b->streams[used++] = (struct rank_stream){sync_call->device, sync_call->stream, 0, 0};
     }
     for (size_t i = 0; i < rank->nlaunches; i++) {
         const struct launches *l = &rank->launches[i];
-        if (find_place(b, l->device, l->stream) == SIM_NONE)
-            b->places[used++] = (struct rank_stream){l->device, l->stream, 0, 0};
+        if (find_stream(b, l->device, l->stream) == SIM_NONE)
+            b->streams[used++] = (struct rank_stream){l->device, l->stream, 0, 0};
     }
-    b->nplaces = used;
-    sort_places(b);
+    b->nstreams = used;
+    sort_streams(b);
 }
 
 static int by_number(const void *pa, const void *pb)
@@ -105,38 +105,38 @@ static int by_number(const void *pa, const void *pb)
 /* The engine's devices, in the order of the trace's numbers. */
 static void add_devices(struct builder *b)
 {
-    int32_t *numbers = arena_alloc(&b->scratch, b->nplaces * sizeof *numbers), *found;
+    int32_t *numbers = arena_alloc(&b->scratch, b->nstreams * sizeof *numbers), *found;
     uint32_t first = 0, n = 0;
-    for (size_t i = 0; i < b->nplaces; i++)
-        numbers[i] = b->places[i].device;
-    if (b->nplaces > 0)
-        qsort(numbers, b->nplaces, sizeof *numbers, by_number);
-    for (size_t i = 0; i < b->nplaces; i++) {
+    for (size_t i = 0; i < b->nstreams; i++)
+        numbers[i] = b->streams[i].device;
+    if (b->nstreams > 0)
+        qsort(numbers, b->nstreams, sizeof *numbers, by_number);
+    for (size_t i = 0; i < b->nstreams; i++) {
         if (n > 0 && numbers[i] == numbers[n - 1])
             continue;
         numbers[n++] = numbers[i];
         first = sim_add_device(b->p->sim) - (n - 1);
     }
-    for (size_t i = 0; i < b->nplaces; i++) {
-        found = bsearch(&b->places[i].device, numbers, n, sizeof *numbers, by_number);
-        b->places[i].sim_device = first + (uint32_t)(found - numbers);
+    for (size_t i = 0; i < b->nstreams; i++) {
+        found = bsearch(&b->streams[i].device, numbers, n, sizeof *numbers, by_number);
+        b->streams[i].sim_device = first + (uint32_t)(found - numbers);
     }
 }
 
 static void find_streams(struct builder *b)
 {
     const struct rank *rank = b->rank;
-    collect_places(b);
+    collect_streams(b);
     add_devices(b);
-    b->out->nstreams = b->nplaces;
-    b->out->streams = arena_alloc(&b->p->arena, b->nplaces * sizeof *b->out->streams);
-    for (size_t i = 0; i < b->nplaces; i++) {
-        b->places[i].sim = sim_add_stream(b->p->sim, b->places[i].sim_device);
-        b->out->streams[i] = b->places[i].stream;
+    b->out->nstreams = b->nstreams;
+    b->out->streams = arena_alloc(&b->p->arena, b->nstreams * sizeof *b->out->streams);
+    for (size_t i = 0; i < b->nstreams; i++) {
+        b->streams[i].sim = sim_add_stream(b->p->sim, b->streams[i].sim_device);
+        b->out->streams[i] = b->streams[i].stream;
     }
     b->stream = new_indices(&b->scratch, rank->nops, 0);
     for (size_t i = 0; i < rank->nops; i++)
-        b->stream[i] = find_place(b, rank->ops[i].device, rank->ops[i].stream);
+        b->stream[i] = find_stream(b, rank->ops[i].device, rank->ops[i].stream);
 }
 
 /* ---- groups ---- */
@@ -301,7 +301,7 @@ static void infer(struct builder *b, int64_t latency_ns)
     b->op_event = new_indices(&b->scratch, b->rank->nops, SIM_NONE);
     if (knows_waits(b->rank) && !has_untold_syncs(b->rank))
         return;
-    infer_waits(&b->inferred, b->rank, &b->calls, b->nth, b->stream, (uint32_t)b->nplaces,
+    infer_waits(&b->inferred, b->rank, &b->calls, b->nth, b->stream, (uint32_t)b->nstreams,
                 b->leader, latency_ns, !knows_waits(b->rank));
     if (knows_waits(b->rank))
         return;
@@ -335,7 +335,7 @@ static int64_t sync_cost(const struct rank *rank)
     return any <= PROGRAM_SYNC_COST_MAX_NS ? any : 0;
 }
 
-static void survey_rank(struct builder *b)
+static void index_rank(struct builder *b)
 {
     size_t nthreads = b->rank->nthreads > 0 ? b->rank->nthreads : 1;
     b->out->item = new_indices(&b->p->arena, b->rank->nops, SIM_NONE);
@@ -350,16 +350,16 @@ static void survey_rank(struct builder *b)
 static void find_untraced(struct builder *b, int64_t latency_ns)
 {
     size_t count = b->rank->nlaunches;
-    hidden_find(b, latency_ns);
+    untimed_find(b, latency_ns);
     for (size_t i = 0; b->gap_ns != NULL && i < b->rank->nops; i++)
         count += b->gap_ns[i] > 0;
     b->out->untraced = arena_alloc(&b->p->arena, count * sizeof *b->out->untraced);
 }
 
-void survey(struct builder *list, size_t n, int64_t latency_ns)
+void index_processes(struct builder *list, size_t n, int64_t latency_ns)
 {
     for (size_t i = 0; i < n; i++)
-        survey_rank(&list[i]);
+        index_rank(&list[i]);
     find_events(list, n);
     for (size_t i = 0; i < n; i++) {
         infer(&list[i], latency_ns);

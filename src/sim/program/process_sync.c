@@ -36,16 +36,16 @@ void build_sync_ends(struct builder *b)
 
 static void build_record(struct builder *b, const struct sync_call *sync_call, uint32_t event)
 {
-    uint32_t at = find_place(b, sync_call->device, sync_call->stream);
+    uint32_t at = find_stream(b, sync_call->device, sync_call->stream);
     if (event != SIM_NONE && sync_call->stream >= 0)
-        sim_record(b->p->sim, b->places[at].sim, event);
+        sim_record(b->p->sim, b->streams[at].sim, event);
 }
 
 static void build_wait(struct builder *b, const struct sync_call *sync_call, uint32_t event)
 {
-    uint32_t at = find_place(b, sync_call->device, sync_call->stream);
+    uint32_t at = find_stream(b, sync_call->device, sync_call->stream);
     if (event != SIM_NONE && sync_call->stream >= 0)
-        sim_wait(b->p->sim, b->places[at].sim, event);
+        sim_wait(b->p->sim, b->streams[at].sim, event);
 }
 
 /* The operation that a synchronisation was found to have waited for; INFER_NONE. */
@@ -59,7 +59,7 @@ static uint32_t found(const struct builder *b, const struct sync_call *sync_call
  * thread launched last. Frameworks synchronise right behind the copy whose result they want. */
 static void build_sync_stream(struct builder *b, const struct sync_call *sync_call, uint32_t event)
 {
-    uint32_t at = find_place(b, sync_call->device, sync_call->stream);
+    uint32_t at = find_stream(b, sync_call->device, sync_call->stream);
     (void)event;
     if (sync_call->stream < 0) {
         at = found(b, sync_call) != INFER_NONE
@@ -68,7 +68,7 @@ static void build_sync_stream(struct builder *b, const struct sync_call *sync_ca
         b->p->facts.syncs_guessed++;
     }
     if (at != SIM_NONE)
-        sim_sync_stream(b->p->sim, b->places[at].sim);
+        sim_sync_stream(b->p->sim, b->streams[at].sim);
 }
 
 static void build_sync_event(struct builder *b, const struct sync_call *sync_call, uint32_t event)
@@ -85,14 +85,14 @@ static void build_sync_event(struct builder *b, const struct sync_call *sync_cal
 static void build_sync_device(struct builder *b, const struct sync_call *sync_call, uint32_t event)
 {
     (void)event;
-    for (size_t i = 0; i < b->nplaces; i++) {
-        if (b->places[i].device != sync_call->device)
+    for (size_t i = 0; i < b->nstreams; i++) {
+        if (b->streams[i].device != sync_call->device)
             continue;
-        sim_sync_device(b->p->sim, b->places[i].sim_device);
+        sim_sync_device(b->p->sim, b->streams[i].sim_device);
         return;
     }
-    for (size_t i = 0; i < b->nplaces; i++)
-        sim_sync_stream(b->p->sim, b->places[i].sim);
+    for (size_t i = 0; i < b->nstreams; i++)
+        sim_sync_stream(b->p->sim, b->streams[i].sim);
 }
 
 static void (*const sync_calls[])(struct builder *, const struct sync_call *, uint32_t) = {

@@ -40,7 +40,7 @@ static void add_transfers(struct program *p)
     p->absent_ns = arena_alloc(&p->arena, p->matches.count * sizeof *p->absent_ns);
     p->doubt_ns = arena_alloc(&p->arena, p->matches.count * sizeof *p->doubt_ns);
     p->wait_ns = arena_alloc(&p->arena, p->matches.count * sizeof *p->wait_ns);
-    p->ways = arena_alloc(&p->arena, p->matches.count * sizeof *p->ways);
+    p->one_ways = arena_alloc(&p->arena, p->matches.count * sizeof *p->one_ways);
     p->tied = arena_alloc(&p->arena, p->matches.count * sizeof *p->tied);
     for (uint32_t i = 0; i < p->matches.count; i++) {
         const struct match *match = &p->matches.list[i];
@@ -187,19 +187,19 @@ static void add_processes(struct program *p, const struct program_process *list,
     p->nhosts = hosts;
 }
 
-void program_init(struct program *p, const struct run *run, int64_t latency_ns, bool apart)
+void program_init(struct program *p, const struct run *run, int64_t latency_ns, bool isolated)
 {
-    program_init_filled(p, run, latency_ns, apart, NULL);
+    program_init_filled(p, run, latency_ns, isolated, NULL);
 }
 
-void program_init_filled(struct program *p, const struct run *run, int64_t latency_ns, bool apart,
-                         const struct match_standins *standins)
+void program_init_filled(struct program *p, const struct run *run, int64_t latency_ns,
+                         bool isolated, const struct match_standins *standins)
 {
     struct program_process *list;
     size_t n;
     memset(p, 0, sizeof *p);
     p->run = run;
-    p->apart = apart;
+    p->isolated = isolated;
     p->sim = sim_new();
     arena_init(&p->arena);
     sim_set_launch_latency(p->sim, latency_ns);
@@ -212,7 +212,7 @@ void program_init_filled(struct program *p, const struct run *run, int64_t laten
     matches_make_filled(&p->matches, run, standins);
     add_transfers(p);
     add_processes(p, list, n, latency_ns);
-    if (!apart) {
+    if (!isolated) {
         cost_transfers(p);
         one_way_find(p);
     }
@@ -279,7 +279,7 @@ struct sim_span program_moved(const struct program *p, size_t rank, size_t op)
 {
     struct sim_span span = program_span(p, rank, op), moved;
     uint32_t match = p->ranks[rank].match[op];
-    if (match == PROGRAM_NONE || p->apart || span.end_ns < 0)
+    if (match == PROGRAM_NONE || p->isolated || span.end_ns < 0)
         return (struct sim_span){-1, -1};
     moved = sim_transfer_span(p->sim, match);
     if (sim_moved_from(p->sim, p->ranks[rank].item[op]) >= 0)
@@ -318,16 +318,16 @@ static int64_t median_excess(const struct program *p)
     return median_ns;
 }
 
-int64_t program_fit_latency(struct program *apart, int64_t latency_ns)
+int64_t program_fit_latency(struct program *isolated, int64_t latency_ns)
 {
     int64_t fitted_ns;
-    program_measured(apart);
-    sim_run(apart->sim); /* ranks apart cannot get stuck but on an event that never comes */
-    fitted_ns = latency_ns + median_excess(apart);
+    program_measured(isolated);
+    sim_run(isolated->sim); /* ranks apart cannot get stuck but on an event that never comes */
+    fitted_ns = latency_ns + median_excess(isolated);
     if (fitted_ns == latency_ns || fitted_ns < 0 || fitted_ns > PROGRAM_LATENCY_MAX_NS)
         return latency_ns;
-    sim_set_launch_latency(apart->sim, fitted_ns);
-    sim_run(apart->sim);
+    sim_set_launch_latency(isolated->sim, fitted_ns);
+    sim_run(isolated->sim);
     return fitted_ns;
 }
 
@@ -335,15 +335,15 @@ int64_t program_fit_latency(struct program *apart, int64_t latency_ns)
 
 /* When the last member of the match started, apart; -1 when one of them did not, or is not timed.
  */
-static int64_t last_start(const struct program *apart, const struct match *match)
+static int64_t last_start(const struct program *isolated, const struct match *match)
 {
     int64_t last_ns = -1;
-    const struct run *run = apart->run;
-    size_t domain = domain_of(run, &run->ranks[apart->matches.members[match->first].rank]);
+    const struct run *run = isolated->run;
+    size_t domain = domain_of(run, &run->ranks[isolated->matches.members[match->first].rank]);
     for (uint32_t k = 0; k < match->nmembers; k++) {
-        struct match_member m = apart->matches.members[match->first + k];
+        struct match_member m = isolated->matches.members[match->first + k];
         const struct rank *rank = &run->ranks[m.rank];
-        struct sim_span span = program_span(apart, m.rank, m.op);
+        struct sim_span span = program_span(isolated, m.rank, m.op);
         if (span.end_ns < 0 || !op_timed(&rank->ops[m.op]) || domain_of(run, rank) != domain)
             return -1;
         if (span.start_ns > last_ns)
@@ -358,18 +358,18 @@ static bool is_tied(const struct program *p, uint32_t match)
     return p->tied[match] != match || p->run->ranks[m.rank].ops[m.op].coll.group >= 0;
 }
 
-static void learn(struct program *p, const struct program *apart, struct program_cost *cost)
+static void learn(struct program *p, const struct program *isolated, struct program_cost *cost)
 {
     const struct match *match = &p->matches.list[cost->match];
-    int64_t last_ns = last_start(apart, match), least_ns = INT64_MAX;
-    if (p->ways[cost->match].span > 0) {
+    int64_t last_ns = last_start(isolated, match), least_ns = INT64_MAX;
+    if (p->one_ways[cost->match].span > 0) {
         if (last_ns >= 0)
-            one_way_learn(p, apart, cost);
+            one_way_learn(p, isolated, cost);
         return;
     }
     for (uint32_t k = 0; k < match->nmembers; k++) {
         struct match_member m = p->matches.members[match->first + k];
-        int64_t part_ns = program_span(apart, m.rank, m.op).end_ns - last_ns;
+        int64_t part_ns = program_span(isolated, m.rank, m.op).end_ns - last_ns;
         if (part_ns < least_ns)
             least_ns = part_ns;
     }
@@ -378,18 +378,18 @@ static void learn(struct program *p, const struct program *apart, struct program
     cost->measured_ns = least_ns;
     for (uint32_t k = 0; k < match->nmembers; k++) {
         struct match_member m = p->matches.members[match->first + k];
-        int64_t lag_ns = program_span(apart, m.rank, m.op).end_ns - last_ns - least_ns;
+        int64_t lag_ns = program_span(isolated, m.rank, m.op).end_ns - last_ns - least_ns;
         p->lag_ns[match->first + k] = lag_ns > UINT32_MAX ? UINT32_MAX : (uint32_t)lag_ns;
     }
 }
 
-void program_learn(struct program *p, const struct program *apart)
+void program_learn(struct program *p, const struct program *isolated)
 {
     for (size_t i = 0; i < p->ncosts; i++) {
         struct program_cost *cost = &p->costs[i];
         if (cost->match != PROGRAM_NONE && cost->measured_ns != UNKNOWN_NS &&
             !is_tied(p, cost->match))
-            learn(p, apart, cost);
+            learn(p, isolated, cost);
     }
 }
 

@@ -102,14 +102,14 @@ struct program_facts {
     uint64_t waiting_copies;        /* whose calls are taken to have waited for them */
     uint64_t allocations;           /* calls that allocate or free memory and synchronise */
     uint64_t blocked;               /* launches that waited for room in a queue */
-    uint64_t hidden[HIDDEN_RULES];  /* kernels without times, by what is taken for theirs */
-    int64_t hidden_ns;              /* device time that they are taken to have */
-    uint64_t gaps[HIDDEN_GAPS];     /* operations that keep their distance from the one before */
-    int64_t gap_ns[HIDDEN_GAPS];    /* and by how much */
+    uint64_t untimed[UNTIMED_RULES]; /* kernels without times, by what is taken for theirs */
+    int64_t untimed_ns;              /* device time that they are taken to have */
+    uint64_t gaps[UNTIMED_GAPS];     /* operations that keep their distance from the one before */
+    int64_t gap_ns[UNTIMED_GAPS];    /* and by how much */
 };
 
 /* Of a transfer whose data go one way along its members. */
-struct program_way {
+struct program_one_way {
     uint32_t span;   /* places between the ends of the way; 0: members begin and end together */
     uint32_t first;  /* place of the first member that was recorded */
     int64_t fill_ns; /* over all of the way, as recorded; UNKNOWN_NS */
@@ -118,13 +118,13 @@ struct program_way {
 struct program {
     const struct run *run; /* borrowed */
     struct sim *sim;       /* owned */
-    bool apart;
+    bool isolated;
     struct matches matches;
     int64_t *absent_ns; /* [matches.count] what a transfer waited for members that were not
                            recorded (absent_wait.h); 0 */
     int64_t *doubt_ns;  /* [matches.count] the part of it that may have been the transfer; 0 */
     int64_t *wait_ns;   /* [matches.count] the same on the target: program_set_wait() */
-    struct program_way *ways; /* [matches.count] one_way.h */
+    struct program_one_way *one_ways; /* [matches.count] one_way.h */
     uint32_t *lag_ns; /* [matches.nmembers] under measured costs, behind the transfer's end */
     struct program_rank *ranks; /* [run->nranks], in the arena with what they point to */
     struct program_cost *costs; /* owned */
@@ -139,11 +139,11 @@ struct program {
 
 /* latency_ns: from a launch to the start of its work, on the hardware of the recording. The run
  * must be finished and outlive the program. */
-void program_init(struct program *p, const struct run *run, int64_t latency_ns, bool apart);
+void program_init(struct program *p, const struct run *run, int64_t latency_ns, bool isolated);
 
 /* The same, with messages of ranks that others stand for (trace/match.h). */
-void program_init_filled(struct program *p, const struct run *run, int64_t latency_ns, bool apart,
-                         const struct match_standins *standins);
+void program_init_filled(struct program *p, const struct run *run, int64_t latency_ns,
+                         bool isolated, const struct match_standins *standins);
 void program_release(struct program *p);
 
 /* A transfer's members lag behind it in the proportion of its measured cost. */
@@ -161,18 +161,18 @@ int program_run(struct program *p, struct err *e);
 
 /* The launch latency that the recording itself shows. A blocked host's time from one
  * synchronisation to the next is the work on its way plus one launch latency plus the wake-up;
- * durations are measured, so what recorded stretches took longer than simulated ones (the median)
+ * durations are measured, so what recorded periods took longer than simulated ones (the median)
  * is latency. No device start is looked at. The result is latency_ns itself when no synchronisation
  * blocked, or when the answer is not in 0 .. PROGRAM_LATENCY_MAX_NS. The program is left run under
  * the result. apart: a program of that kind, made with latency_ns. */
-int64_t program_fit_latency(struct program *apart, int64_t latency_ns);
+int64_t program_fit_latency(struct program *isolated, int64_t latency_ns);
 
 /* Learns from the apart program, which has run, what each member of a transfer takes when all are
  * there: its end less the start of the last member. The shortest of these is the measured cost,
  * the rest of each is its lag. Where that is less than half of the shortest recorded time, the
  * recording is not understood so well; then, between hosts whose clocks share no zero, and for
  * transfers tied by groups, the shortest recorded time is the cost, without lags. */
-void program_learn(struct program *p, const struct program *apart);
+void program_learn(struct program *p, const struct program *isolated);
 
 /* When the data of an operation's transfer moved, up to the end of its own part in it; both -1 when
  * it is part of none. */

@@ -35,10 +35,10 @@ struct untimed_run {
 /* A stream, while the calls are looked at in order. */
 struct untimed_stream {
     int64_t free_ns;    /* what is known to be over by then; UNKNOWN_NS */
-    int64_t await_ns;   /* since the stretch began: the end of what the stream was told to await */
+    int64_t await_ns;   /* since the period began: the end of what the stream was told to await */
     bool await_unknown; /* or it is not known when that ended */
-    int64_t awaited_ns; /* the same of what was awaited before the stretch */
-    bool lost;          /* a stretch before this one ended at a time that is not known */
+    int64_t awaited_ns; /* the same of what was awaited before the period */
+    bool lost;          /* a period before this one ended at a time that is not known */
     bool of_graph;      /* what came last was issued by the launch of a graph */
     struct untimed_run now, before; /* before: a wait ended it at a time that is not known */
     struct event_record
@@ -81,28 +81,28 @@ static const uint64_t *classes_of(const struct untimed_ctx *s, const struct unti
     return classes;
 }
 
-static void give(struct untimed_ctx *s, const struct untimed_run *to, int64_t ns)
+static void assign(struct untimed_ctx *s, const struct untimed_run *to, int64_t ns)
 {
     struct program_facts *facts = &s->b->p->facts;
     if (to->first == NOT_THERE)
         return;
-    facts->hidden[ns > 0 ? HIDDEN_WORK : HIDDEN_HOST] += to->kernels;
+    facts->untimed[ns > 0 ? UNTIMED_WORK : UNTIMED_HOST] += to->kernels;
     if (ns <= 0)
         return;
-    s->b->hidden_ns[to->first] = ns;
-    s->b->hidden_from_ns[to->first] = to->begin_ns;
-    s->b->hidden_classes[to->first] = classes_of(s, to);
-    if (__builtin_add_overflow(facts->hidden_ns, ns, &facts->hidden_ns))
-        facts->hidden_ns = INT64_MAX;
+    s->b->untimed_ns[to->first] = ns;
+    s->b->untimed_from_ns[to->first] = to->begin_ns;
+    s->b->untimed_classes[to->first] = classes_of(s, to);
+    if (__builtin_add_overflow(facts->untimed_ns, ns, &facts->untimed_ns))
+        facts->untimed_ns = INT64_MAX;
 }
 
-/* A wait came behind the stretch, or it is known when it was over, and more kernels came. */
-static void end_stretch(struct untimed_ctx *s, struct untimed_stream *lane)
+/* A wait came behind the period, or it is known when it was over, and more kernels came. */
+static void end_period(struct untimed_ctx *s, struct untimed_stream *lane)
 {
-    give(s, &lane->before, 0);
+    assign(s, &lane->before, 0);
     lane->before.first = NOT_THERE;
     if (lane->now.seen_ns > 0) {
-        give(s, &lane->now, lane->now.seen_ns);
+        assign(s, &lane->now, lane->now.seen_ns);
         lane->free_ns = later(lane->free_ns, lane->now.begin_ns + lane->now.seen_ns);
     } else {
         lane->before = lane->now;
@@ -111,7 +111,7 @@ static void end_stretch(struct untimed_ctx *s, struct untimed_stream *lane)
     lane->now.first = NOT_THERE;
 }
 
-static void begin_stretch(struct untimed_ctx *s, struct untimed_stream *lane, uint32_t first)
+static void begin_period(struct untimed_ctx *s, struct untimed_stream *lane, uint32_t first)
 {
     int64_t launch_ns = ns_add(s->b->rank->launches[first].host_ns, s->latency_ns);
     lane->now = (struct untimed_run){.first = first};
@@ -124,7 +124,7 @@ static void begin_stretch(struct untimed_ctx *s, struct untimed_stream *lane, ui
     lane->await_unknown = false;
 }
 
-/* Gives the kernels of two stretches the time up to t_ns, when those of the second were over. What
+/* Gives the kernels of two periods the time up to t_ns, when those of the second were over. What
  * the first took of it the recording does not tell: each kernel has an equal part. As long as that
  * ends before what the second awaited, the second had all the time behind that. */
 static void divide(struct untimed_ctx *s, struct untimed_stream *lane, int64_t t_ns)
@@ -138,14 +138,14 @@ static void divide(struct untimed_ctx *s, struct untimed_stream *lane, int64_t t
         now->begin_ns = before->begin_ns + ns;
     else
         ns = 0;
-    give(s, before, ns);
-    give(s, now, t_ns - now->begin_ns);
+    assign(s, before, ns);
+    assign(s, now, t_ns - now->begin_ns);
 }
 
 /* The stream got to something at t_ns, which nothing but what is before it on the stream kept from
  * happening at allowed_ns: gives the kernels before it their time. */
-static void settle(struct untimed_ctx *s, struct untimed_stream *lane, int64_t t_ns,
-                   int64_t allowed_ns)
+static void close_gap(struct untimed_ctx *s, struct untimed_stream *lane, int64_t t_ns,
+                      int64_t allowed_ns)
 {
     struct untimed_run *now = &lane->now;
     bool work;
@@ -158,13 +158,13 @@ static void settle(struct untimed_ctx *s, struct untimed_stream *lane, int64_t t
         divide(s, lane, t_ns);
         return;
     }
-    give(s, &lane->before, 0);
-    give(s, now, now->seen_ns);
+    assign(s, &lane->before, 0);
+    assign(s, now, now->seen_ns);
 }
 
 /* An operation that nothing but an event kept from starting at allowed_ns started at t_ns: so long
  * the kernels before the event took, if none was launched behind it since. */
-static void witness(struct untimed_ctx *s, const struct untimed_stream *lane, int64_t t_ns,
+static void observe(struct untimed_ctx *s, const struct untimed_stream *lane, int64_t t_ns,
                     int64_t allowed_ns)
 {
     const struct event_record *r = &lane->behind;
@@ -181,7 +181,7 @@ static void witness(struct untimed_ctx *s, const struct untimed_stream *lane, in
 static void on_waiting_copy(struct untimed_ctx *s, struct untimed_stream *lane, const struct op *op)
 {
     int64_t t_ns = op->host_end_ns - s->b->sync_cost_ns;
-    settle(s, lane, t_ns, later(op->host_ns, lane->free_ns));
+    close_gap(s, lane, t_ns, later(op->host_ns, lane->free_ns));
     clear(lane, later(lane->free_ns, t_ns));
 }
 
@@ -201,7 +201,7 @@ static void keep_distance(struct untimed_ctx *s, uint32_t i, const struct untime
     const struct op *op = &s->b->rank->ops[i];
     struct program_facts *facts = &s->b->p->facts;
     bool graph = lane->of_graph || (op->flags & OP_IN_GRAPH);
-    enum hidden_gap why = graph ? GAP_GRAPH : GAP_NO_LAUNCH;
+    enum untimed_gap why = graph ? GAP_GRAPH : GAP_NO_LAUNCH;
     int64_t gap_ns;
     if (lane->free_ns == UNKNOWN_NS || lane->now.first != NOT_THERE || is_explained(s, i, lane) ||
         !(graph || op->host_ns == UNKNOWN_NS))
@@ -233,8 +233,8 @@ static void on_op(struct untimed_ctx *s, uint32_t i)
     allowed_ns =
         ns_add(op->host_end_ns != UNKNOWN_NS ? op->host_end_ns : op->host_ns, s->latency_ns);
     keep_distance(s, i, lane, allowed_ns);
-    witness(s, lane, op->start_ns, allowed_ns);
-    settle(s, lane, op->start_ns, allowed_ns);
+    observe(s, lane, op->start_ns, allowed_ns);
+    close_gap(s, lane, op->start_ns, allowed_ns);
     clear(lane, later(lane->free_ns, op->start_ns + op->dur_ns));
     lane->of_graph = op->flags & OP_IN_GRAPH;
 }
@@ -242,12 +242,12 @@ static void on_op(struct untimed_ctx *s, uint32_t i)
 static void on_launches(struct untimed_ctx *s, uint32_t i)
 {
     const struct launches *l = &s->b->rank->launches[i];
-    struct untimed_stream *lane = &s->lanes[find_place(s->b, l->device, l->stream)];
+    struct untimed_stream *lane = &s->lanes[find_stream(s->b, l->device, l->stream)];
     if (lane->now.first != NOT_THERE &&
         (lane->await_ns != UNKNOWN_NS || lane->await_unknown || lane->now.seen_ns > 0))
-        end_stretch(s, lane);
+        end_period(s, lane);
     if (lane->now.first == NOT_THERE)
-        begin_stretch(s, lane, i);
+        begin_period(s, lane, i);
     lane->now.several = lane->now.first != i;
     lane->now.kernels += l->count;
     for (int class = 0; class < SPECTER_KERNEL_CLASS_COUNT; class ++)
@@ -301,11 +301,11 @@ static void on_sync(struct untimed_ctx *s, uint32_t at, const struct sync_call *
 {
     struct untimed_stream *lane = &s->lanes[at];
     int64_t allowed_ns = sync_call->host_ns;
-    for (size_t i = 0; sync_call->kind == SYNC_CALL_DEVICE && i < s->b->nplaces; i++) {
+    for (size_t i = 0; sync_call->kind == SYNC_CALL_DEVICE && i < s->b->nstreams; i++) {
         if (i != at)
             allowed_ns = later(allowed_ns, s->lanes[i].free_ns);
     }
-    settle(s, lane, t_ns, later(allowed_ns, lane->free_ns));
+    close_gap(s, lane, t_ns, later(allowed_ns, lane->free_ns));
     clear(lane, later(lane->free_ns, t_ns));
 }
 
@@ -313,7 +313,7 @@ static void on_sync(struct untimed_ctx *s, uint32_t at, const struct sync_call *
 static uint32_t last_launched(const struct untimed_ctx *s)
 {
     uint32_t last = NOT_THERE;
-    for (uint32_t i = 0; i < s->b->nplaces; i++) {
+    for (uint32_t i = 0; i < s->b->nstreams; i++) {
         uint32_t first = s->lanes[i].now.first;
         if (first != NOT_THERE &&
             (last == NOT_THERE || s->b->rank->launches[first].host_end_ns >
@@ -327,8 +327,8 @@ static void on_sync_call(struct untimed_ctx *s, uint32_t i)
 {
     const struct sync_call *sync_call = &s->b->rank->sync_calls[i];
     const uint32_t *sync = s->b->inferred.sync;
-    uint32_t at =
-        sync_call->stream >= 0 ? find_place(s->b, sync_call->device, sync_call->stream) : NOT_THERE;
+    uint32_t at = sync_call->stream >= 0 ? find_stream(s->b, sync_call->device, sync_call->stream)
+                                         : NOT_THERE;
     int64_t t_ns = sync_call->host_end_ns;
     if (at == NOT_THERE && sync != NULL && sync[i] != INFER_NONE)
         at = s->b->stream[sync[i]];
@@ -350,7 +350,7 @@ static void on_sync_call(struct untimed_ctx *s, uint32_t i)
 }
 
 /* Is there anything to find? */
-static bool has_hidden(const struct rank *rank)
+static bool has_untimed(const struct rank *rank)
 {
     for (size_t i = 0; i < rank->nops; i++) {
         if (rank->ops[i].flags & OP_IN_GRAPH || rank->ops[i].host_ns == UNKNOWN_NS)
@@ -359,16 +359,16 @@ static bool has_hidden(const struct rank *rank)
     return rank->nlaunches > 0;
 }
 
-void hidden_find(struct builder *b, int64_t latency_ns)
+void untimed_find(struct builder *b, int64_t latency_ns)
 {
     struct untimed_ctx s = {.b = b, .latency_ns = latency_ns};
-    b->hidden_ns = arena_alloc(&b->scratch, b->rank->nlaunches * sizeof *b->hidden_ns);
-    b->hidden_from_ns = arena_alloc(&b->scratch, b->rank->nlaunches * sizeof *b->hidden_from_ns);
-    b->hidden_classes = arena_alloc(&b->scratch, b->rank->nlaunches * sizeof *b->hidden_classes);
-    if (!has_hidden(b->rank))
+    b->untimed_ns = arena_alloc(&b->scratch, b->rank->nlaunches * sizeof *b->untimed_ns);
+    b->untimed_from_ns = arena_alloc(&b->scratch, b->rank->nlaunches * sizeof *b->untimed_from_ns);
+    b->untimed_classes = arena_alloc(&b->scratch, b->rank->nlaunches * sizeof *b->untimed_classes);
+    if (!has_untimed(b->rank))
         return;
-    s.lanes = arena_alloc(&b->scratch, b->nplaces * sizeof *s.lanes);
-    for (size_t i = 0; i < b->nplaces; i++)
+    s.lanes = arena_alloc(&b->scratch, b->nstreams * sizeof *s.lanes);
+    for (size_t i = 0; i < b->nstreams; i++)
         clear(&s.lanes[i], UNKNOWN_NS);
     for (size_t c = 0; c < b->calls.count; c++) {
         const struct host_call *call = &b->calls.list[c];
@@ -381,8 +381,8 @@ void hidden_find(struct builder *b, int64_t latency_ns)
         else
             on_launches(&s, call->index);
     }
-    for (size_t i = 0; i < b->nplaces; i++)
-        give(&s, &s.lanes[i].before, 0);
+    for (size_t i = 0; i < b->nstreams; i++)
+        assign(&s, &s.lanes[i].before, 0);
     idmap_release(&s.events);
     free(s.recorded);
 }

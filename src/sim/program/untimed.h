@@ -11,7 +11,7 @@
  * not known, it changes nothing on this hardware, and they are taken as 0. What a host blocked in a
  * synchronisation for is an N too, and so is a copy without a time whose call waited.
  *
- * Each wait of the stream begins a new stretch of kernels. How long one took that has a wait behind
+ * Each wait of the stream begins a new period of kernels. How long one took that has a wait behind
  * it, where more kernels or N come, cannot be told so. An operation of another stream can tell: one
  * that awaited an event recorded behind these kernels, and that nothing else kept from starting
  * earlier, started when they were over. Where none does, kernels before and behind a wait share the
@@ -32,23 +32,23 @@
 
 #include <stdint.h>
 
-enum hidden_rule {
-    HIDDEN_WORK, /* they took the gap */
-    HIDDEN_HOST, /* the host was late: not known, 0 */
-    HIDDEN_RULES
+enum untimed_rule {
+    UNTIMED_WORK, /* they took the gap */
+    UNTIMED_HOST, /* the host was late: not known, 0 */
+    UNTIMED_RULES
 };
 
 /* Why an operation keeps its distance from what is before it on its stream. */
-enum hidden_gap {
+enum untimed_gap {
     GAP_GRAPH,     /* in, or right behind, the launch of a graph */
     GAP_NO_LAUNCH, /* its call is not in the recording */
-    HIDDEN_GAPS
+    UNTIMED_GAPS
 };
 
 struct builder;
 
-/* Fills b->hidden_ns, b->hidden_classes, b->gap_ns and the facts. latency_ns: from a launch to the
- * start of its work. */
-void hidden_find(struct builder *b, int64_t latency_ns);
+/* Fills b->untimed_ns, b->untimed_classes, b->gap_ns and the facts. latency_ns: from a launch to
+ * the start of its work. */
+void untimed_find(struct builder *b, int64_t latency_ns);
 
 #endif

@@ -17,7 +17,7 @@ void derive_recording(struct replay_job *job)
     spread_measure(&rep->spread, &job->steps, &time);
     step_time_release(&time);
     axis_times_measure(&rep->recorded_axes, job, false);
-    workload_survey(&rep->workload, job, job->opts->tokens, job->opts->flops);
+    workload_measure(&rep->workload, job, job->opts->tokens, job->opts->flops);
 }
 
 /* How far the truth is off the replay where it is known: a share of what was replayed, as the error
@@ -38,7 +38,7 @@ static const char *lacks_text(const struct replay_job *job)
     } lacks[] = {
         {p->facts.no_host_time, "operations have no host time"},
         {p->facts.syncs_untold, "calls waited for something that the recording does not tell"},
-        {p->facts.hidden[HIDDEN_HOST], "kernels were untimed"},
+        {p->facts.untimed[UNTIMED_HOST], "kernels were untimed"},
         {p->matches.unnumbered, "communication operations name no communicator or number"},
     };
     const char *words = NULL;
@@ -150,7 +150,7 @@ int derive_scale(struct replay_job *job, const struct retarget *t, struct replay
     if (out->rate.utilisation > 1)
         replay_note(rep, false,
                     "at %lld GPUs the %s come to %.0f %% of the GPUs' dense peak: more than can be",
-                    (long long)out->gpus, rep->workload.told ? "given FLOPs" : rep->workload.of,
+                    (long long)out->gpus, rep->workload.given ? "given FLOPs" : rep->workload.of,
                     100 * out->rate.utilisation);
     return rc;
 }

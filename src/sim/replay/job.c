@@ -45,14 +45,14 @@ static void make_program(struct replay_job *job, const struct run *run,
 {
     struct replay *rep = job->rep;
     int64_t latency_ns = llround(rep->from.gpu->launch_us * 1e3);
-    struct program apart;
-    program_init_filled(&apart, run, latency_ns, true, standins);
+    struct program isolated;
+    program_init_filled(&isolated, run, latency_ns, true, standins);
     program_init_filled(&job->program, run, latency_ns, false, standins);
-    sim_set_queue_depth(apart.sim, depth_on(rep->from.gpu));
-    rep->latency_us = (double)program_fit_latency(&apart, latency_ns) / 1e3;
+    sim_set_queue_depth(isolated.sim, depth_on(rep->from.gpu));
+    rep->latency_us = (double)program_fit_latency(&isolated, latency_ns) / 1e3;
     rep->excess_us = fmax(rep->latency_us - rep->from.gpu->launch_us, 0);
-    program_learn(&job->program, &apart);
-    program_release(&apart);
+    program_learn(&job->program, &isolated);
+    program_release(&isolated);
 }
 
 /* The parallel grid, and whether the ranks that are missing can be filled in. */

@@ -80,12 +80,12 @@ void job_view_release(struct job_view *v);
  * else growth.refused says why not. */
 void job_find_pipeline(struct replay_job *job);
 
-/* What is looked at after a simulation. */
-typedef int job_look(struct replay_job *job, const struct retarget *t, struct replay_scale *out,
-                     struct err *e);
+/* Derives the results of a simulation. */
+typedef int job_derive(struct replay_job *job, const struct retarget *t, struct replay_scale *out,
+                       struct err *e);
 
-/* One simulation of target.scale times as many stages, by a job of its own, which `look` sees. */
-int job_simulate_pipeline(struct replay_job *job, struct target target, job_look *look,
+/* One simulation of target.scale times as many stages, by a job of its own, which `derive` gets. */
+int job_simulate_pipeline(struct replay_job *job, struct target target, job_derive *derive,
                           struct replay_scale *out, struct err *e);
 
 /* replay_measure.c. Finds the steps and what of their bounds is recorded. */

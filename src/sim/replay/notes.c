@@ -15,18 +15,18 @@ static unsigned long long u(uint64_t n)
 /* ---- how the program was made ---- */
 
 /* Kernels that the trace counts: their time is the gap that nothing else explains. */
-static void note_hidden(struct replay *rep, const struct program_facts *f)
+static void note_untimed(struct replay *rep, const struct program_facts *f)
 {
-    if (f->hidden[HIDDEN_WORK] > 0)
+    if (f->untimed[UNTIMED_WORK] > 0)
         replay_assume(rep,
                       "%llu untimed kernels take the gap between the operations around them, "
                       "%.0f us in all",
-                      u(f->hidden[HIDDEN_WORK]), (double)f->hidden_ns / 1e3);
-    if (f->hidden[HIDDEN_HOST] > 0)
+                      u(f->untimed[UNTIMED_WORK]), (double)f->untimed_ns / 1e3);
+    if (f->untimed[UNTIMED_HOST] > 0)
         replay_assume(rep,
                       "%llu untimed kernels ran while the device waited for the host: their time "
                       "is not known and taken as 0",
-                      u(f->hidden[HIDDEN_HOST]));
+                      u(f->untimed[UNTIMED_HOST]));
     if (f->gaps[GAP_GRAPH] > 0)
         replay_assume(rep,
                       "%llu operations in or behind launches of graphs started later than their "
@@ -97,7 +97,7 @@ static void note_facts(struct replay *rep, const struct program_facts *f)
                       "%llu launch calls waited for room in the launch queue of their stream: not "
                       "CPU time, simulated anew (%d launches)",
                       u(f->blocked), BACKLOG_DEPTH);
-    note_hidden(rep, f);
+    note_untimed(rep, f);
 }
 
 static void note_waits(struct replay *rep, const struct program *p)

@@ -55,7 +55,7 @@ size_t note_absent_faults(struct replay *rep, const struct whatif *v, int64_t gp
 /* What the faults cost: the step without them and with them; the reason where they change nothing.
  */
 void note_faults(struct replay *rep, const struct retarget *faulty, double fault_free_ns,
-                 double wrong_ns);
+                 double fault_ns);
 
 void note_latency(struct replay *rep);
 void note_costs(struct replay *rep, const struct retarget *t);

@@ -17,14 +17,14 @@ void note_given_grid(struct replay *rep)
     grid_find(&found, &rep->groups);
     for (int i = 0; i < GRID_AXES_MAX * GRID_AXES_MAX; i++) {
         int a = i / GRID_AXES_MAX, b = i % GRID_AXES_MAX;
-        const struct grid_axis *told = &rep->grid.axes[a], *seen = &found.axes[b];
+        const struct grid_axis *given = &rep->grid.axes[a], *seen = &found.axes[b];
         if (a >= rep->grid.naxes || b >= found.naxes || found.state != GRID_FOUND)
             continue;
-        if (told->size > 1 && told->size == seen->size && told->stride == seen->stride &&
-            seen->trust >= GRID_LIKELY && !same_role(told->role, seen->role))
+        if (given->size > 1 && given->size == seen->size && given->stride == seen->stride &&
+            seen->trust >= GRID_LIKELY && !same_role(given->role, seen->role))
             replay_note(rep, false,
                         "--parallel says %s=%d (stride %d), but its groups look like %s: %s",
-                        grid_role_name(told->role), told->size, told->stride,
+                        grid_role_name(given->role), given->size, given->stride,
                         grid_role_name(seen->role), seen->why);
     }
     grid_release(&found);
@@ -70,10 +70,10 @@ void note_placement(struct replay *rep, const struct weak_scaling *g)
 {
     const char *source = placement_text(&g->source, &rep->arena);
     bool plain = g->target.kind == PLACE_BLOCK && g->target.per_node == 0;
-    if (g->source_told)
+    if (g->source_given)
         replay_assume(rep, "ranks were recorded on nodes by %s, as their hosts tell", source);
     else if (g->source_doubt != NULL)
         replay_assume(rep, "ranks were recorded on nodes by block: %s", g->source_doubt);
-    if (!plain || g->source_told)
+    if (!plain || g->source_given)
         replay_assume(rep, "ranks sit on the target's nodes by %s (--placement)", rep->placement);
 }

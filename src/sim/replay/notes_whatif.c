@@ -55,24 +55,25 @@ size_t note_absent_faults(struct replay *rep, const struct whatif *v, int64_t gp
 }
 
 void note_faults(struct replay *rep, const struct retarget *faulty, double fault_free_ns,
-                 double wrong_ns)
+                 double fault_ns)
 {
     int64_t gpus = faulty->scale * rep->world;
     bool one_node = placement_nodes(&faulty->growth->target, rep->to.network, gpus) == 1;
     bool links = faulty->slow_link != NULL;
     rep->topic = TOPIC_VARIATION;
-    if (wrong_ns > fault_free_ns) {
+    if (fault_ns > fault_free_ns) {
         replay_assume(rep, "%lld GPUs: the injected fault adds %.1f %% to the step",
-                      (long long)gpus, 100 * (wrong_ns / fault_free_ns - 1));
+                      (long long)gpus, 100 * (fault_ns / fault_free_ns - 1));
     } else if (links && faulty->slowed == 0) {
         replay_note(rep, false, "%lld GPUs: slow links change nothing: %s", (long long)gpus,
                     one_node
                         ? "the job sits on one node"
                         : "no communicator of the ranks beside them has members on other nodes");
     } else {
-        replay_note(rep, false,
-                    "%lld GPUs: the injected fault changes nothing: it is not on the critical path, "
-                    "others are waited for longer",
-                    (long long)gpus);
+        replay_note(
+            rep, false,
+            "%lld GPUs: the injected fault changes nothing: it is not on the critical path, "
+            "others are waited for longer",
+            (long long)gpus);
     }
 }

@@ -73,7 +73,7 @@ struct path_part {
     double share;     /* of it */
     double thirds[3]; /* shares of ns: by place in the order of issue in an iteration */
     bool many;        /* the iteration has enough operations for its thirds to mean something */
-    double hidden_ns; /* of ns: the deciding rank computes meanwhile (communication) */
+    double overlapped_ns; /* of ns: the deciding rank computes meanwhile (communication) */
     uint32_t calls;   /* communication: of such an operation in an iteration of a rank */
     uint32_t last;  /* so many last ones of them make nearly all of it; 0: more than half of them */
     uint64_t bytes; /* of each of these, when equal; 0 */

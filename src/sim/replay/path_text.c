@@ -48,7 +48,7 @@ struct summary_ctx {
     struct path_summary *out;
     const struct replay_job *job;
     const struct path *path;
-    struct op_positions *places; /* [nranks]; filled when asked for */
+    struct op_positions *positions; /* [nranks]; filled when asked for */
     struct intervals computes;   /* of the deciding rank */
     struct path_part *list;      /* all parts */
     double **by_call;            /* of each: ns by nth call; owned */
@@ -95,8 +95,8 @@ static void number_calls(struct op_positions *at, const struct rank *rank,
     at->per_iteration = program->nissued / it->count;
 }
 
-static void place_all(struct op_positions *at, const struct rank_steps *it,
-                      const struct program_rank *program)
+static void position_all(struct op_positions *at, const struct rank_steps *it,
+                         const struct program_rank *program)
 {
     size_t first = 0, end;
     while (first < program->nissued) {
@@ -109,10 +109,10 @@ static void place_all(struct op_positions *at, const struct rank_steps *it,
     }
 }
 
-static const struct op_positions *places_of(struct summary_ctx *a, uint32_t r)
+static const struct op_positions *positions_of(struct summary_ctx *a, uint32_t r)
 {
     const struct rank *rank = &a->job->program.run->ranks[r];
-    struct op_positions *at = &a->places[r];
+    struct op_positions *at = &a->positions[r];
     if (at->nth != NULL)
         return at;
     at->nth = calloc(rank->nops + 1, sizeof *at->nth);
@@ -120,7 +120,7 @@ static const struct op_positions *places_of(struct summary_ctx *a, uint32_t r)
     if (at->nth == NULL || at->position == NULL)
         die("out of memory");
     number_calls(at, rank, &a->job->steps.ranks[r], &a->job->program.ranks[r]);
-    place_all(at, &a->job->steps.ranks[r], &a->job->program.ranks[r]);
+    position_all(at, &a->job->steps.ranks[r], &a->job->program.ranks[r]);
     return at;
 }
 
@@ -186,7 +186,7 @@ static uint32_t calls_like(const struct summary_ctx *a, const struct path_step *
 static void add_call(struct summary_ctx *a, size_t part, const struct path_step *step, double ns)
 {
     const struct op *op = &a->job->program.run->ranks[step->rank].ops[step->op];
-    uint32_t nth = places_of(a, step->rank)->nth[step->op];
+    uint32_t nth = positions_of(a, step->rank)->nth[step->op];
     struct path_part *p = &a->list[part];
     if (p->calls == 0) {
         p->calls = calls_like(a, step);
@@ -214,11 +214,11 @@ static void add_step(struct summary_ctx *a, const struct path_step *step)
     struct path_part *p = &a->list[part];
     p->ns += ns;
     if (step->what == PATH_COMM)
-        p->hidden_ns += hidden(a, step);
+        p->overlapped_ns += hidden(a, step);
     if (step->op == PATH_NO_OP)
         return;
-    p->many = p->many || places_of(a, step->rank)->per_iteration >= PLACED;
-    int third = (int)(3 * places_of(a, step->rank)->position[step->op]);
+    p->many = p->many || positions_of(a, step->rank)->per_iteration >= PLACED;
+    int third = (int)(3 * positions_of(a, step->rank)->position[step->op]);
     p->thirds[third < 2 ? third : 2] += ns;
     if (step->what == PATH_COMM)
         add_call(a, part, step, ns);
@@ -256,7 +256,7 @@ static void finish(struct summary_ctx *a)
         for (int t = 0; t < 3; t++)
             p->thirds[t] /= p->ns;
         p->ns /= n;
-        p->hidden_ns /= n;
+        p->overlapped_ns /= n;
         p->share = out->span_ns > 0 ? p->ns / out->span_ns : 0;
     }
     if (a->count > 0)
@@ -343,7 +343,7 @@ static void put_part(struct buf *b, const struct path_part *p, int percent, bool
         if (p->thirds[t] >= PATH_ENDS)
             buf_printf(b, " in the %s third of it", where[t]);
     }
-    if (p->what == PATH_COMM && p->hidden_ns <= UNHIDDEN * p->ns)
+    if (p->what == PATH_COMM && p->overlapped_ns <= UNHIDDEN * p->ns)
         buf_puts(b, ", not overlapped");
 }
 
@@ -405,8 +405,8 @@ void path_summarise(struct path_summary *out, const struct path *path, const str
 {
     size_t nranks = job->program.run->nranks;
     struct summary_ctx a = {
-        .out = out, .job = job, .path = path, .places = calloc(nranks, sizeof *a.places)};
-    if (a.places == NULL)
+        .out = out, .job = job, .path = path, .positions = calloc(nranks, sizeof *a.positions)};
+    if (a.positions == NULL)
         die("out of memory");
     memset(out, 0, sizeof *out);
     find_computes(&a);
@@ -416,13 +416,13 @@ void path_summarise(struct path_summary *out, const struct path *path, const str
     blame(&a);
     put_text(&a);
     for (size_t r = 0; r < nranks; r++) {
-        free(a.places[r].nth);
-        free(a.places[r].position);
+        free(a.positions[r].nth);
+        free(a.positions[r].position);
     }
     for (size_t i = 0; i < a.count; i++)
         free(a.by_call[i]);
     intervals_release(&a.computes);
-    free(a.places);
+    free(a.positions);
     free(a.list);
     free(a.by_call);
     free(a.cap_calls);

@@ -45,8 +45,8 @@ static void make_longer(struct replay_job *longer, const struct run *run, struct
     job_find_steps(longer, arena);
 }
 
-static int simulate_stages(struct replay_job *job, int stages, struct target target, job_look *look,
-                           struct replay_scale *out, struct err *e)
+static int simulate_stages(struct replay_job *job, int stages, struct target target,
+                           job_derive *derive, struct replay_scale *out, struct err *e)
 {
     struct replay_job longer = {.rep = job->rep, .opts = job->opts};
     struct longer_run made;
@@ -60,8 +60,8 @@ static int simulate_stages(struct replay_job *job, int stages, struct target tar
         overlap_init(&longer.overlap, &longer.program);
         target.scale = 1;
         rc = job_simulate(&longer, target, &t, &out->time, e);
-        if (rc == 0 && look != NULL)
-            rc = look(&longer, &t, out, e);
+        if (rc == 0 && derive != NULL)
+            rc = derive(&longer, &t, out, e);
         retarget_release(&t);
     }
     release_longer(&longer);
@@ -106,7 +106,7 @@ static int check_pipeline(struct replay_job *job, int stages, struct err *e)
     return 0;
 }
 
-int job_simulate_pipeline(struct replay_job *job, struct target target, job_look *look,
+int job_simulate_pipeline(struct replay_job *job, struct target target, job_derive *derive,
                           struct replay_scale *out, struct err *e)
 {
     int stages = job->growth.grid->axes[job->growth.axis].size;
@@ -116,5 +116,5 @@ int job_simulate_pipeline(struct replay_job *job, struct target target, job_look
                        "were not recorded");
     if (!job->pipeline_checked && check_pipeline(job, stages, e) < 0)
         return -1;
-    return simulate_stages(job, (int)(stages * target.scale), target, look, out, e);
+    return simulate_stages(job, (int)(stages * target.scale), target, derive, out, e);
 }

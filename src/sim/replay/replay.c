@@ -52,7 +52,7 @@ static int simulate_without_faults(struct replay_job *job, int64_t scale,
                                    struct err *e)
 {
     struct replay *rep = job->rep;
-    struct iteration_time sound;
+    struct iteration_time fault_free;
     struct retarget t;
     int rc;
     out->absent = note_absent_faults(rep, &job->whatif, scale * rep->world);
@@ -63,9 +63,9 @@ static int simulate_without_faults(struct replay_job *job, int64_t scale,
                                       .calibrate = rep->calibrate,
                                       .scale = scale,
                                       .host_speed = rep->host_speed},
-                      &t, &sound, e);
+                      &t, &fault_free, e);
     if (rc == 0)
-        out->fault_free_ns = sound.span_ns;
+        out->fault_free_ns = fault_free.span_ns;
     retarget_release(&t);
     if (rc == 0)
         note_faults(rep, faulty, out->fault_free_ns, out->time.span_ns);
@@ -81,16 +81,16 @@ static struct target target_of(const struct replay *rep, int64_t scale)
                            .host_speed = rep->host_speed};
 }
 
-static int look(struct replay_job *job, const struct retarget *t, struct replay_scale *out,
-                struct err *e)
+static int derive(struct replay_job *job, const struct retarget *t, struct replay_scale *out,
+                  struct err *e)
 {
     bool shorter = out->scale > 1 && out->time.span_ns < job->base_ns; /* its error decides */
     if (!job->opts->brief && derive_scale(job, t, out, e) < 0)
         return -1;
     if (job->opts->brief && shorter && derive_error(job, t, out, e) < 0)
         return -1;
-    if (job->opts->watch.look != NULL)
-        job->opts->watch.look(job->opts->watch.context, job, out);
+    if (job->opts->watch.observe != NULL)
+        job->opts->watch.observe(job->opts->watch.context, job, out);
     return 0;
 }
 
@@ -114,12 +114,12 @@ static int simulate_scale(struct replay_job *job, int64_t scale, struct replay_s
     int rc;
     *out = (struct replay_scale){.scale = scale, .gpus = scale * rep->world};
     if (job->pipeline != NULL && scale > 1)
-        return job_simulate_pipeline(job, target_of(rep, scale), look, out, e);
+        return job_simulate_pipeline(job, target_of(rep, scale), derive, out, e);
     rc = job_simulate(job, target_of(rep, scale), &t, &out->time, e);
     if (rc == 0)
-        rc = look(job, &t, out, e);
+        rc = derive(job, &t, out, e);
     if (rc == 0)
-        shorter_look(job, &t, out);
+        shorter_derive(job, &t, out);
     if (rc == 0 && scale == 1) {
         job->base_ns = out->time.span_ns;
         rep->unmodelled = retarget_unmodelled(&t);
@@ -374,8 +374,8 @@ int replay_run(struct replay *rep, const struct run *run, const struct replay_op
             rep->ranks[r].recorded_ns = job.spans[r];
         if (!opts->brief)
             derive_recording(&job);
-        if (opts->watch.look != NULL)
-            opts->watch.look(opts->watch.context, &job, NULL);
+        if (opts->watch.observe != NULL)
+            opts->watch.observe(opts->watch.context, &job, NULL);
         rc = simulate_all(&job, opts, e);
     }
     note_sort(rep);

@@ -37,7 +37,7 @@ struct replay_scale;
 /* Called behind the measurement of the recording (scale NULL), then behind the simulation of each
  * scale (1 first, whether asked for or not), while job.h can still tell when everything ran. */
 struct replay_watch {
-    void (*look)(void *context, const struct replay_job *job, const struct replay_scale *scale);
+    void (*observe)(void *context, const struct replay_job *job, const struct replay_scale *scale);
     void *context;
 };
 
@@ -59,7 +59,7 @@ struct replay_opts {
     const char *parallel;              /* the grid, as grid_from_text() takes it; NULL: found */
     const char *grow;                  /* the axis that scales multiply: name of a role; NULL: dp */
     double tokens, flops;              /* of an iteration of the recorded job; 0: not told */
-    struct replay_watch watch;         /* look NULL: nobody */
+    struct replay_watch watch;         /* observe NULL: none */
     bool brief;                        /* iteration times only: no paths, groups, errors, rates */
     double host_speed;                 /* CPU time takes 1 / this on the target; 0: as recorded */
     const struct recorded_bounds *bounds; /* what the prediction's are compared with; NULL: none */

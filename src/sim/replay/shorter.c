@@ -103,7 +103,8 @@ static void say(struct replay_job *job, const struct retarget *t, const struct r
                     why_part(&job->before.time, &now->time));
 }
 
-void shorter_look(struct replay_job *job, const struct retarget *t, const struct replay_scale *now)
+void shorter_derive(struct replay_job *job, const struct retarget *t,
+                    const struct replay_scale *now)
 {
     const struct program *p = &job->program;
     struct job_before *before = &job->before;

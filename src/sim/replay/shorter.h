@@ -14,6 +14,7 @@
 
 /* Says why the step is shorter than that of the scale simulated before, where that had fewer GPUs.
  * t: of the simulation behind `now`. Remembers `now` for the next call. */
-void shorter_look(struct replay_job *job, const struct retarget *t, const struct replay_scale *now);
+void shorter_derive(struct replay_job *job, const struct retarget *t,
+                    const struct replay_scale *now);
 
 #endif

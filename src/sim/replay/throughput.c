@@ -170,7 +170,7 @@ static void find_peak(struct workload *w, struct replay *rep, double all, double
         w->missing = "no GEMM was recorded, and the GPU has no bf16 peak";
 }
 
-void workload_survey(struct workload *w, const struct replay_job *job, double tokens, double flops)
+void workload_measure(struct workload *w, const struct replay_job *job, double tokens, double flops)
 {
     struct replay *rep = job->rep;
     const struct run *run = job->program.run;
@@ -186,12 +186,12 @@ void workload_survey(struct workload *w, const struct replay_job *job, double to
         ranks++;
     }
     all = add_up(work, rep->to.gpu, &peak_s, by_type);
-    *w = (struct workload){.tokens = tokens, .flops = flops, .told = flops > 0};
+    *w = (struct workload){.tokens = tokens, .flops = flops, .given = flops > 0};
     w->mix = mix_text(&rep->arena, by_type, all);
     w->of = product_text(&rep->arena, work->of);
     w->shapeless = work->shapeless;
     w->extrapolated = ranks > 0 && ranks < rep->world;
-    if (!w->told) {
+    if (!w->given) {
         w->missing = unknown_products(run, work);
         w->flops = w->missing == NULL && ranks > 0 ? all * rep->world / ranks : 0;
         if (w->missing == NULL && !(all > 0))

@@ -23,25 +23,26 @@ struct gpu_profile;
 
 /* Of one iteration of the whole job as recorded, at scale 1. */
 struct workload {
-    double tokens;      /* told; 0: not */
-    double flops;       /* told, or of the recorded products; 0: not known */
-    bool told;          /* flops were */
+    double tokens;      /* given by the user; 0: not */
+    double flops;       /* given, or of the recorded products; 0: not known */
+    bool given;         /* flops were */
     double peak_tflops; /* of one target GPU for the mix; 0: not known */
     const char *mix;    /* "bf16", "fp8e4m3 80 %, bf16 20 %"; in the arena of the replay */
-    const char *of; /* "GEMMs, convolutions and attention": what the flops are of, unless told */
+    const char *of; /* "GEMMs, convolutions and attention": what the flops are of, unless given */
     const char *missing; /* why flops or peak are not known; NULL */
     uint64_t shapeless;  /* recorded products without a shape: not counted */
     bool extrapolated;   /* ranks without operations are taken to do what the others do */
 };
 
 struct throughput {
-    double tokens_per_s, tokens_per_s_gpu; /* 0: no tokens were told */
+    double tokens_per_s, tokens_per_s_gpu; /* 0: no tokens were given */
     double utilisation;                    /* 0: not known; above 1: the inputs do not fit */
     /* all NAN where the recording does not tell how the job scales */
 };
 
-/* tokens, flops: as told; 0: not. */
-void workload_survey(struct workload *w, const struct replay_job *job, double tokens, double flops);
+/* tokens, flops: as given by the user; 0: not. */
+void workload_measure(struct workload *w, const struct replay_job *job, double tokens,
+                      double flops);
 
 /* Of an iteration of span_ns on so many GPUs. work: how often the recorded job's work is done (the
  * scale; 1 where its batch is divided). Tokens multiply with it unless what grows is the model (tp)

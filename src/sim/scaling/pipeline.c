@@ -88,7 +88,7 @@ static int count_micro(const struct pipe_iteration *it)
 {
     int n = 0;
     for (size_t i = 0; i < it->count; i++)
-        n += (it->list[i].ways & PIPE_ACT_OUT) != 0;
+        n += (it->list[i].exchange & PIPE_ACT_OUT) != 0;
     return n;
 }
 
@@ -96,7 +96,7 @@ static bool fits_plan(const struct pipe_iteration *it, const struct pipe_plan *p
 {
     bool same = it->count == plan->count;
     for (size_t i = 0; same && i < plan->count; i++)
-        same = it->list[i].ways == plan->list[i].ways;
+        same = it->list[i].exchange == plan->list[i].exchange;
     return same;
 }
 
@@ -136,9 +136,9 @@ static void clean_stage(struct pipeline *pl, const struct pipe_stage *s)
         clean[i] = op_timed(&rank->ops[i]) ? rank->ops[i].dur_ns : UNKNOWN_NS;
     pl->clean_ns[s->r] = clean;
     pl->gap_ns[s->r] = arena_alloc(&pl->arena, rank->nops * sizeof **pl->gap_ns);
-    pl->hidden_ns[s->r] = arena_alloc(&pl->arena, rank->nlaunches * sizeof **pl->hidden_ns);
-    pl->hidden_classes[s->r] =
-        arena_alloc(&pl->arena, rank->nlaunches * sizeof **pl->hidden_classes);
+    pl->untimed_ns[s->r] = arena_alloc(&pl->arena, rank->nlaunches * sizeof **pl->untimed_ns);
+    pl->untimed_classes[s->r] =
+        arena_alloc(&pl->arena, rank->nlaunches * sizeof **pl->untimed_classes);
 }
 
 static void clean_transfer(struct pipeline *pl, const struct program_cost *cost)
@@ -156,9 +156,9 @@ static void clean_times(struct pipeline *pl)
 {
     size_t n = pl->run->nranks;
     pl->clean_ns = arena_alloc(&pl->arena, n * sizeof *pl->clean_ns);
-    pl->hidden_ns = arena_alloc(&pl->arena, n * sizeof *pl->hidden_ns);
+    pl->untimed_ns = arena_alloc(&pl->arena, n * sizeof *pl->untimed_ns);
     pl->gap_ns = arena_alloc(&pl->arena, n * sizeof *pl->gap_ns);
-    pl->hidden_classes = arena_alloc(&pl->arena, n * sizeof *pl->hidden_classes);
+    pl->untimed_classes = arena_alloc(&pl->arena, n * sizeof *pl->untimed_classes);
     for (int s = 0; s < pl->nstages; s++)
         clean_stage(pl, &pl->stages[s]);
     for (size_t i = 0; i < pl->in.program->ncosts; i++) {
@@ -170,9 +170,9 @@ static void clean_times(struct pipeline *pl)
         } else if (cost->op == PROGRAM_NONE && cost->launch == PROGRAM_NONE) {
             if (pl->gap_ns[cost->rank] != NULL)
                 pl->gap_ns[cost->rank][cost->before] = cost->measured_ns;
-        } else if (cost->op == PROGRAM_NONE && pl->hidden_ns[cost->rank] != NULL) {
-            pl->hidden_ns[cost->rank][cost->launch] = cost->measured_ns;
-            pl->hidden_classes[cost->rank][cost->launch] = cost->classes;
+        } else if (cost->op == PROGRAM_NONE && pl->untimed_ns[cost->rank] != NULL) {
+            pl->untimed_ns[cost->rank][cost->launch] = cost->measured_ns;
+            pl->untimed_classes[cost->rank][cost->launch] = cost->classes;
         }
     }
 }

@@ -17,7 +17,7 @@ struct pipe_piece {
 
 /* Messages in one launch with what else the host did right behind them, or work. */
 struct pipe_found {
-    unsigned ways; /* 0: work */
+    unsigned exchange; /* 0: work */
     struct pipe_piece calls;
 };
 
@@ -50,9 +50,9 @@ struct pipeline {
     struct pipe_piece *middle_forward,
         *middle_backward; /* of two stages: [niterations] what of them */
     int64_t **clean_ns;   /* [run->nranks][nops] device times without waits; UNKNOWN_NS */
-    int64_t **hidden_ns;  /* [run->nranks][nlaunches]; 0 */
+    int64_t **untimed_ns; /* [run->nranks][nlaunches]; 0 */
     int64_t **gap_ns;     /* [run->nranks][nops] in front of the operation (untimed.h); 0 */
-    const uint64_t ***hidden_classes; /* the kernels that share that time */
+    const uint64_t ***untimed_classes; /* the kernels that share that time */
     const char *why;                  /* not; in the arena */
     struct arena arena;
 };
@@ -65,7 +65,7 @@ int pipe_read_stage(struct pipeline *pl, int stage);
 
 /* Which way a message goes, as seen from that stage; 0: it is none of the pipeline. -1: it skips
  * stages. */
-int pipe_way_of(const struct pipeline *pl, int stage, const struct op *op);
+int pipe_message_of(const struct pipeline *pl, int stage, const struct op *op);
 
 /* pipeline_split.c: forward and backward passes, prologue and epilogue of all stages that are not
  * copied as a whole. 0 or -1. */

@@ -31,7 +31,7 @@ static struct pipe_token *add_token(struct pipe_plan *plan)
 static void work(struct planner *p, enum pipe_part_kind kind, int nth)
 {
     struct pipe_token *last = p->plan->count > 0 ? &p->plan->list[p->plan->count - 1] : NULL;
-    if (last == NULL || last->ways != 0)
+    if (last == NULL || last->exchange != 0)
         last = add_token(p->plan);
     last->parts[last->nparts++] = (struct pipe_part){kind, nth};
 }
@@ -40,10 +40,10 @@ static void exchange(struct planner *p, unsigned first, unsigned second)
 {
     unsigned a = first & p->allowed, b = second & p->allowed;
     if (p->apart && a != 0 && b != 0) {
-        add_token(p->plan)->ways = a;
-        add_token(p->plan)->ways = b;
+        add_token(p->plan)->exchange = a;
+        add_token(p->plan)->exchange = b;
     } else if ((a | b) != 0) {
-        add_token(p->plan)->ways = a | b;
+        add_token(p->plan)->exchange = a | b;
     }
 }
 

@@ -27,7 +27,7 @@ enum pipe_schedule {
 };
 
 /* Bits of an exchange. */
-enum pipe_way {
+enum pipe_message {
     PIPE_ACT_IN = 1,
     PIPE_ACT_OUT = 2,
     PIPE_GRAD_IN = 4,
@@ -44,7 +44,7 @@ struct pipe_part {
 #define PIPE_PARTS_MAX 4
 
 struct pipe_token {
-    unsigned ways; /* of an exchange; 0: work */
+    unsigned exchange; /* of an exchange; 0: work */
     int nparts;
     struct pipe_part parts[PIPE_PARTS_MAX];
 };

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-int pipe_way_of(const struct pipeline *pl, int stage, const struct op *op)
+int pipe_message_of(const struct pipeline *pl, int stage, const struct op *op)
 {
     const struct comm *comm;
     const struct grid *g = pl->in.growth->grid;
@@ -40,21 +40,21 @@ static const struct op *op_of(const struct pipe_stage *s, uint32_t call)
     return c->what == CALL_OP ? &s->rank->ops[c->index] : NULL;
 }
 
-static struct pipe_found *add_found(struct pipe_iteration *it, unsigned ways, uint32_t call)
+static struct pipe_found *add_found(struct pipe_iteration *it, unsigned exchange, uint32_t call)
 {
     ARRAY_GROW(it->list, it->cap, it->count + 1);
-    it->list[it->count] = (struct pipe_found){ways, {call, call}};
+    it->list[it->count] = (struct pipe_found){exchange, {call, call}};
     return &it->list[it->count++];
 }
 
 /* The messages of one group are one exchange. */
-static void find_message(struct pipe_iteration *it, unsigned way, uint32_t call, int32_t group,
+static void find_message(struct pipe_iteration *it, unsigned message, uint32_t call, int32_t group,
                          int32_t *open_group)
 {
     struct pipe_found *last = &it->list[it->count - 1];
-    if (last->ways == 0 || group < 0 || group != *open_group)
+    if (last->exchange == 0 || group < 0 || group != *open_group)
         last = add_found(it, 0, call);
-    last->ways |= way;
+    last->exchange |= message;
     last->calls.end = call + 1;
     *open_group = group;
 }
@@ -69,22 +69,22 @@ static int find_in(struct pipeline *pl, int stage, struct pipe_iteration *it, st
     for (uint32_t c = in.first; c < in.end; c++) {
         struct pipe_found *last = &it->list[it->count - 1];
         const struct op *op = op_of(s, c);
-        int way = op != NULL ? pipe_way_of(pl, stage, op) : 0;
-        if (way < 0)
+        int message = op != NULL ? pipe_message_of(pl, stage, op) : 0;
+        if (message < 0)
             return pipe_refuse(pl,
                                "messages of stage %d skip stages, as an interleaved schedule's "
                                "do, or name nobody",
                                stage);
-        if (way > 0) {
+        if (message > 0) {
             last->calls.end = c;
-            find_message(it, (unsigned)way, c, op->coll.group, &open_group);
-        } else if (last->ways != 0 && pipe_is_work(s, c)) {
+            find_message(it, (unsigned)message, c, op->coll.group, &open_group);
+        } else if (last->exchange != 0 && pipe_is_work(s, c)) {
             add_found(it, 0, last->calls.end)->calls.end = c + 1;
-        } else if (last->ways == 0) {
+        } else if (last->exchange == 0) {
             last->calls.end = c + 1;
         }
     }
-    if (it->list[it->count - 1].ways != 0)
+    if (it->list[it->count - 1].exchange != 0)
         add_found(it, 0, it->list[it->count - 1].calls.end);
     it->list[it->count - 1].calls.end = in.end;
     return 0;

@@ -170,7 +170,7 @@ static void take_alone(struct pipe_iteration *it, const struct pipe_plan *plan)
 {
     for (size_t i = 0; i < plan->count; i++) {
         const struct pipe_token *token = &plan->list[i];
-        if (token->ways != 0 || token->nparts != 1)
+        if (token->exchange != 0 || token->nparts != 1)
             continue;
         switch (token->parts[0].kind) {
         case PART_FORWARD:
@@ -232,7 +232,7 @@ static int split_first(struct pipeline *pl, struct pipe_iteration *it, const str
     for (size_t i = 0; i < plan->count; i++) {
         const struct pipe_token *token = &plan->list[i];
         struct pipe_piece found = it->list[i].calls;
-        if (token->ways != 0 || token->nparts != 2)
+        if (token->exchange != 0 || token->nparts != 2)
             continue;
         if (token->parts[0].kind == PART_PROLOGUE) {
             if (cut_prologue(pl, s, it->forward[token->parts[1].nth], found, &it->prologue) < 0)
@@ -330,7 +330,7 @@ static int check_streams(struct pipeline *pl)
         const struct pipe_stage *s = &pl->stages[i];
         for (size_t c = 0; c < s->calls.count; c++) {
             const struct op *op = op_at(s, (uint32_t)c);
-            if (op != NULL && pipe_way_of(pl, i, op) > 0 && op->stream != s->compute)
+            if (op != NULL && pipe_message_of(pl, i, op) > 0 && op->stream != s->compute)
                 return pipe_refuse(pl,
                                    "messages have streams of their own, and two recorded stages "
                                    "do not tell what waits for them on a stage between");

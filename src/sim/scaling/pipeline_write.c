@@ -10,7 +10,7 @@
 /* Operations of a run; fewer iterations are laid out where all of them would be more. */
 #define OPS_MAX ((uint64_t)1 << 24)
 
-#define WAYS_ALL 16
+#define EXCHANGES_MAX 16
 
 /* One rank while it is written. */
 struct rank_writer {
@@ -26,7 +26,7 @@ struct rank_writer {
     int64_t cursor_ns;
     int64_t *seq; /* owned; by communicator of the longer run */
     size_t cap_seq;
-    int64_t sent[WAYS_ALL], others; /* messages so far */
+    int64_t sent[EXCHANGES_MAX], others; /* messages so far */
     int32_t group, group_from;      /* the last group, and what it was in the recording */
     int messages;                   /* communicator of the pipeline */
     struct err *e;
@@ -155,21 +155,21 @@ static int32_t map_group(struct rank_writer *w, int32_t group)
     return w->group;
 }
 
-static void map_message(struct rank_writer *w, struct op *op, int way)
+static void map_message(struct rank_writer *w, struct op *op, int message)
 {
-    bool up = way == PIPE_ACT_OUT || way == PIPE_GRAD_IN;
+    bool up = message == PIPE_ACT_OUT || message == PIPE_GRAD_IN;
     op->coll.comm = w->messages;
     op->coll.peer = w->stage + (up ? 1 : -1);
-    op->coll.p2p_seq = w->sent[way]++;
+    op->coll.p2p_seq = w->sent[message]++;
 }
 
 /* 0, 1 to leave it out, -1. */
 static int map_coll(struct rank_writer *w, const struct pipe_stage *s, struct op *op)
 {
-    int way = pipe_way_of(w->pl, (int)(s - w->pl->stages), op), comm;
+    int message = pipe_message_of(w->pl, (int)(s - w->pl->stages), op), comm;
     op->coll.group = map_group(w, op->coll.group);
-    if (way > 0) {
-        map_message(w, op, way);
+    if (message > 0) {
+        map_message(w, op, message);
         return 0;
     }
     if (op->coll.comm < 0)
@@ -260,8 +260,8 @@ static void copy_launches(struct rank_writer *w, const struct pipe_stage *s,
                           const struct host_call *call)
 {
     const struct launches *l = &s->rank->launches[call->index];
-    int64_t left_ns = w->pl->hidden_ns[s->r][call->index];
-    const uint64_t *classes = w->pl->hidden_classes[s->r][call->index];
+    int64_t left_ns = w->pl->untimed_ns[s->r][call->index];
+    const uint64_t *classes = w->pl->untimed_classes[s->r][call->index];
     uint64_t kernels = 0;
     for (int c = 0; classes != NULL && c < SPECTER_KERNEL_CLASS_COUNT; c++)
         kernels += classes[c];
@@ -310,14 +310,14 @@ static int copy_piece(struct rank_writer *w, const struct pipe_stage *s, struct 
 }
 
 /* The middle one of several exchanges of that kind; NULL. */
-static const struct pipe_found *find_exchange(const struct pipe_iteration *it, unsigned ways)
+static const struct pipe_found *find_exchange(const struct pipe_iteration *it, unsigned exchange)
 {
     size_t n = 0;
     for (size_t i = 0; i < it->count; i++)
-        n += it->list[i].ways == ways;
+        n += it->list[i].exchange == exchange;
     n = (n + 1) / 2;
     for (size_t i = 0; n > 0 && i < it->count; i++) {
-        n -= it->list[i].ways == ways;
+        n -= it->list[i].exchange == exchange;
         if (n == 0)
             return &it->list[i];
     }
@@ -335,14 +335,14 @@ static bool any_sync_call(const struct pipe_stage *s, struct pipe_piece piece)
 
 /* Its own stage shows how messages are exchanged, or another one does, as long as no event of that
  * one's is in it. */
-static int write_exchange(struct rank_writer *w, unsigned ways,
-                          const struct pipe_found *own[WAYS_ALL])
+static int write_exchange(struct rank_writer *w, unsigned exchange,
+                          const struct pipe_found *own[EXCHANGES_MAX])
 {
-    if (own[ways] != NULL)
-        return copy_piece(w, w->from, own[ways]->calls);
+    if (own[exchange] != NULL)
+        return copy_piece(w, w->from, own[exchange]->calls);
     for (int i = 0; i < w->pl->nstages; i++) {
         const struct pipe_stage *s = &w->pl->stages[i];
-        const struct pipe_found *found = find_exchange(&s->iterations[w->k], ways);
+        const struct pipe_found *found = find_exchange(&s->iterations[w->k], exchange);
         if (found != NULL && !any_sync_call(s, found->calls))
             return copy_piece(w, s, found->calls);
     }
@@ -369,10 +369,10 @@ static struct pipe_piece piece_of(const struct rank_writer *w, struct pipe_part 
 }
 
 static int write_token(struct rank_writer *w, const struct pipe_token *token,
-                       const struct pipe_found *own[WAYS_ALL])
+                       const struct pipe_found *own[EXCHANGES_MAX])
 {
-    if (token->ways != 0)
-        return write_exchange(w, token->ways, own);
+    if (token->exchange != 0)
+        return write_exchange(w, token->exchange, own);
     for (int i = 0; i < token->nparts; i++) {
         if (copy_piece(w, w->from, piece_of(w, token->parts[i])) < 0)
             return -1;
@@ -384,12 +384,12 @@ static int write_token(struct rank_writer *w, const struct pipe_token *token,
 static int write_iteration(struct rank_writer *w, const struct pipe_plan *plan, bool same)
 {
     const struct pipe_iteration *it = &w->from->iterations[w->k];
-    const struct pipe_found *own[WAYS_ALL];
+    const struct pipe_found *own[EXCHANGES_MAX];
     int64_t start_ns = w->cursor_ns;
     struct step *step;
     int rc = 0;
-    for (unsigned ways = 1; ways < WAYS_ALL; ways++)
-        own[ways] = find_exchange(it, ways);
+    for (unsigned exchange = 1; exchange < EXCHANGES_MAX; exchange++)
+        own[exchange] = find_exchange(it, exchange);
     for (size_t i = 0; i < plan->count && rc == 0; i++)
         rc = same ? copy_piece(w, w->from, it->list[i].calls) : write_token(w, &plan->list[i], own);
     step = rank_add_step(w->rank);
@@ -406,7 +406,8 @@ static bool same_plan(const struct pipe_plan *a, const struct pipe_plan *b)
 {
     bool same = a->count == b->count;
     for (size_t i = 0; same && i < a->count; i++) {
-        same = a->list[i].ways == b->list[i].ways && a->list[i].nparts == b->list[i].nparts &&
+        same = a->list[i].exchange == b->list[i].exchange &&
+               a->list[i].nparts == b->list[i].nparts &&
                memcmp(a->list[i].parts, b->list[i].parts, sizeof a->list[i].parts) == 0;
     }
     return same;

@@ -206,13 +206,13 @@ bool weak_scaling_shards(const struct weak_scaling *g)
     return g->shards;
 }
 
-void weak_scaling_place(struct weak_scaling *g, const struct placement *told,
+void weak_scaling_place(struct weak_scaling *g, const struct placement *given,
                         const struct network_profile *from, const struct network_profile *to)
 {
-    g->source_told =
+    g->source_given =
         placement_of_hosts(&g->source, g->run, g->world, from, &g->arena, &g->source_doubt);
-    if (told != NULL)
-        g->target = *told;
+    if (given != NULL)
+        g->target = *given;
     else if (from == to && g->source.kind != PLACE_LISTED)
         g->target = g->source;
 }

@@ -53,7 +53,7 @@ struct weak_scaling {
     bool shards;                              /* weak_scaling_shards() */
     const char *refused;                      /* why no scale but 1 is possible; NULL */
     struct placement source, target;          /* weak_scaling_place(); block before */
-    bool source_told;                         /* by the hosts of the recording */
+    bool source_given;                        /* by the hosts of the recording */
     const char *source_doubt;                 /* why they do not tell, where that is odd; NULL */
     const struct weak_scaling_origin *origin; /* of a run that was made; NULL */
     int **sorted; /* [run->ncomms] members in order; NULL when they are not known; owned */
@@ -112,7 +112,7 @@ int weak_scaling_kind(const struct weak_scaling *g, int64_t rank, int64_t scale)
 /* How the recording was laid out, by the hosts of its ranks (`from`: its network), and how the
  * target is to be: `told` by the user, or NULL: as recorded, where that is known and the network is
  * the same, else in blocks. */
-void weak_scaling_place(struct weak_scaling *g, const struct placement *told,
+void weak_scaling_place(struct weak_scaling *g, const struct placement *given,
                         const struct network_profile *from, const struct network_profile *to);
 
 /* Where the members of a communicator sit at that scale, and where they sat. */

@@ -323,8 +323,8 @@ static bool correct(struct overlap *o, const int64_t *recorded_ns)
 }
 
 /* The recording must come out again. It does so at once, but where rates were limited. */
-static int settle(struct overlap *o, struct retarget *own, const int64_t *recorded_ns,
-                  struct err *e)
+static int close_gap(struct overlap *o, struct retarget *own, const int64_t *recorded_ns,
+                     struct err *e)
 {
     for (o->rounds = 1; o->rounds <= ROUNDS_MAX; o->rounds++) {
         if (retarget_set_costs(own, o->program, e) < 0)
@@ -363,8 +363,8 @@ static void take_figures(struct overlap *o, const struct gpu_profile *gpu)
 
 /* Two passes where NICs were shared: loads follow from what transfers take alone, while spans stay
  * as recorded. */
-static int look(struct overlap *o, struct retarget *own, const struct overlap_load *loads,
-                const struct overlap_need *needs, struct err *e)
+static int derive(struct overlap *o, struct retarget *own, const struct overlap_load *loads,
+                  const struct overlap_need *needs, struct err *e)
 {
     if (run_as_recorded(o, own, loads, e) < 0)
         return -1;
@@ -396,10 +396,10 @@ int overlap_learn(struct overlap *o, struct retarget *own, struct err *e)
     for (size_t i = 0; i < p->ncosts; i++)
         recorded_ns[i] = p->costs[i].measured_ns;
     sim_keep_beside(p->sim, true);
-    rc = look(o, own, loads, needs, e);
+    rc = derive(o, own, loads, needs, e);
     sim_keep_beside(p->sim, false);
     if (rc == 0 && o->beside + o->contended > 0)
-        rc = settle(o, own, recorded_ns, e);
+        rc = close_gap(o, own, recorded_ns, e);
     free(recorded_ns);
     free(loads);
     free(needs);

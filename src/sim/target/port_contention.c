@@ -206,7 +206,7 @@ static void leave(struct contention_sweep *s, uint32_t use)
 }
 
 /* All that are under way on links whose load has changed go on at their new rate. */
-static void settle(struct contention_sweep *s, int64_t t_ns)
+static void update_rates(struct contention_sweep *s, int64_t t_ns)
 {
     while (s->ntouched > 0) {
         uint32_t link = s->touched[--s->ntouched];
@@ -297,7 +297,7 @@ void port_contention_undo(const struct port_contention *l, const struct program 
     for (size_t i = 0; i < n; i++) {
         apply(&s, &list[i], work_ns);
         if (i + 1 == n || list[i + 1].t_ns > list[i].t_ns) /* once for all that happens then */
-            settle(&s, list[i].t_ns);
+            update_rates(&s, list[i].t_ns);
     }
     free(list);
     sweep_release(&s);

@@ -109,7 +109,7 @@ static double port_load(const struct retarget *t, const struct rank *rank, const
 static void leave_fill(const struct retarget *t, const struct program_cost *cost,
                        struct comm_cost *price)
 {
-    struct program_way way = t->program->ways[cost->match];
+    struct program_one_way way = t->program->one_ways[cost->match];
     if (way.span > 0)
         price->us -= price->fill_us * (1 - (double)way.first / way.span);
 }
@@ -140,7 +140,7 @@ static int64_t fill_ns(const struct retarget *t, const struct program_cost *cost
     const struct rank *rank = &t->run->ranks[cost->rank];
     const struct op *op = &rank->ops[cost->op];
     enum specter_comm_op what = (enum specter_comm_op)match->op;
-    int64_t measured_ns = t->program->ways[cost->match].fill_ns;
+    int64_t measured_ns = t->program->one_ways[cost->match].fill_ns;
     struct comm_cost from, to;
     struct err ignored;
     if (measured_ns != UNKNOWN_NS && t->calibrate && retarget_same_hardware(t) &&
@@ -161,7 +161,7 @@ void retarget_set_fills(const struct retarget *t, struct program *program)
 {
     for (size_t i = 0; i < program->ncosts; i++) {
         uint32_t match = program->costs[i].match;
-        if (match != PROGRAM_NONE && program->ways[match].span > 0)
+        if (match != PROGRAM_NONE && program->one_ways[match].span > 0)
             sim_set_fill(program->sim, match, fill_ns(t, &program->costs[i]));
     }
 }

@@ -11,13 +11,13 @@ static double others_of(const struct whatif *v, const struct retarget *t, uint32
 {
     const struct match *m = &v->program->matches.list[match];
     if (specter_comm_op_is_p2p((enum specter_comm_op)m->op) || m->nmembers == 0 ||
-        v->program->run->comms[m->comm].size == 0 || v->program->ways[match].span > 0)
+        v->program->run->comms[m->comm].size == 0 || v->program->one_ways[match].span > 0)
         return 0;
     return (double)t->to_where[m->comm].ranks / m->nmembers - 1;
 }
 
-static void add_meets(struct jitter_arrivals *out, const struct whatif *v, uint32_t match,
-                      double others)
+static void add_arrivals(struct jitter_arrivals *out, const struct whatif *v, uint32_t match,
+                         double others)
 {
     const struct program *p = v->program;
     const struct match *m = &p->matches.list[match];
@@ -54,7 +54,7 @@ struct ways {
     bool *arrivals;        /* [matches] members are missing */
     uint32_t *cost_of;     /* [items] JITTER_NONE */
     uint32_t *transfer_of; /* [matches] cost */
-    uint32_t *carries;     /* [ncosts] the last meeting that it is the carrier of */
+    uint32_t *carries;     /* [ncosts] the last arrival that it is the carrier of */
 };
 
 static uint32_t *list_of_none(size_t n)
@@ -133,7 +133,7 @@ static void follow(const struct ways *w, struct jitter_arrival *arrival)
     }
 }
 
-/* Also which meetings are of one transfer, and the epochs of each rank. */
+/* Also which arrivals are of one transfer, and the epochs of each rank. */
 static void follow_all(const struct ways *w, struct jitter_arrivals *m)
 {
     size_t nranks = w->v->program->run->nranks;
@@ -166,7 +166,7 @@ void arrivals_find(struct jitter_arrivals *m, const struct whatif *v, const stru
         double others = others_of(v, t, i);
         w.arrivals[i] = others > 0;
         if (others > 0)
-            add_meets(m, v, i, others);
+            add_arrivals(m, v, i, others);
     }
     if (m->count > 0)
         qsort(m->list, m->count, sizeof *m->list, by_start);

@@ -5,9 +5,9 @@
  * must come as late as the latest of these. For jitter_draw.c.
  *
  * A member comes when what its stream was told to await is over. That the stream is still busy with
- * the meeting before is in nobody's way to be later than others: all wait for that one together.
+ * the arrival before is in nobody's way to be later than others: all wait for that one together.
  *
- * A meeting's parent is the meeting before it on the path that decides when the member comes (in
+ * An arrival's parent is the arrival before it on the path that decides when the member comes (in
  * the simulation without variation): there all were together last. So the time from the parent's
  * end to the member's arrival is what varies independently between a rank and its likes. The
  * carrier is the computation, or the transfer within the replica, on that path that ended last:
@@ -20,13 +20,13 @@
 
 struct jitter_arrival {
     uint32_t rank, item, transfer;
-    uint32_t ready;   /* item: at its end the member is there, but for meetings in its stream;
+    uint32_t ready;   /* item: at its end the member is there, but for arrivals in its stream;
                          SIM_NONE: at its own start */
     uint32_t parent;  /* transfer; JITTER_NONE: the path leads to the begin of all */
     uint32_t carrier; /* cost, of an operation or a transfer; JITTER_NONE: only hosts on the path */
-    uint32_t before;  /* the meeting whose carrier comes last before this one's; JITTER_NONE */
+    uint32_t before;  /* the arrival whose carrier comes last before this one's; JITTER_NONE */
     uint32_t epoch;   /* of the rank: grows with its parents */
-    uint32_t first;   /* meetings of one transfer lie side by side: the first of them, */
+    uint32_t first;   /* arrivals of one transfer lie side by side: the first of them, */
     uint32_t members; /* and how many */
     int64_t start_ns; /* of the transfer, without variation */
     double others;

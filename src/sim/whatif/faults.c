@@ -21,22 +21,22 @@ static int64_t places(const struct whatif *v, const struct whatif_fault *f, int6
 }
 
 /* Ranks among which those of a fault are: first, first + step, ... below end. */
-struct stretch_of_ranks {
+struct rank_range {
     int64_t first, end, step;
 };
 
-static struct stretch_of_ranks stretch_of(const struct whatif *v, const struct whatif_fault *f,
-                                          int64_t gpus)
+static struct rank_range range_of(const struct whatif *v, const struct whatif_fault *f,
+                                  int64_t gpus)
 {
     const struct placement *p = &v->growth->target;
     int64_t n = placement_per_node(p, v->net);
-    struct stretch_of_ranks at = {f->where, f->where + 1, 1};
+    struct rank_range at = {f->where, f->where + 1, 1};
     if (f->kind != FAULT_SLOW_RANK && p->kind == PLACE_BLOCK)
-        at = (struct stretch_of_ranks){f->where * n, (f->where + 1) * n, 1};
+        at = (struct rank_range){f->where * n, (f->where + 1) * n, 1};
     else if (f->kind != FAULT_SLOW_RANK && p->kind == PLACE_CYCLIC)
-        at = (struct stretch_of_ranks){f->where, gpus, places(v, f, gpus)};
+        at = (struct rank_range){f->where, gpus, places(v, f, gpus)};
     else if (f->kind != FAULT_SLOW_RANK)
-        at = (struct stretch_of_ranks){0, p->count, 1};
+        at = (struct rank_range){0, p->count, 1};
     at.end = at.end < gpus ? at.end : gpus;
     return at;
 }
@@ -114,7 +114,7 @@ static void place(struct whatif *v, size_t i, int64_t scale)
     double slow = is_link(f) ? node_slowness(&v->opts, i, v->net) : f->slow;
     double *list = is_link(f) ? v->slow_link : v->slow_work;
     int64_t gpus = scale * v->world;
-    struct stretch_of_ranks at = stretch_of(v, f, gpus);
+    struct rank_range at = range_of(v, f, gpus);
     v->placed[i] = f->where < places(v, f, gpus);
     for (int64_t r = at.first; v->placed[i] && r < at.end; r += at.step) {
         int kind = weak_scaling_kind(v->growth, r, scale);

@@ -2,7 +2,7 @@
  *
  * Iteration times under variation: every draw is a simulation in which each operation takes its
  * mean over the recorded iterations times a factor of its own. Where ranks are missing there are
- * two rounds of draws: the first tells how late simulated ranks come to each meeting by themselves,
+ * two rounds of draws: the first tells how late simulated ranks come to each arrival by themselves,
  * the second makes them as late as the latest of their likes.
  */
 #include "sim/whatif/arrivals.h"
@@ -22,7 +22,7 @@ struct draws {
     int64_t *mean_ns;  /* [ncosts] without variation */
     int64_t *extra_ns; /* [ncosts] that a carrier takes longer in this draw */
     struct jitter_arrivals arrivals;
-    bool *meets_at;        /* [matches] it is a meeting */
+    bool *arrives_at;      /* [matches] it is an arrival */
     double *lateness;      /* [count][arrivals] of the first round */
     double *mean, *spread; /* [arrivals] of it over draws */
     double *carried;       /* [arrivals] extra time on the path, in this draw */
@@ -115,7 +115,7 @@ static void set_plain(const struct draws *d)
         faults_set_hosts(d->v, r, 1);
 }
 
-static int find_meets(struct draws *d, const struct retarget *t, struct err *e)
+static int find_arrivals(struct draws *d, const struct retarget *t, struct err *e)
 {
     struct program *p = d->v->program;
     int rc;
@@ -127,7 +127,7 @@ static int find_meets(struct draws *d, const struct retarget *t, struct err *e)
     if (rc == 0)
         arrivals_find(&d->arrivals, d->v, t);
     for (size_t i = 0; i < d->arrivals.count; i++)
-        d->meets_at[d->arrivals.list[i].transfer] = true;
+        d->arrives_at[d->arrivals.list[i].transfer] = true;
     sim_keep_causes(p->sim, d->v->steps->count == 1); /* step_ns() asks for them */
     return rc;
 }
@@ -181,7 +181,7 @@ static void learn_spreads(struct draws *d)
 
 /* ---- the second round ---- */
 
-/* Of the time on the path of a meeting: what varies by itself adds up, what varies with the step
+/* Of the time on the path of an arrival: what varies by itself adds up, what varies with the step
  * does so as one. */
 static double skewness_of(const struct jitter_arrival *m, const struct jitter *v)
 {
@@ -211,8 +211,8 @@ static double wanted(const struct draws *d, size_t i, uint64_t draw)
     return fmax(latest - own, 0);
 }
 
-/* Makes the carrier of a meeting longer, or shorter where the one before it on the path brought
- * more than is wanted here. Of two meetings with one carrier the first may take nothing back from.
+/* Makes the carrier of an arrival longer, or shorter where the one before it on the path brought
+ * more than is wanted here. Of two arrivals with one carrier the first may take nothing back from.
  */
 static void carry(struct draws *d, size_t i, double want)
 {
@@ -264,11 +264,11 @@ static int64_t end_of(const struct whatif *v, size_t r, size_t i, bool simulated
     return op_timed(op) && op->start_ns != UNKNOWN_NS ? op->start_ns + op->dur_ns : INT64_MIN;
 }
 
-/* Where ranks are missing, what the others do behind their last meeting says nothing of all. */
+/* Where ranks are missing, what the others do behind their last arrival says nothing of all. */
 static bool counts(const struct draws *d, size_t r, size_t op)
 {
     uint32_t match = d->v->program->ranks[r].match[op];
-    return d->arrivals.count == 0 || (match != PROGRAM_NONE && d->meets_at[match]);
+    return d->arrivals.count == 0 || (match != PROGRAM_NONE && d->arrives_at[match]);
 }
 
 /* When iterations end on a rank: ends[k] is put off to that. */
@@ -323,7 +323,7 @@ static void make(struct draws *d, struct whatif *v)
     d->mean_ns = array_new(v->program->ncosts, sizeof *d->mean_ns);
     d->extra_ns = array_new(v->program->ncosts, sizeof *d->extra_ns);
     d->delay_ns = array_new(v->program->matches.count, sizeof *d->delay_ns);
-    d->meets_at = array_new(v->program->matches.count, sizeof *d->meets_at);
+    d->arrives_at = array_new(v->program->matches.count, sizeof *d->arrives_at);
 }
 
 static void release(struct draws *d)
@@ -332,7 +332,7 @@ static void release(struct draws *d)
     free(d->mean_ns);
     free(d->extra_ns);
     free(d->delay_ns);
-    free(d->meets_at);
+    free(d->arrives_at);
     free(d->lateness);
     free(d->mean);
     free(d->spread);
@@ -361,7 +361,7 @@ int jitter_draw(struct whatif *v, const struct retarget *t, struct jitter_result
         return 0;
     make(&d, v);
     take_means(&d);
-    rc = find_meets(&d, t, e);
+    rc = find_arrivals(&d, t, e);
     if (rc == 0)
         rc = observe(&d, e);
     if (rc == 0) {
