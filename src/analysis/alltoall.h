@@ -34,7 +34,7 @@ struct alltoalls {
 
 bool is_alltoall(const struct comm_instance *in);
 
-/* Of one instance; NAN. */
+/* The values of one instance; NAN where they are not known. */
 double alltoall_wall_ns(const struct comm_instance *in);
 double alltoall_moved_ns(const struct comm_instance *in);
 double alltoall_imbalance(const struct comm_instance *in);

@@ -38,7 +38,7 @@ static int no_such_rank(const struct run *run, int64_t rank, struct err *e)
     return -1;
 }
 
-/* What is told stream by stream. */
+/* Adds what is measured stream by stream. */
 static void add_streams(struct analysis *a, const struct rank *rank,
                         const struct step_window *window)
 {

@@ -47,11 +47,11 @@ struct analysis {
     const struct run *run;     /* borrowed */
     struct rank_result *ranks; /* owned; the selected ones, by rank */
     size_t nranks, cap_ranks;
-    struct time_breakdown total; /* sum over them */
-    unsigned coverage;           /* enum coverage: what the traces of all of them look at */
-    struct work work;            /* of them */
+    struct time_breakdown total;  /* sum over them */
+    unsigned coverage;            /* enum coverage: what the traces of all of them look at */
+    struct work work;             /* of them */
     struct other_work other_work; /* of them */
-    struct idle idle;            /* of them, as are the next four */
+    struct idle idle;             /* of them, as are the next four */
     struct launch_table launches;
     struct queue_table queues;
     struct operations operations;
@@ -92,13 +92,13 @@ bool analysis_timed(const struct analysis *a);
 /* Several communicators have names, so that rows by name say more. */
 bool analysis_has_names(const struct analysis *a);
 
-/* What the transfers of a row take of the span, mean of the ranks; less than ANALYSIS_COMM_MIN is
- * not judged. */
+/* Share of the span that the transfers of a row take, mean of the ranks; less than
+ * ANALYSIS_COMM_MIN is not judged. */
 #define ANALYSIS_COMM_MIN 0.01
 double analysis_comm_share(const struct analysis *a, const struct comm_row *row);
 
-/* What bounds the job, what its critical path mostly is, and why these differ; NULL: they do not,
- * or there is no path. */
+/* The bound of the job, the largest part of its critical path, and why these differ; why is NULL
+ * where they do not differ, or there is no path. */
 struct analysis_verdict {
     enum bound time, path;
     double path_share; /* of the path; NAN: there is none, or most of it is not explained */

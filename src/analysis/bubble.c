@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Of one rank, over the whole trace; all merged. */
+/* One rank's sets over the whole trace; all merged. */
 struct rank_sets {
     struct intervals compute, busy; /* busy: compute, copies, other communication's transfer */
     struct intervals full;          /* with the transfer of messages */
@@ -44,7 +44,7 @@ static bool comparable(const struct run *run, uint32_t a, uint32_t b)
     return run->clock_aligned || run->ranks[a].domain == run->ranks[b].domain;
 }
 
-/* When data move in an operation that was matched: while the members that are seen are in it. */
+/* Data of a matched operation move while all members that are seen are in it. */
 static void moving(const struct bubble_builder *m, uint32_t r, const struct op *op,
                    const struct match *match, int64_t *from, int64_t *to)
 {

@@ -64,8 +64,8 @@ struct bubbles {
     int slowest;      /* stage that computes longest */
     double imbalance; /* its compute a window / the mean over stages; NAN */
 
-    /* What the bubble of a mean stage would be with equal stages; what stages that differ add; the
-     * rest: transfer that others wait for, the host. NAN unknown. Sums as above. */
+    /* The bubble that a mean stage would have with equal stages; the part that unequal stages add;
+     * the rest: transfer that others wait for, and the host. NAN unknown. Sums as above. */
     double schedule_ns, uneven_ns, rest_ns;
 };
 

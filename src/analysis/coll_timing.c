@@ -10,7 +10,7 @@ static const struct op *op_of(const struct run *run, const struct match_member *
     return &run->ranks[m->rank].ops[m->op];
 }
 
-/* What one pass over the members finds. */
+/* The findings of one pass over the members. */
 struct member_scan {
     uint32_t timed;   /* with a start */
     uint32_t lasting; /* with a duration */

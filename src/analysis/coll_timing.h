@@ -29,7 +29,7 @@ struct coll_timing {
         to_ns; /* a message: when its data moved, see coll_timing_of_message(); UNKNOWN_NS */
 };
 
-/* Of a match, or of one record alone (n = 1). */
+/* Times a match, or one record alone (n = 1). */
 void coll_timing_init(struct coll_timing *m, const struct run *run,
                       const struct match_member *members, uint32_t n);
 
@@ -50,10 +50,10 @@ void coll_timing_of_message(struct coll_timing *m, const struct run *run,
  * that counts, or the whole recording is one. */
 uint32_t op_step(const struct job_steps *job, size_t rank, size_t op);
 
-/* How many these are; 0 where the whole recording is one. */
+/* Number of steps that count; 0 where the whole recording is one. */
 uint32_t counted_steps(const struct job_steps *job);
 
-/* What the rank's mark calls it; "" without one. Borrowed from the run. */
+/* The name of the step in the rank's mark; "" without one. Borrowed from the run. */
 const char *op_step_name(const struct job_steps *job, const struct run *run, size_t rank,
                          uint32_t step);
 

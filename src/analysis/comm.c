@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What one rank launched together. Sends and receives run at the same time in opposite directions,
- * so their bytes are counted apart. */
+/* Operations that one rank launched together. Sends and receives run at the same time in opposite
+ * directions, so their bytes are counted apart. */
 struct launch_group {
     int32_t id;
     uint32_t ops;
@@ -26,7 +26,7 @@ struct launch_groups {
 struct study_work {
     struct comm_study *study;
     struct launch_groups *groups; /* [nranks] */
-    bool **seen;           /* [nranks][nops]: part of a match */
+    bool **seen;                  /* [nranks][nops]: part of a match */
 };
 
 const char *comm_group_name(const struct run *run, int32_t comm)
@@ -42,8 +42,8 @@ static bool is_comm(const struct op *op)
     return op->class == OP_COLL || op->class == OP_P2P;
 }
 
-/* A recorded size of 0 with elements in it, or of an operation that nobody knows, is a size that
- * could not be computed. */
+/* A recorded size of 0 with elements in it, or of an unknown operation, is a size that could not be
+ * computed. */
 static bool bytes_known(const struct op *op)
 {
     bool none = op->coll.count == 0 && op->coll.op < SPECTER_COMM_OP_COUNT;
@@ -65,7 +65,7 @@ static bool is_to_itself(const struct run *run, const struct rank *rank, const s
            run->comms[comm].ranks[peer] == rank->rank;
 }
 
-/* What a rank sends to itself is copied beside the others and crosses no link: not counted. */
+/* Bytes that a rank sends to itself cross no link and are not counted. */
 static void group_add(struct launch_group *g, const struct op *op, bool to_itself)
 {
     bool both_p2p = op->class == OP_P2P && g->first->class == OP_P2P;
@@ -162,7 +162,7 @@ static void add_waits(struct comm_study *s, const struct match_member *members, 
     }
 }
 
-/* What the instance learns from one member. True when the member is the shortest so far. */
+/* Adds one member to the instance. True when the member is the shortest so far. */
 static bool add_member(struct comm_instance *in, const struct op *op, double *sum_ns)
 {
     int64_t dur_ns;

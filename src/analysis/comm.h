@@ -3,7 +3,7 @@
  * Communication over all ranks: every collective, and every send with its receive, as one instance;
  * who waited in it. Who came last: stragglers.h.
  *
- *   transfer  shortest duration over the members: what remains when nobody waits for a late one
+ *   transfer  shortest duration over the members: the time without a wait for a straggler
  *   wait      of a member: its own duration - transfer
  *
  * Operations launched as one group share the group's start and duration; an instance in a group

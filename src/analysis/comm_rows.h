@@ -28,7 +28,7 @@ struct comm_row {
     double share;   /* busy_ns of the row / that of all communication of the run; NAN */
     int nodes;      /* that the members of each instance are on; 0: not known, or they differ */
 
-    /* What the model expects (expected.h), over the instances that it can be compared with: all
+    /* The model's prediction (expected.h), over the instances that it can be compared with: all
      * members traced and timed, launched alone. */
     uint64_t compared;
     double expected_ns;         /* mean; NAN when there is none */
@@ -37,7 +37,7 @@ struct comm_row {
 
     double total_ns; /* sum over instances of transfer + mean wait: what the row costs a rank */
 
-    /* How NCCL ran the instances of which its profiler told: the most frequent way. */
+    /* How NCCL ran the instances that its profiler reported: the most frequent choice. */
     uint64_t profiled, alike; /* instances of which it told; of them those that ran like this */
     const char *algo, *proto; /* NCCL's words; "" unknown. Borrowed from the run */
     uint32_t channels;        /* 0 unknown */
@@ -53,7 +53,7 @@ struct comm_rows {
     size_t count, cap;
 };
 
-/* What else is known of the run that was studied. */
+/* The recording's hardware and layout. */
 struct comm_context {
     const struct machine *machine;
     const struct node_map *node_map;

@@ -133,7 +133,7 @@ static void note_alone(struct path_ctx *w, const struct op *op, const struct las
         w->c->alone_ns += w->t_ns - (op->start_ns > w->from_ns ? op->start_ns : w->from_ns);
 }
 
-/* By how much it came later than the others; a number even when times are damaged. */
+/* Adds how much later it came than the others; a number even when times are damaged. */
 static void add_margin(struct path_ctx *w, const struct last_member *last)
 {
     int64_t *sum = &w->c->ranks[last->who.rank].margin_ns;
@@ -174,7 +174,7 @@ static int64_t min_ns(int64_t a, int64_t b)
     return a < b ? a : b;
 }
 
-/* When the operation's call was over, but not behind its start. */
+/* The end of the operation's call, but not behind its start. */
 static int64_t launched_ns(const struct path_ctx *w, const struct op *op)
 {
     int64_t t = op->host_end_ns != UNKNOWN_NS ? op->host_end_ns : op->host_ns;

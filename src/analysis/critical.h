@@ -86,9 +86,9 @@ struct critical {
     struct idmap names;
     struct path_rank *ranks;            /* owned [run->nranks] */
     uint64_t changes_step, changes_all; /* of rank */
-    uint64_t inferred;       /* times the trace held no event and one was taken to be there */
-    int64_t alone_ns;        /* over all steps, in communication of which not all members are
-                                seen, so that waiting is in it */
+    uint64_t inferred;           /* times the trace held no event and one was taken to be there */
+    int64_t alone_ns;            /* over all steps, in communication of which not all members are
+                                    seen, so that waiting is in it */
     struct critical_part *parts; /* owned; of the chosen step, the latest first */
     size_t nparts, cap_parts;
 };

@@ -21,7 +21,7 @@ struct event_of {
     enum { FROM_OP, FROM_SYNC_CALL, FROM_LAUNCHES } from;
 };
 
-/* What the sweep knows of one stream. */
+/* The sweep's state of one stream. */
 struct stream_state {
     uint32_t last;    /* operation, of those with times */
     uint32_t pending; /* what the next one waits for by events */
@@ -406,7 +406,7 @@ static int by_group(const void *pa, const void *pb)
     return (a->op > b->op) - (a->op < b->op);
 }
 
-/* Of what was launched together, all waits for the one that can move last. */
+/* Members launched together all wait for the one that can move last. */
 static void join_groups(struct rank_links *l, const struct last_member *last)
 {
     struct launch_of *list = array_new(l->rank->nops + 1, sizeof *list);

@@ -46,11 +46,11 @@ void rank_links_release(struct rank_links *l);
 /* The operation that ended last, not behind t_ns; LINK_NONE. */
 uint32_t rank_links_ended(const struct rank_links *l, int64_t t_ns);
 
-/* Was work without times called for between two operations, on the stream of one of them? `pred`
- * LINK_NONE: since the last operation of the stream. */
+/* Returns whether work without times was called for between two operations, on the stream of one of
+ * them. `pred` LINK_NONE: since the last operation of the stream. */
 bool rank_links_untimed(const struct rank_links *l, uint32_t op, uint32_t pred);
 
-/* Who came last in a match, and when the one before. */
+/* The last member of a match to come, and when the one before it came. */
 struct last_member {
     struct match_member who;
     int64_t start_ns, second_ns;

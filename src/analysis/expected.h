@@ -11,7 +11,7 @@
 
 enum network_by { NETWORK_UNKNOWN, NETWORK_TOLD, NETWORK_USUAL };
 
-/* Of all ranks. Profiles are borrowed. */
+/* The hardware of all ranks. Profiles are borrowed. */
 struct machine {
     const struct gpu_profile *gpu; /* NULL: the ranks name none that specter knows, or several */
     const struct network_profile *net; /* NULL unknown */
@@ -28,8 +28,8 @@ void machine_find(struct machine *m, const struct run *run, const struct gpu_pro
 double expected_ns(const struct machine *m, const struct node_map *node_map, const struct run *run,
                    const struct comm_instance *in);
 
-/* Where the members of an instance sit: both ends of a message, or the communicator's. False: not
- * known. */
+/* Finds the layout of an instance's members: both ends of a message, or the communicator's ranks.
+ * False: not known. */
 bool expected_layout(const struct node_map *node_map, const struct run *run,
                      const struct comm_instance *in, struct layout *out);
 

@@ -62,7 +62,8 @@ static int by_number(const void *pa, const void *pb)
     return ORDER(*(const int *)pa, *(const int *)pb);
 }
 
-/* Of a circle that may have begun in another operation as well, the rank that is missing there. */
+/* Names the rank that is missing in the other operation of a circle that may have begun in
+ * either. */
 static void take_rival(struct hang *hang, struct hangs *h, const struct hang_finder *f,
                        const struct wait_node *node)
 {
@@ -97,7 +98,7 @@ static const struct op *op_of_others(const struct hang_finder *f, const struct h
     return hang->op;
 }
 
-/* How long a rank that began to wait then had waited when the first time-out was over. */
+/* Returns how long a rank that began to wait then had waited when the first time-out was over. */
 static int64_t timed_out_ns(const struct hang_finder *f, const struct hang *hang)
 {
     if (!hang->at_least || f->deadline_ns == UNKNOWN_NS || f->deadline_ns <= f->undated_end)
@@ -105,7 +106,8 @@ static int64_t timed_out_ns(const struct hang_finder *f, const struct hang *hang
     return ns_add(hang->waited_ns, f->deadline_ns - f->undated_end);
 }
 
-/* What another member called where the first of those that differ called hang->instead. */
+/* Returns the call that another member made where the first of those that differ called
+ * hang->instead. */
 static const struct op *op_that_differs(const struct hang_finder *f, const struct wait_node *node,
                                         const struct hang *hang)
 {
@@ -146,7 +148,7 @@ static void take_waiters(struct hang *hang, const struct hang_finder *f,
     }
 }
 
-/* What the receiver of a message called; the other one's call is at fault (hang->instead). */
+/* Returns the call of a message's receiver; the other end's call is at fault (hang->instead). */
 static const struct op *op_of_receiver(const struct hang_finder *f, const struct hang *hang,
                                        const struct blocked_rank *w)
 {
@@ -156,7 +158,8 @@ static const struct op *op_of_receiver(const struct hang_finder *f, const struct
     return op != NULL ? op : hang->op;
 }
 
-/* How long before the newest time the rank called anything; UNKNOWN_NS: it called nothing. */
+/* Returns how long before the newest time the rank called anything; UNKNOWN_NS: it called
+ * nothing. */
 static int64_t last_call_ns(const struct hang_finder *f, uint32_t r)
 {
     const struct rank *rank = &f->run->ranks[r];
@@ -166,7 +169,8 @@ static int64_t last_call_ns(const struct hang_finder *f, uint32_t r)
     return last_ns != UNKNOWN_NS ? finder_end(f, r) - last_ns : UNKNOWN_NS;
 }
 
-/* Did all who have not called it call something else within HANG_NS? Then they may be slow. */
+/* Returns whether all ranks without the call made another one within HANG_NS: then they may be
+ * slow. */
 static bool all_go_on(const struct hang_finder *f, const struct hang *hang)
 {
     if (hang->cause != HANG_NOT_CALLED)
@@ -179,7 +183,7 @@ static bool all_go_on(const struct hang_finder *f, const struct hang *hang)
     return true;
 }
 
-/* Of a trace that does not say when it was written: may time alone bring what is missing? */
+/* Returns whether, in a trace without a time of writing, time alone may bring what is missing. */
 static bool may_end(const struct hang_finder *f, const struct wait_node *node,
                     const struct hang *hang)
 {
@@ -325,7 +329,7 @@ static void find_ends(struct hang_finder *f)
     }
 }
 
-/* When the first time-out of what undated traces hold as not finished is over. */
+/* Finds when the first time-out of the unfinished operations of undated traces is over. */
 static void find_deadline(struct hang_finder *f)
 {
     f->deadline_ns = UNKNOWN_NS;
@@ -344,7 +348,7 @@ static void find_deadline(struct hang_finder *f)
     }
 }
 
-/* Have undated traces lost messages that came before those that have not finished? */
+/* Returns whether undated traces lost messages that came before the unfinished ones. */
 static bool lacks_numbers(const struct run *run)
 {
     for (size_t r = 0; r < run->nranks; r++) {

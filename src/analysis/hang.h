@@ -106,7 +106,7 @@ struct hangs {
 
 const char *hang_cause_name(enum hang_cause cause);
 
-/* Does the trace show that the time-out of the operation was over? */
+/* Returns whether the trace shows that the time-out of the operation was over. */
 bool hang_expired(const struct hang *hang);
 
 void hangs_find(struct hangs *h, const struct run *run);

@@ -50,7 +50,7 @@ static bool same_kind(const struct numbered_call *a, const struct numbered_call 
     return a->comm == b->comm && a->kind == b->kind && a->peer == b->peer;
 }
 
-/* From places among all operations to places among the messages of one pair and direction. */
+/* Maps positions among all operations to positions among the messages of one pair and direction. */
 static void number_messages(struct calls_made *c)
 {
     for (size_t i = 0; i < c->count; i++) {
@@ -139,7 +139,7 @@ void calls_of_comm(const struct calls_made *c, int32_t comm, size_t *first, size
 
 /* ---- comparing ---- */
 
-/* What must be equal on all members, as one number; 0: the trace does not tell. */
+/* One number of all that must be equal on all members; 0: the trace does not tell. */
 static uint64_t signature(const struct op *op)
 {
     uint64_t bytes = op->coll.op == SPECTER_ALLTOALLV ? 0 : op->bytes;
@@ -175,8 +175,8 @@ static void *new_array(size_t count, size_t size)
     return p;
 }
 
-/* Where the table begins: at the first number that all members' records hold. Before it something
- * may be missing from a trace only. */
+/* The table begins at the first number that all members' records hold. Calls before it may be
+ * missing from a trace only. */
 static int64_t first_common(const struct calls_made *const *calls, size_t n, int32_t comm,
                             int64_t seq)
 {
@@ -234,7 +234,7 @@ static bool has_majority(const struct call_table *t, size_t k)
     return 2 * t->votes[k] > t->all[k];
 }
 
-/* What others than m called; 0 when none of them did. */
+/* Returns the call that others than m made; 0 when none of them made one. */
 static uint64_t of_others(const struct call_table *t, size_t m, size_t k)
 {
     uint64_t own, sig = 0;
@@ -248,8 +248,8 @@ static uint64_t of_others(const struct call_table *t, size_t m, size_t k)
     return sig;
 }
 
-/* From k on (which is not 0 with a shift of -1), are m's calls those that the others made `shift`
- * numbers later? At least one must be. */
+/* Returns whether, from k on (which is not 0 with a shift of -1), m's calls are those that the
+ * others made `shift` numbers later. At least one must be. */
 static bool fits(const struct call_table *t, size_t m, size_t k, int shift)
 {
     bool any = false;

@@ -14,7 +14,7 @@ enum call_kind { CALL_COLLECTIVE, CALL_SEND, CALL_RECV };
 struct numbered_call {
     int64_t seq;
     int32_t comm, peer;
-    uint32_t op; /* index into the rank's ops */
+    uint32_t op;  /* index into the rank's ops */
     uint8_t kind; /* enum call_kind */
 };
 
@@ -37,7 +37,7 @@ const struct numbered_call *calls_find(const struct calls_made *c,
 bool calls_of_op(const struct calls_made *c, const struct rank *rank, uint32_t op,
                  struct numbered_call *call);
 
-/* Did the rank make a later call of this kind, which is numbered behind this one? */
+/* Returns whether the rank made a later call of this kind, numbered behind this one. */
 bool calls_later(const struct calls_made *c, const struct numbered_call *key);
 
 /* The collectives of a communicator, list[*first .. *end). */
@@ -46,7 +46,7 @@ void calls_of_comm(const struct calls_made *c, int32_t comm, size_t *first, size
 /* False where two calls differ in what must be equal on all members, as far as the trace tells. */
 bool calls_equal(const struct op *a, const struct op *b);
 
-/* What a member did differently from the majority of its communicator. */
+/* How a member's calls differ from those of the majority of its communicator. */
 enum call_fault { CALL_SAME, CALL_SKIPPED, CALL_EXTRA, CALL_OTHER, CALL_TIED };
 
 struct call_verdict {

@@ -51,7 +51,7 @@ static bool wait_for_rank(struct hang_finder *f, uint32_t n, uint32_t r)
     return any;
 }
 
-/* What the rank is in, the longest of it; else what it called last; NULL. */
+/* Returns the operation that the rank has been in longest; else its last call; NULL. */
 static const struct op *occupation(const struct hang_finder *f, uint32_t r)
 {
     const struct rank *rank = &f->run->ranks[r];
@@ -89,8 +89,8 @@ static int64_t highest_recorded(const struct hang_finder *f, int32_t c)
     return highest;
 }
 
-/* A member that has no record of the call: has it called it all the same? Then a later one of its
- * calls is recorded, or it says so; and it has finished it, as what has not finished is recorded. A
+/* Returns whether a member without a record of the call made it all the same: a later one of its
+ * calls is recorded, or it says so. It has then finished it, since unfinished calls are recorded. A
  * number above those of all others is one of messages (pg_status has one number for both). */
 static bool has_passed(const struct hang_finder *f, uint32_t r, const struct numbered_call *key)
 {
@@ -221,7 +221,7 @@ static const struct members *traced_members(struct hang_finder *f, int32_t c)
     return m;
 }
 
-/* Can no member finish it before all others have begun it? */
+/* Returns whether no member can finish it before all others have begun it. */
 static bool needs_all(const struct op *op)
 {
     switch (op->coll.op) {
@@ -236,7 +236,7 @@ static bool needs_all(const struct op *op)
     }
 }
 
-/* Is all well with it, as far as calls are recorded? */
+/* Returns whether nothing is wrong with it, as far as calls are recorded. */
 static bool all_called(const struct hang_finder *f, const struct wait_node *node)
 {
     for (size_t i = 0; i < node->nfaults; i++) {
@@ -246,9 +246,9 @@ static bool all_called(const struct hang_finder *f, const struct wait_node *node
     return true;
 }
 
-/* What some have finished does not wait for calls any more: those in which it goes on are at fault,
- * unless they are the most. Of a message that is the sender, when it has been received; a small one
- * is sent before its receiver has come to it. */
+/* An operation that some have finished does not wait for calls any more: the members in which it
+ * goes on are at fault, unless they are the most. Of a received message that is the sender; a small
+ * one is sent before its receiver has come to it. */
 static void add_unfinished(struct hang_finder *f, uint32_t n)
 {
     const struct wait_node *node = &f->nodes[n];
@@ -375,8 +375,7 @@ static void look_at_message(struct hang_finder *f, uint32_t n)
     add_unfinished(f, n);
 }
 
-/* Where all is well with an operation itself, it waits for what was launched in one group with it.
- */
+/* An operation without a fault waits for the others of its group. */
 static void wait_for_group(struct hang_finder *f, uint32_t n)
 {
     struct wait_node *node = &f->nodes[n];
@@ -389,7 +388,7 @@ static void wait_for_group(struct hang_finder *f, uint32_t n)
     }
 }
 
-/* Where a rank waits, and when it called that. */
+/* The operation in which a rank waits, and when it called it. */
 struct wait_place {
     int64_t host_ns;
     uint64_t id;

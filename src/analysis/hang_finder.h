@@ -62,7 +62,7 @@ struct members {
     struct call_verdict *verdicts; /* room for them */
 };
 
-/* Do the members of a communicator have their own numbers as ranks? */
+/* Whether the numbers of a communicator are those of its members, as far as asked so far. */
 enum numbered { NUMBERED_NOT_ASKED, NUMBERED_AS_MEMBERS, NUMBERED_OTHERWISE };
 
 struct hang_finder {
@@ -95,7 +95,7 @@ uint32_t finder_rank(const struct hang_finder *f, int number);
 /* The rank's place in the communicator; NULL. */
 const struct membership *finder_member(const struct hang_finder *f, uint32_t rank, int32_t comm);
 
-/* What the rank called under that key; NULL. */
+/* Returns the rank's call under that key; NULL. */
 const struct op *finder_op(const struct hang_finder *f, uint32_t rank,
                            const struct numbered_call *key);
 
@@ -106,13 +106,13 @@ int64_t finder_end(const struct hang_finder *f, uint32_t rank);
  * their own numbers, as long as those that are named do; -1 not known. */
 int finder_number(struct hang_finder *f, int32_t comm, int member);
 
-/* Who waits: the rank's heads, with what was launched in one group with them; and where no end of
- * an operation is seen, who is ahead of a traced member of the communicator. */
+/* Lists who waits: the rank's heads, with the operations of their groups; and where no end of an
+ * operation is seen, the ranks ahead of a traced member of the communicator. */
 void finder_add_heads(struct hang_finder *f, uint32_t rank);
 bool finder_may_be_uneven(const struct rank *rank);
 void finder_add_uneven(struct hang_finder *f, int32_t comm);
 
-/* From waiters, all of whom are known, to operations. */
+/* Groups the waiters, all of whom are known, by operation. */
 void finder_make_nodes(struct hang_finder *f);
 void finder_index(struct hang_finder *f);
 bool finder_waits(const struct hang_finder *f, uint32_t rank,
@@ -125,13 +125,13 @@ void finder_look(struct hang_finder *f);
 void finder_roots(struct hang_finder *f);
 void finder_merge(struct hang_finder *f);
 
-/* Of operations that lead to no root yet, or whose members do not call the same: which member is at
- * fault, as far as other communicators of the members tell (hang_order.h). */
+/* Finds the member at fault in operations that lead to no root yet, or whose members do not call
+ * the same, as far as other communicators of the members tell (hang_order.h). */
 void finder_ask_peers(struct hang_finder *f);
 
-/* Of an operation in which nothing is wrong: did a member call something else behind it? Hosts run
- * ahead of their devices, and where one left a call out, its next ones stand in another order, so
- * that devices wait for each other before they come to it. */
+/* Returns whether, behind an operation without a fault, a member called something else than the
+ * others. Hosts run ahead of their devices, and where one left a call out, its next ones stand in
+ * another order, so that devices wait for each other before they come to it. */
 bool finder_look_ahead(struct hang_finder *f, uint32_t node);
 
 /* The surest thing that is wrong; CIRCLE and ALL_CALLED say that nothing is by itself. */

@@ -60,8 +60,9 @@ static void look_at(struct stream_table *l, const struct rank *rank, uint32_t i)
     }
 }
 
-/* What the file says itself, and: an unfinished operation is only written when it has been for a
- * while, unless the program's exit came before its end, or somebody asked for what is under way. */
+/* The file's own statement counts. Besides, an unfinished operation is only written when it has
+ * been unfinished for a while, unless the program's exit came before its end, or a dump was
+ * requested. */
 static int64_t last_moment(const struct rank *rank, int64_t called_ns)
 {
     int64_t last_ns = rank->end_ns;

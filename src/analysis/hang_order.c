@@ -157,8 +157,8 @@ static const struct op *of_most(const struct rows *rows, size_t k)
     return k < rows->width && rows->most[k] != SIZE_MAX ? cell(rows, rows->most[k], k) : NULL;
 }
 
-/* From k on, are the member's calls those that most made `shift` places later? At least one must
- * be. */
+/* Returns whether, from k on, the member's calls are those that most made `shift` places later. At
+ * least one must be. */
 static bool fits(const struct rows *rows, size_t m, size_t k, size_t own_shift, size_t shift)
 {
     bool any = false;

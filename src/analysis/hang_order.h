@@ -23,7 +23,7 @@ enum order_fault {
     ORDER_FEWER
 };
 
-/* What one communicator tells of a member's calls in another (or in itself). */
+/* The evidence of one communicator about a member's calls in another (or in itself). */
 struct order_verdict {
     uint32_t rank;  /* index into run->ranks */
     int32_t shared; /* the communicator whose members were compared */
@@ -41,7 +41,8 @@ struct order_verdicts {
 void order_compare(struct order_verdicts *v, const struct run *run, const uint32_t *members,
                    size_t n, int32_t shared);
 
-/* Of the rank's calls in this communicator; *shared: what tells so. A fault counts before SAME. */
+/* Judges the rank's calls in this communicator; *shared: the communicator that tells. A fault
+ * counts before SAME. */
 enum order_fault order_find(const struct order_verdicts *v, uint32_t rank, int32_t comm,
                             int32_t *shared);
 

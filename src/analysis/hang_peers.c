@@ -64,7 +64,7 @@ static const struct fault *fault_of(const struct hang_finder *f, const struct wa
     return NULL;
 }
 
-/* What the rank called under the operation's number. */
+/* Returns the rank's call under the operation's number. */
 static const struct op *called_there(const struct hang_finder *f, const struct blocked_rank *w,
                                      uint32_t r)
 {
@@ -94,7 +94,7 @@ static bool make_fault(struct fault *fault, const struct hang_finder *f,
     return found == ORDER_MORE ? fault->instead != NULL : before != NULL;
 }
 
-/* Where the orders of calls tell some members from the others, these are at fault, and no other. */
+/* Where the orders of calls distinguish members, these are at fault, and no other. */
 static void name_members(struct hang_finder *f, uint32_t n, const struct order_verdicts *v)
 {
     struct wait_node *node = &f->nodes[n];

@@ -20,9 +20,10 @@ enum hang_cause finder_cause(const struct hang_finder *f, const struct wait_node
     return cause;
 }
 
-/* What may be a root, the surest first: a fault that does not follow from another; calls that
- * differ later on, by a majority; what only other communicators tell, and calls that differ without
- * a majority; nothing else to wait for. Each takes what leads to it from the rest. */
+/* The candidates for a root, the surest first: a fault that does not follow from another; calls
+ * that differ later on, by a majority; evidence of other communicators alone, and calls that
+ * differ without a majority; nothing else to wait for. Each takes the nodes that lead to it from
+ * the rest. */
 enum root_kind { AT_FAULT, DIFFERS_LATER, TOLD_BY_PEERS, WAITS_FOR_NONE, ROOT_KINDS };
 
 static bool is_root(struct hang_finder *f, uint32_t n, enum root_kind kind)
@@ -85,7 +86,7 @@ static uint32_t next_open(const struct hang_finder *f, uint32_t n)
     return NONE;
 }
 
-/* When the first of its ranks began to wait in it. */
+/* Returns when the first of its ranks began to wait in it. */
 static int64_t begin_of(const struct hang_finder *f, const struct wait_node *node)
 {
     int64_t begin_ns = INT64_MAX;
@@ -101,8 +102,9 @@ static bool told_by_peers(const struct hang_finder *f, const struct wait_node *n
     return node->nfaults > 0 && f->faults[node->first_fault].shared >= 0;
 }
 
-/* Is `a` where a circle rather began than `b`? Where other communicators tell so, where a call is
- * missing, of the fewest ranks, and where most wait; then where the first wait began. */
+/* Returns whether a circle rather began in `a` than in `b`: where other communicators tell so,
+ * where a call is missing, of the fewest ranks, and where most wait; then where the first wait
+ * began. */
 static bool is_worse(const struct hang_finder *f, uint32_t a, uint32_t b)
 {
     const struct wait_node *na = &f->nodes[a], *nb = &f->nodes[b];
@@ -125,8 +127,8 @@ static int missing_rank(const struct hang_finder *f, const struct wait_node *nod
     return node->nfaults == 1 ? f->faults[node->first_fault].rank : -1;
 }
 
-/* Of two operations in which each one's waiting rank is what the other one lacks, nothing tells
- * which of the two ranks is at fault. */
+/* When each of two operations lacks the rank that waits in the other, either rank may be at
+ * fault. */
 static bool is_rival(const struct hang_finder *f, uint32_t a, uint32_t b)
 {
     const struct wait_node *na = &f->nodes[a], *nb = &f->nodes[b];
@@ -136,8 +138,8 @@ static bool is_rival(const struct hang_finder *f, uint32_t a, uint32_t b)
            finder_waiter(f, nb, finder_rank(f, of_a)) != NULL;
 }
 
-/* From a node that leads to no root one comes into circles: of all that lies in them, where they
- * rather began. */
+/* A node that leads to no root leads into circles: picks the node in them where they rather
+ * began. */
 static uint32_t worst_in_circle(const struct hang_finder *f, uint32_t n)
 {
     bool *seen = array_new(f->nnodes, sizeof *seen);

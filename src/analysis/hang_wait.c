@@ -178,7 +178,7 @@ void finder_make_nodes(struct hang_finder *f)
     }
 }
 
-/* Where each rank waits. */
+/* Lists where each rank waits. */
 void finder_index(struct hang_finder *f)
 {
     size_t *next = arena_alloc(&f->arena, (f->run->nranks + 1) * sizeof *next);

@@ -205,7 +205,7 @@ static void list_gap(struct idle *i, const struct idle_gap *gap)
 
 /* ---- the device ---- */
 
-/* When each stream was launched to last, while time goes on; the unknown ones share a place. */
+/* When each stream was last launched to, so far; unknown streams share one entry. */
 struct launched {
     const struct stream_lanes *lanes;
     int64_t *last_ns; /* owned [lanes->count + 1] */
@@ -217,7 +217,7 @@ static int64_t *last_launch(struct launched *l, size_t op)
     return &l->last_ns[lane != LANE_NONE ? lane : l->lanes->count];
 }
 
-/* What ran on the device so far. */
+/* The operations that ran on the device so far. */
 struct device_history {
     const struct op *before; /* what ended last; NULL: nothing ran */
     int64_t first, until;    /* the first start and the last end */
@@ -278,7 +278,8 @@ static struct step_window whole_window(const struct rank *rank)
 
 /* ---- a stream ---- */
 
-/* Whether what started last before t_ns on the stream that is waited for is communication. */
+/* Returns whether the last operation to start before t_ns on the awaited stream is
+ * communication. */
 static bool awaits_comm(const struct rank *rank, const struct stream_lanes *lanes, int32_t device,
                         int32_t stream, int64_t t_ns)
 {

@@ -4,13 +4,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What one stream's launches took, collected. */
+/* The launch times of one stream. */
 struct launch_samples {
     struct sample call, delay;
 };
 
-/* How long after its call the work began; UNKNOWN_NS: it cannot have begun before it was asked for,
- * so host and device times do not agree well enough to tell. */
+/* Returns how long after its call the work began; UNKNOWN_NS: it seems to have begun before the
+ * call, so host and device times do not agree well enough. */
 static int64_t launch_delay(const struct op *op)
 {
     if (op->start_ns < op->host_ns)

@@ -192,7 +192,7 @@ bool limit_beyond_links(const struct gpu_profile *gpu, enum specter_comm_op op, 
     return links > 0 && (gpu->cc < 90 && bus > moved ? bus : moved) > links;
 }
 
-/* What a rank sends to itself crosses no link. */
+/* A message to the own rank crosses no link. */
 static bool to_itself(const struct rank *rank, const struct op *op)
 {
     bool own = false;

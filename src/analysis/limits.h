@@ -51,9 +51,9 @@ int limits_check(const struct run *run, struct err *e);
  * certain. */
 double limit_comm_bytes(enum specter_comm_op op, double bytes, int n);
 
-/* Does a collective or message of that algorithm bandwidth take more than NVLink (or a bridge) and
- * host link of the GPU together can move? Of GPUs whose switches do not reduce (NVIDIA's before
- * Hopper, others) by bus bandwidth. False where the GPU's links are not known. */
+/* Returns whether that algorithm bandwidth of a collective or message is more than NVLink (or a
+ * bridge) and host link of the GPU together can move. GPUs whose switches do not reduce (NVIDIA's
+ * before Hopper, others) are judged by bus bandwidth. False where the GPU's links are not known. */
 bool limit_beyond_links(const struct gpu_profile *gpu, enum specter_comm_op op, double algbw_GBps,
                         int n);
 

@@ -98,8 +98,9 @@ static int machine_gpus(const struct run *run)
     return gpus;
 }
 
-/* Would full nodes in order put the ranks of one host together, and no others? Also true where no
- * host is known. `block` [world] is zero before and after: of each host, its node + 1. */
+/* Returns whether full nodes in order would put the ranks of one host together, and no others; also
+ * true where no host is known. `block` [world] is zero before and after: of each host, its node +
+ * 1. */
 static bool hosts_are_blocks(const struct node_map *p, int per_node, int *block)
 {
     bool fit = true;
@@ -173,7 +174,7 @@ static void find_nodes(struct node_map *p, const struct run *run, const struct n
         forget_hosts(p);
 }
 
-/* What NCCL told of it is believed before what was counted. */
+/* NCCL's number of nodes is believed before the counted one. */
 static struct comm_nodes place_comm(const struct node_map *p, const struct comm *c, int *held)
 {
     struct comm_nodes comm_nodes = count_members(p, c, held);

@@ -44,11 +44,11 @@ void node_map_release(struct node_map *p);
 /* "hosts", "layout"; NULL unknown. */
 const char *node_map_source_name(enum node_map_source by);
 
-/* Do two ranks sit on different nodes? 1 yes, 0 no, -1 unknown. Global ranks, of which either may
- * be unknown (-1); comm: index of one that both are in, which may tell; -1 none. */
+/* Returns whether two ranks sit on different nodes: 1 yes, 0 no, -1 unknown. Global ranks, of which
+ * either may be unknown (-1); comm: index of one that both are in, which may tell; -1 none. */
 int node_map_across(const struct node_map *p, const struct run *run, int a, int b, int32_t comm);
 
-/* How the communicator is laid out, for the models. False: not known. */
+/* The layout of the communicator, for the models. False: not known. */
 bool node_map_layout(const struct node_map *p, const struct run *run, int32_t comm,
                      struct layout *out);
 

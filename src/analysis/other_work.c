@@ -45,7 +45,7 @@ static size_t copy_row_of(struct other_work *x, const char *kind)
     return x->ncopies++;
 }
 
-/* When anything else than copies ran. */
+/* The times in which anything else than copies ran. */
 static void find_others(struct intervals *others, const struct rank *rank)
 {
     int64_t start, end;

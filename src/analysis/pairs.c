@@ -23,7 +23,7 @@ void pair_of(const struct comm_instance *in, const struct run *run, int *src, in
     *src = op->coll.op == SPECTER_RECV ? other : rank->rank;
     *dst = op->coll.op == SPECTER_RECV ? rank->rank : other;
     if (op->coll.op == SPECTER_COMM_OP_COUNT)
-        *src = *dst = -1; /* sends or receives: nobody says which */
+        *src = *dst = -1; /* sends or receives: not known which */
 }
 
 static int pair_order(const struct pair_message *a, const struct pair_message *b)
@@ -61,7 +61,7 @@ static void add_message(struct pair_row *row, const struct comm_instance *in, in
     row->timed++;
     row->two_sided += in->timing.two_sided;
     row->timed_bytes += (double)in->bytes;
-    if (from == UNKNOWN_NS) { /* nobody knows what it overlaps */
+    if (from == UNKNOWN_NS) { /* its overlap is not known */
         row->time_ns += (double)in->timing.moved_ns;
         return;
     }

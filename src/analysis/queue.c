@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* When operations joined the queue, left it for the device, and were done; each list for itself, so
- * that all can be sorted. */
+/* Times at which operations joined the queue, left it for the device, and were done; separate
+ * lists, so that all can be sorted. */
 struct moments {
     struct sample launched, started, ended;
 };

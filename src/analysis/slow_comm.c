@@ -52,7 +52,8 @@ static int by_median(const void *pa, const void *pb)
                                         : ORDER(a->from, b->from);
 }
 
-/* Whole: of a part nobody knows how long it waited. AlltoAllv differs from rank to rank. */
+/* Takes complete instances only: the wait of a part is not known. AlltoAllv differs from rank to
+ * rank. */
 static bool is_judged(const struct comm_instance *in)
 {
     return !in->p2p && in->matched && in->consistent && !in->grouped && in->bytes_known &&

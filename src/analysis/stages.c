@@ -155,7 +155,7 @@ static void find_ring(struct stage_finder *f, struct graph_of *g, uint32_t start
         refuse(f, "a ring of ranks in which all pass on equally much is no pipeline");
 }
 
-/* Does the way on from here lead back, over ranks that have one neighbour each way? */
+/* Returns whether the way on from here leads back, over ranks that have one neighbour each way. */
 static bool is_ring(struct graph_of *g, uint32_t start)
 {
     uint32_t at = start;
@@ -172,7 +172,7 @@ static bool is_ring(struct graph_of *g, uint32_t start)
     return false;
 }
 
-/* What is left behind paths and rings hangs on ranks with several neighbours. */
+/* The ranks left behind paths and rings hang on ranks with several neighbours. */
 static void find_in(struct stage_finder *f, struct graph_of *g)
 {
     bool left = false;
@@ -237,7 +237,7 @@ static void drop_small_paths(struct stage_finder *f)
     f->npaths = kept;
 }
 
-/* How many parts of the model a stage of a ring holds; 0: no whole number. */
+/* Returns how many parts of the model a stage of a ring holds; 0: no whole number. */
 static int parts_of(const struct rank_path *path)
 {
     double parts = path->passes / (path->passes - path->least);

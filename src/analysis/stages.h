@@ -33,19 +33,19 @@ struct stages {
     const char *why; /* no pipeline was found: why; "" there are no messages; NULL: found */
     int count;       /* stages; 0 */
     size_t nchains;
-    const int *chains;               /* [nchains][count] global ranks, in the arena */
+    const int *chains;                     /* [nchains][count] global ranks, in the arena */
     const struct stage_position *position; /* [run->nranks], in the arena; NULL when not found */
-    int parts;                       /* v: of the model a stage holds */
-    double micro;                    /* m: micro-batches between two flushes; NAN unknown */
-    uint64_t passes;                 /* activations that the first stage sent, in all */
-    size_t others;                   /* groups of ranks whose messages form no pipeline */
+    int parts;                             /* v: of the model a stage holds */
+    double micro;                          /* m: micro-batches between two flushes; NAN unknown */
+    uint64_t passes;                       /* activations that the first stage sent, in all */
+    size_t others;                         /* groups of ranks whose messages form no pipeline */
 };
 
 void stages_find(struct stages *s, const struct run *run, const struct job_steps *steps);
 void stages_release(struct stages *s);
 
-/* Where a pipeline is looked at step by step: in marked steps. What repeats may be a micro-batch,
- * so that without marks the whole recording is one. */
+/* Returns the number of steps that pipelines are analysed in, one by one: the marked ones.
+ * Repetition may be a micro-batch, so that without marks the whole recording is one step. */
 static inline uint32_t stage_steps(const struct job_steps *steps)
 {
     return steps->source == STEPS_MARKED ? steps->count : 1;
@@ -63,7 +63,7 @@ int message_peer(const struct run *run, const struct op *op);
 /* Index into run->ranks of a global rank; -1: it has no trace. */
 int stages_rank_index(const struct run *run, int rank);
 
-/* Between neighbours of one pipeline? `r`: index into run->ranks. */
+/* Returns whether a message is between neighbours of one pipeline. `r`: index into run->ranks. */
 bool stages_is_message(const struct stages *s, const struct run *run, size_t r,
                        const struct op *op);
 

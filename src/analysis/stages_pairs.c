@@ -177,7 +177,7 @@ static void count_message(struct stage_pair *pair, const struct stage_message *m
     pair->last_epoch[is_high] = msg->epoch + 1;
 }
 
-/* What is sent counts before what is received: both are under way at once. */
+/* Sends count before receives: both are under way at once. */
 static void add_launch(struct stage_pairs *p, const struct run *run, const struct messages *m,
                        size_t first, size_t end, int self)
 {

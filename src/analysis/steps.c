@@ -144,7 +144,7 @@ static void add_device(struct step_row *row, int64_t ns)
     row->device_max_ns = ns > row->device_max_ns ? ns : row->device_max_ns;
 }
 
-/* What is needed while one rank is added. */
+/* State of adding one rank. */
 struct step_collector {
     struct ruler rulers[RULERS];
     bool timed;
@@ -221,7 +221,7 @@ static int by_start(const void *x, const void *y)
     return strcmp(a->name, b->name);
 }
 
-/* Who was slowest how often; the ranks are in order. */
+/* Counts how often each rank was slowest; the ranks are in order. */
 static void count_slowest(struct steps *s, const struct step_row *row)
 {
     size_t low = 0, high = s->nranks;

@@ -90,7 +90,7 @@ static struct starts starts_of(const struct late_work *w, const struct match *ma
     return st;
 }
 
-/* Was somebody last? Clocks of two hosts are only so good. */
+/* Returns whether one rank was clearly last: clocks of two hosts agree only so well. */
 static bool has_last(const struct late_work *w, const struct starts *st)
 {
     bool apart = w->run->ranks[st->last].domain != w->run->ranks[st->before].domain;
@@ -137,7 +137,7 @@ static int by_rank(const void *key, const void *elem)
     return (rank > m->rank) - (rank < m->rank);
 }
 
-/* Of a collective. */
+/* Returns the member of a collective that is on the rank; NULL. */
 static const struct match_member *member_of(const struct late_work *w, const struct match *match,
                                             uint32_t rank)
 {
@@ -145,7 +145,7 @@ static const struct match_member *member_of(const struct late_work *w, const str
                    by_rank);
 }
 
-/* Where the time between the collective before and this one lies, on both ranks. */
+/* Breaks down the time between the collective before and this one, on both ranks. */
 struct between {
     int64_t from_ns[2], to_ns[2];
 };
@@ -188,8 +188,8 @@ static size_t first_visit(const struct visits *v, int64_t t_ns)
     return low;
 }
 
-/* Does the rank compute while the data of the collective that ends then move? Who does leaves the
- * collective together with the others, but may have fallen behind before. */
+/* Returns whether the rank computes while the data of the collective that ends then move. Such a
+ * rank leaves the collective together with the others, but may have fallen behind before. */
 static bool computes_beside(const struct late_work *w, uint32_t rank, const struct match *match,
                             int64_t end_ns)
 {
@@ -304,7 +304,7 @@ static void attribute(struct late_work *w, size_t at, uint32_t last, double ns)
     w->shares[w->nshares++] = (struct share){step, w->origin[at], ns};
 }
 
-/* Of a message only who was last is wanted, for those whom its waiting makes late. */
+/* A message only needs its last rank, for the ranks that its waiting makes late. */
 static void take_match(struct late_work *w, size_t at)
 {
     const struct match *match = &w->m->list[at];
@@ -358,7 +358,7 @@ static void count_steps(struct late_work *w)
 
 /* ---- together ---- */
 
-/* Which matches each rank takes part in, and the matches in the order in which they began. */
+/* The matches that each rank takes part in, and the matches in the order in which they began. */
 static void collect(struct late_work *w)
 {
     struct visit *all = array_new(w->m->count + 1, sizeof *all);

@@ -30,8 +30,7 @@ struct arrival {
     double passed_ns;     /* of caused_ns: what has another rank as its origin */
     double origin_ns;     /* caused by any rank, with this one as its origin */
     uint64_t explained;   /* times it was last with a collective before to compare from */
-    double
-        why_ns[LATE_CAUSE_COUNT]; /* sums over these: own time - that of the median rank */
+    double why_ns[LATE_CAUSE_COUNT]; /* sums over these: own time - that of the median rank */
     uint64_t top_steps; /* steps in which more waiting has its origin here than in any other */
 };
 

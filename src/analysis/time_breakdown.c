@@ -82,7 +82,7 @@ static void collect(const struct rank *rank, struct activity *busy, const struct
     }
 }
 
-/* What of the waits lies in the window, without times in which the rank computes. */
+/* The part of the waits in the window, without times in which the rank computes. */
 static int64_t exposed_wait(const struct intervals *wait, const struct intervals *compute,
                             const struct step_window *w)
 {

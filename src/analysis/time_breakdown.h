@@ -47,8 +47,9 @@ struct time_breakdown {
     /* Time in which exactly these kinds ran: bit k is enum activity_kind. [0] is the idle time. */
     int64_t active_ns[1 << ACTIVITY_KINDS];
 
-    /* Of exposed_comm: time in which the rank had arrived and others had not (comm.h). Meaningful
-     * when wait_known: at least one operation of the rank was matched with another rank's. */
+    /* Part of exposed_comm: time in which the rank had arrived and others had not (comm.h).
+     * Meaningful when wait_known: at least one operation of the rank was matched with another
+     * rank's. */
     int64_t exposed_wait_ns;
     bool wait_known;
 
@@ -63,7 +64,7 @@ struct time_breakdown {
  * time only, captured into a graph, launched out of sight, not finished, or damaged. */
 bool op_device_time(const struct op *op, int64_t *start_ns, int64_t *end_ns);
 
-/* How long it took on its device, where the trace may not hold when; false as above. */
+/* The time that it took on its device, also where the trace does not hold when; false as above. */
 bool op_device_duration(const struct op *op, int64_t *dur_ns);
 
 /* `wait`: merged set of the times in which the rank waited for others; NULL: not known. A window

@@ -259,7 +259,7 @@ static void make_sizes(struct traffic *t, struct items *items)
     }
 }
 
-/* What costs most first, then by name, so that it is always the same. */
+/* Order: highest cost first, then by name, so that it is always the same. */
 static int rows_by_bytes(const void *x, const void *y)
 {
     const struct traffic_row *a = x, *b = y;
@@ -326,7 +326,7 @@ static void make_groups(struct traffic *t, struct items *items, uint32_t *group_
     }
 }
 
-/* What one rank does in one group. */
+/* The traffic of one rank in one group. */
 struct rank_traffic {
     int64_t busy_ns, until_ns; /* length of the union so far, and its end */
     uint64_t timed, placed, calls, in_steps;
@@ -339,7 +339,7 @@ static void add_op(struct rank_traffic *part, const struct op *op, bool in_step)
     part->in_steps += op->class == OP_COLL && in_step;
     if (!op_device_duration(op, &dur))
         return;
-    if (!op_device_time(op, &start, &end)) { /* nobody knows what it overlaps */
+    if (!op_device_time(op, &start, &end)) { /* its overlap is not known */
         part->timed++;
         part->busy_ns += dur;
         return;

@@ -17,7 +17,7 @@
 #include "analysis/comm.h"
 #include "analysis/node_map.h"
 
-/* Of one instance, or of several together. */
+/* Sums of one instance, or of several together. */
 struct traffic_sum {
     uint64_t instances;
     uint64_t calls;   /* operations of single ranks behind them */
@@ -76,7 +76,7 @@ struct wire {
 
 struct wire wire_of(unsigned op, double bytes, int n, const struct comm_nodes *comm_nodes);
 
-/* Of one instance, without its time. */
+/* Returns the sums of one instance, without its time. */
 struct traffic_sum traffic_of(const struct comm_study *study, const struct comm_instance *in,
                               const struct node_map *node_map);
 

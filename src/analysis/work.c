@@ -192,7 +192,7 @@ static double gemm_bytes(const struct op *op)
     return (a * m * k + b * k * n + c * m * n) * op->gemm.batch / 8;
 }
 
-/* What the product takes at least on that GPU. */
+/* Sets the least time that the product takes on that GPU. */
 static void limit_gemm(struct gemm_row *row, const struct op *op, const struct gpu_profile *gpu)
 {
     double flops = 2.0 * row->m * row->n * row->k * row->batch, bytes = gemm_bytes(op);

@@ -8,7 +8,7 @@
 
 #define SAME_SD 0.99 /* parameters that trade with each other are equally uncertain */
 
-/* What was asked for by calibration_only() so far; before it, everything is fitted. */
+/* The parameters requested by calibration_only() so far; before it, everything is fitted. */
 static bool is_all_fitted(const struct calibration *c)
 {
     for (size_t i = 0; i < c->nparams; i++) {

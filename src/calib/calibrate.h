@@ -59,12 +59,12 @@ int calibration_fix(struct calibration *c, const char *name, struct err *e);
  * out undetermined; -1 with e filled: nothing to fit. */
 int calibration_run(struct calibration *c, struct err *e);
 
-/* Does it come out uncertain, but so far from what was known before that the rows refute that? Then
+/* Returns whether it comes out uncertain, but so far from its prior that the rows refute that. Then
  * the fitted value is the better one: so is a time that is lost on other machines and hardly at all
  * on this one. */
 bool calibration_is_unlike(const struct calibration_param *p);
 
-/* Was it fitted, and left open by the rows? A parameter at its bound is not. */
+/* Returns whether it was fitted, and left open by the rows. A parameter at its bound is not. */
 bool calibration_is_open(const struct calibration_param *p);
 
 /* Leaves out of the next run what the last one left open: all that no row answers to, else the

@@ -295,7 +295,8 @@ static void inverse_row(const struct fit_search *s, size_t k, double *row)
     solve(s, row);
 }
 
-/* Which parameter k trades with most, by the inverse's row; n when with none beyond the limit. */
+/* Returns the parameter that k trades with most, by the inverse's row; n when with none beyond the
+ * limit. */
 static size_t partner(const struct fit_search *s, size_t k, const double *row,
                       const double *variance)
 {

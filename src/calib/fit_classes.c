@@ -39,7 +39,7 @@ static void residuals(const double *values, double *r, void *ctx)
         r[i] = fit_rows_log_error(t->rows, t->index[i]);
 }
 
-/* Is the class `key` the row's, or a wider one of it? */
+/* Returns whether the class `key` is the row's, or a wider one of it. */
 static bool is_in_class(const struct fit_rows *rows, size_t i, const char *key)
 {
     char of[PARAM_KEY_MAX];
@@ -88,7 +88,7 @@ static void hold(struct fit_param *param)
     param->lo = param->hi = param->start;
 }
 
-/* How far it is from where it started, in standard deviations. */
+/* Returns the distance from the start, in standard deviations. */
 static double shift_of(const struct fit_param *param, const struct fit_estimate *fit)
 {
     return fabs(log(fit->value / param->start)) / fit->sd;
@@ -170,8 +170,8 @@ static double row_size(const struct measured_row *r)
                : r->bytes;
 }
 
-/* What the class was fitted on, and how well just now; all rows count, also those that fits pass
- * over. */
+/* The rows that the class was fitted on, and its present error; all rows count, also those that
+ * fits pass over. */
 static struct fit_range range_of(const struct fit_rows *rows, enum param_group group,
                                  const char *key, const bool *left_out)
 {
@@ -223,7 +223,7 @@ static const struct fitted_class *class_at(const struct fitted_classes *c, enum 
     return found;
 }
 
-/* Where the widest class starts. */
+/* The start of the widest class. */
 static void first_values(enum param_group group, double *values)
 {
     static const struct fit_machine unmeasured;

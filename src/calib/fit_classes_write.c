@@ -55,7 +55,7 @@ static bool has_class(const struct fitted_classes *c, enum param_group group, co
     return false;
 }
 
-/* Classes that nobody measured and somebody estimated stay as they are. */
+/* Estimated classes without measurements stay as they are. */
 static void write_estimates(FILE *out, const struct fitted_classes *c, enum param_group group)
 {
     const struct param_table *t = &param_tables[group];

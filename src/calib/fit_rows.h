@@ -47,7 +47,8 @@ void *fit_rows_params(struct fit_machine *machine, enum param_group group);
 /* Sets a machine's parameters, in the order of the group's table; 0: the class's. */
 void fit_rows_set(struct fit_machine *machine, enum param_group group, const double *values);
 
-/* What the models take for it just now: its own values, and its class's where it has none. */
+/* Gets the values that the models take for it just now: its own, and its class's where it has
+ * none. */
 void fit_rows_get(const struct fit_machine *machine, enum param_group group, double *values);
 
 /* Rows of GEMMs that fits pass over, so that they do not take minutes: all but about `most` of a

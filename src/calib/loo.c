@@ -26,7 +26,7 @@ enum loo_by loo_parse(const char *name)
     return strcmp(name, "gpu") == 0 ? LOO_GPU : LOO_NONE;
 }
 
-/* Which machines two sources have measured; owned by the caller. */
+/* The machines that two sources have measured; owned by the caller. */
 static bool *two_sources(const struct fit_rows *rows)
 {
     const char **first = calloc(rows->nmachines + 1, sizeof *first);

@@ -135,7 +135,7 @@ static void pass_over_notes(struct csv *c)
     }
 }
 
-/* What specter bench leaves beside its tables: temperatures and clocks over time. */
+/* The other files of specter bench: temperatures and clocks over time. */
 static bool is_samples(const struct csv *c)
 {
     for (size_t i = 0; i < c->count; i++) {

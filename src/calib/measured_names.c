@@ -18,7 +18,7 @@ static const struct spelling ops[] = {
     {"a2a", "AlltoAll"},  {"all2allv", "AlltoAllv"},
 };
 
-/* What PyTorch, nccl-tests and the frameworks call our types. */
+/* The names of our types in PyTorch, nccl-tests and the frameworks. */
 static const struct spelling dtypes[] = {
     {"half", "fp16"},
     {"float16", "fp16"},

@@ -160,7 +160,8 @@ static const char *forced(const struct measured_reader *r, enum measured_column 
     return text != NULL ? name(text, len) : NULL;
 }
 
-/* What the run made NCCL do: without it, a ring that was asked for would be held against NVLS. */
+/* The choice that the run forced on NCCL: without it, a ring that was asked for would be held
+ * against NVLS. */
 static void parse_forced(const struct measured_reader *r, struct measured_row *row)
 {
     row->forced.algo = forced(r, COLUMN_ALGO, "NCCL_ALGO=", measured_algo);

@@ -12,7 +12,7 @@ static bool has_algorithms(enum specter_comm_op op)
            op == SPECTER_BROADCAST || op == SPECTER_REDUCE;
 }
 
-/* What NCCL takes when NVLS is switched off: the best of the others by its own estimate. */
+/* The choice of NCCL when NVLS is switched off: the best of the others by its own estimate. */
 static int predict_without_nvls(const struct measured_row *row, const struct gpu_profile *gpu,
                                 const struct network_profile *net, struct comm_cost *out,
                                 struct err *e)

@@ -21,11 +21,12 @@ struct row_prediction {
 int predict_row(const struct measured_row *row, const struct gpu_profile *gpu,
                 const struct network_profile *net, struct row_prediction *out, struct err *e);
 
-/* Does the row need the network: is it on more than one node, or one NVLink domain of nodes? */
+/* Returns whether the row needs the network: it is on more than one node, or one NVLink domain of
+ * nodes. */
 bool predict_row_leaves_node(const struct measured_row *row);
 
-/* Is the row beyond what the parameters of its classes were fitted on (struct fit_range)? Also true
- * where nothing was. */
+/* Returns whether the row is beyond the range of its classes' fits (struct fit_range). Also true
+ * where nothing was fitted. */
 bool predict_row_outside(const struct measured_row *row);
 
 #endif

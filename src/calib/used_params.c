@@ -39,7 +39,7 @@ static const struct param_class *find_class(enum param_group group, const char *
     return NULL;
 }
 
-/* Where a value comes from when the profile has none: the closest class that has one (params.h). */
+/* The origin of a value that the profile lacks: the closest class that has one (params.h). */
 static void find_owner(struct used_param *p, const char *class)
 {
     char key[PARAM_KEY_MAX];

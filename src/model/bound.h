@@ -44,7 +44,7 @@ struct comm_bound comm_bound(const struct gpu_profile *gpu, const struct network
 struct comm_bound comm_bound_p2p(const struct gpu_profile *gpu, const struct network_profile *net,
                                  double bytes, bool across);
 
-/* Does this algorithm (struct comm_cost) reduce in switches? */
+/* Returns whether this algorithm (struct comm_cost) reduces in switches. */
 bool comm_in_switch(const char *algo);
 
 #endif

@@ -93,7 +93,7 @@ static const char *nccl_spelling(const char *name, char out[NAME_MAX_LEN])
     return out;
 }
 
-/* What a choice leaves to NCCL. False for names that it does not know. */
+/* The values that a choice allows NCCL. False for names that it does not know. */
 static bool allowed_by(const struct comm_choice *choice, struct nccl_allowed *out)
 {
     char algo[NAME_MAX_LEN], proto[NAME_MAX_LEN];

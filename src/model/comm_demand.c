@@ -7,8 +7,8 @@
 
 #include <math.h>
 
-/* What reduction in NVSwitches sustains of a link's payload rate: constants, read off measured
- * AllReduces (README.md); NCCL's tuner has 0.85 and 0.74, of (n-1)/n channels. */
+/* Share of a link's payload rate that reduction in NVSwitches sustains: constants, read off
+ * measured AllReduces (README.md); NCCL's tuner has 0.85 and 0.74, of (n-1)/n channels. */
 #define NVLS_SHARE_HOPPER 0.81
 #define NVLS_SHARE_BLACKWELL 0.72
 #define CC_BLACKWELL 100

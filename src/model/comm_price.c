@@ -3,8 +3,8 @@
 
 #include <math.h>
 
-/* What the threads of a block take at once with LL: 512 x 8 bytes. Beyond it a block's work hides
- * behind the link's. */
+/* Bytes that the threads of a block take at once with LL: 512 x 8. Beyond it a block's work
+ * overlaps the link's. */
 #define LL_BLOCK_BYTES 4096.0
 
 /* Within a node half of a slice waits for the other half. */

@@ -55,7 +55,7 @@ struct comm_candidate {
 
 #define COMM_CANDIDATES_MAX 24 /* algorithms x protocols, and more */
 
-/* What the figures rest on, one sentence each, ended by NULL: printed beside every result. */
+/* The basis of the figures, one sentence each, ended by NULL: printed beside every result. */
 extern const char *const model_comm_assumptions[];
 extern const char *const model_gemm_assumptions[];
 
@@ -188,8 +188,8 @@ enum specter_dtype gemm_usual_type_c(enum specter_dtype type);
  * rows are loops: their time is gemm_cost.busy_us. */
 void gemm_shape_of_bench(const struct gpu_profile *gpu, const char *lib, struct gemm_shape *shape);
 
-/* What a collective or message (op) of S bytes among n ranks does to the memory of each GPU, in
- * bytes read and written. README.md, "What communication takes of a GPU". algo: as in struct
+/* The memory traffic of a collective or message (op) of S bytes among n ranks, in bytes read and
+ * written on each GPU. README.md, "What communication takes of a GPU". algo: as in struct
  * comm_cost. */
 double comm_memory_bytes(enum specter_comm_op op, const char *algo, double bytes, int ranks);
 

@@ -55,14 +55,14 @@ double gemm_clock(const struct gpu_profile *gpu, double peak_tflops, enum specte
     return gpu->tdp_W > 0 && watts > gpu->tdp_W ? cbrt(gpu->tdp_W / watts) : 1;
 }
 
-/* What short kernels run at, against boost_MHz: power does not hold them back, a held clock does.
+/* The clock of short kernels, against boost_MHz: power does not hold them back, a held clock does.
  * The fit's own ones ran at that or above. */
 static double short_clock(const struct gpu_profile *gpu)
 {
     return gpu->clock_MHz > 0 ? fmin(1, gpu->clock_MHz / gpu->boost_MHz) : 1;
 }
 
-/* What the price of a product is made of. */
+/* The parts of a GEMM's price. */
 struct gemm_machine {
     const struct gpu_profile *gpu;
     struct gemm_params p;

@@ -12,7 +12,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* What one multiprocessor does a microsecond, and what things cost. */
+/* The rates of one SM in a microsecond, and the costs of a tile. */
 struct tile_rates {
     double sms;
     double in_size, out_size;   /* bytes of an element of A and B, of C */

@@ -35,7 +35,7 @@ const char *const nccl_why_text[NCCL_WHYS] = {
 };
 
 /* clang-format off */
-/* What a tree's AllReduce reaches of its bandwidth at 64, 128, 256 ... bytes */
+/* Share of its bandwidth that a tree's AllReduce reaches at 64, 128, 256 ... bytes */
 #define TREE_SIZES 24
 static const double tree_share[NCCL_PROTOS][TREE_SIZES] = {
     {1, 1, 1, 1, .9, .8, .7, .7, .7, .7, .6, .5, .4, .4, .5, .6, .7, .8, .9, 1, 1, 1, 1, 1},
@@ -128,8 +128,8 @@ void nccl_candidates(const struct nccl_comm *c, const struct nccl_tuning *tuning
     }
 }
 
-/* May the algorithm do it by a tuner plugin's rule of sizes, if there is one? A rule has nothing to
- * say where only one of both is left. */
+/* Returns whether a tuner plugin's rule of sizes, if there is one, allows the algorithm. A rule has
+ * nothing to say where only one of both is left. */
 static bool by_size(const struct nccl_comm *c, const struct nccl_tuning *t, enum nccl_algo a,
                     enum nccl_proto p, double bytes)
 {

@@ -137,7 +137,7 @@ struct layout nccl_layout(const struct network_profile *net, struct layout where
     };
 }
 
-/* What the channels of one node may take together. */
+/* The bandwidth that the channels of one node may take together. */
 struct budget {
     const struct nccl_topo *topo;
     int gpus;           /* of this communicator on the node */

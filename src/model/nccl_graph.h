@@ -59,7 +59,7 @@ struct nccl_topo {
     double tree_max_bytes;
 };
 
-/* How far apart two devices are, the nearest first: gates compare in this order (NCCL's PATH_*). */
+/* The distance of two devices, the nearest first: NCCL compares in this order (PATH_*). */
 enum nccl_path {
     NCCL_PATH_LOC, /* the same GPU */
     NCCL_PATH_NVL, /* NVLink or xGMI */

@@ -53,7 +53,7 @@ static const double nvls_tree_max_bw[GENERATIONS][SCALES] = {
 };
 static const double nvls_efficiency[GENERATIONS] = {0, 0, .85, .74};
 
-/* Which operations an algorithm does, as 1 << class. */
+/* The operations that an algorithm does, as 1 << class. */
 #define BIT(_class) (1u << (_class))
 static const unsigned does[NCCL_ALGOS] = {
     [NCCL_TREE] = BIT(NCCL_CLASS_ALLREDUCE),
@@ -285,7 +285,7 @@ static int ilog2(uint64_t x)
     return 63 - __builtin_clzll(x);
 }
 
-/* What a step costs on the links that an algorithm uses. */
+/* The latency of a step on the links that an algorithm uses. */
 struct step_latency {
     double intra, inter;
 };
@@ -347,7 +347,7 @@ static double latency(const struct nccl_comm *c, enum nccl_class class, enum ncc
     }
 }
 
-/* What a network comes with matters between nodes only. */
+/* A network's presets matter between nodes only. */
 static struct nccl_allowed network_preset(const struct nccl_comm *c)
 {
     bool free = c->where.nodes == 1 || (c->topo.net == NCCL_NET_EFA && c->topo.cc >= 90);

@@ -36,7 +36,7 @@ enum nccl_proto { NCCL_LL, NCCL_LL128, NCCL_SIMPLE, NCCL_PROTOS };
 extern const char *const nccl_algo_names[NCCL_ALGOS];
 extern const char *const nccl_proto_names[NCCL_PROTOS];
 
-/* What NCCL_ALGO and NCCL_PROTO leave: bits 1 << algo and 1 << proto. */
+/* The values that NCCL_ALGO and NCCL_PROTO allow: bits 1 << algo and 1 << proto. */
 struct nccl_allowed {
     unsigned algos, protos;
 };
@@ -121,7 +121,7 @@ const struct nccl_graph *nccl_graph_of(const struct nccl_comm *comm, enum nccl_a
 
 void nccl_comm_init(const struct nccl_topo *topo, struct layout where, struct nccl_comm *out);
 
-/* What the network's operator presets counts only where `allowed` says nothing of algorithms, or of
+/* Presets of the network's operator count only where `allowed` says nothing of algorithms, or of
  * protocols. False for operations that NCCL has no estimate for. */
 bool nccl_tune(const struct nccl_comm *comm, enum specter_comm_op op,
                const struct nccl_allowed *allowed, struct nccl_tuning *out);

@@ -18,7 +18,7 @@ double model_compute_share(enum specter_kernel_class kind)
     return (unsigned)kind < SPECTER_KERNEL_CLASS_COUNT ? compute_share[kind] : 0;
 }
 
-/* What 16-bit products sustain, in TFLOPS. */
+/* The rate that 16-bit products sustain, in TFLOPS. */
 static double sustained_tflops(const struct gpu_profile *gpu)
 {
     return gpu->fp16_tflops * gemm_clock(gpu, gpu->fp16_tflops, SPECTER_FP16) *

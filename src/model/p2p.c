@@ -21,7 +21,7 @@
 #define RENDEZVOUS_US 6.5 /* Simple: both sides learn of each other's buffers */
 #define SELF_COPY 1.5     /* a message to itself has the blocks of one peer, no more */
 
-/* What goes to one peer, and how many of them there are. */
+/* The bytes to one peer, and the number of peers. */
 struct exchange {
     double message;      /* bytes */
     int inside, outside; /* peers */

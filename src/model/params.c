@@ -103,8 +103,8 @@ static const char *behind(const char *key, const char *part)
     return key;
 }
 
-/* Whether a row's key is that of the parts, as params_key() joins them. Plain loops, since every
- * prediction looks its classes up, and most keys differ in their first letter. */
+/* Returns whether a row's key is that of the parts, as params_key() joins them. Plain loops, since
+ * every prediction looks its classes up, and most keys differ in their first letter. */
 static bool key_is(const char *key, const char *first, const char *sep, const char *second)
 {
     key = behind(key, first);

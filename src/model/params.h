@@ -12,7 +12,7 @@
  * A profile may hold values of its own (a calibrated one does); a value of 0 is that of the
  * profile's class in profiles/fitted.def, and where the class has no row or the row no value, that
  * of its fabric's row, then of the row "any". So a machine that nobody measured has the parameters
- * of its kind, and one whose kind nobody measured has those of all.
+ * of its kind, and one of an unmeasured kind has those of all.
  *
  *     struct gemm_params p = params_gemm(gpu);
  *
@@ -98,7 +98,7 @@ extern const struct param_table param_tables[PARAM_GROUPS];
 double *param_at(void *values, const struct param *param);
 double param_value(const void *values, const struct param *param);
 
-/* What a class's values were fitted on. Zeros: not fitted, or no measurement of that kind. */
+/* The range of a class's fit. Zeros: not fitted, or no measurement of that kind. */
 struct fit_range {
     double rows, median_ape;  /* measured rows, and their median error |p - m| / m */
     double smallest, largest; /* bytes; FLOPs of a GEMM */

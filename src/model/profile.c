@@ -98,7 +98,7 @@ static const char *catalog_name(const struct catalog *c, size_t i)
     return name;
 }
 
-/* How far `name` is from what was probably meant; the beginning of a name is close to it. */
+/* Returns the distance of `name` from a known one; a name's beginning is close to it. */
 static size_t how_far(const char *given, const char *name)
 {
     size_t len = strlen(given);

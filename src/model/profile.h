@@ -114,7 +114,7 @@ struct network_profile {
     struct net_params net;
 };
 
-/* What a command takes, and says so, when neither its user nor a trace names any. */
+/* The profile that a command takes, and reports, when neither its user nor a trace names any. */
 #define GPU_PROFILE_DEFAULT "h100_sxm"
 #define NETWORK_PROFILE_DEFAULT "dgx_h100_400g"
 

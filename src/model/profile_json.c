@@ -110,8 +110,8 @@ static int read_document(struct profile_reader *r, struct profile_pair *out)
     return more;
 }
 
-/* What the outermost object is, by its keys: NULL is a document of profiles, else one profile of
- * the kind to which more of the keys belong. */
+/* Returns the kind of the outermost object, by its keys: NULL is a document of profiles, else one
+ * profile of the kind to which more of the keys belong. */
 static const struct profile_kind *guess_kind(const struct profile_reader *r)
 {
     struct profile_reader peek = *r;

@@ -61,7 +61,8 @@ int reader_wrong_type(struct profile_reader *r, const char *key, const char *wan
 
 /* ---- keys ---- */
 
-/* What a profile's object may hold, under one number each: texts, figures, groups, "base". */
+/* The keys that a profile's object may hold, under one number each: texts, figures, groups,
+ * "base". */
 static size_t key_count(const struct profile_kind *kind)
 {
     return kind->ntexts + kind->nfields + kind->ngroups + 1;

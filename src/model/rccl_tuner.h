@@ -10,7 +10,7 @@
 
 #include "model/nccl_tuner.h"
 
-/* What a step crosses: the rows of both tuners' latencies. */
+/* The link that a step crosses: the rows of both tuners' latencies. */
 enum nccl_link { NCCL_LINK_NVL, NCCL_LINK_PCI, NCCL_LINK_NET, NCCL_LINKS };
 
 double rccl_base_lat(enum nccl_algo a, enum nccl_proto p);
@@ -21,11 +21,11 @@ enum nccl_why rccl_gate(const struct nccl_comm *c, enum nccl_algo a, enum nccl_p
 double rccl_busbw(const struct nccl_comm *c, enum nccl_class class, enum nccl_algo a,
                   enum nccl_proto p, double bw);
 
-/* What is reached of the bandwidth at 64 << size bytes; size -1: less than 64. */
+/* Share of the bandwidth that is reached at 64 << size bytes; size -1: less than 64. */
 double rccl_share(const struct nccl_comm *c, enum nccl_algo a, enum nccl_proto p, int size);
 
-/* Whether RCCL sets another protocol for the chosen algorithm, by bytes per rank; *p is that one
- * then. Not when a user forbids any. */
+/* Returns whether RCCL sets another protocol for the chosen algorithm, by bytes per rank; *p is
+ * that one then. Not when a user forbids any. */
 bool rccl_sets_proto(const struct nccl_comm *c, const struct nccl_tuning *tuning, double bytes,
                      enum nccl_algo a, enum nccl_proto *p);
 

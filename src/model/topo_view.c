@@ -30,8 +30,8 @@ static bool through_memory(const struct network_profile *net)
     return net->intra != NULL && strcmp(net->intra, "pcie_shm") == 0;
 }
 
-/* What the GPU itself puts onto the fabric of a node; without links of its own kind it uses PCIe.
- */
+/* The bandwidth of the GPU itself onto the fabric of a node; without links of its own kind it uses
+ * PCIe. */
 static double gpu_link_GBps(const struct topo_view *s)
 {
     double own =

@@ -23,8 +23,8 @@ struct topo_view {
     int most, least; /* ranks on the fullest and on the emptiest node */
 };
 
-/* What a protocol makes of a link: a step takes the fitted time of LL or of Simple, `step` times;
- * `payload` of the rate is data. */
+/* The effect of a protocol on a link: a step takes the fitted time of LL or of Simple, `step`
+ * times; `payload` of the rate is data. */
 struct comm_proto {
     double payload;
     double link; /* share of a link's rate that blocks keep up with */

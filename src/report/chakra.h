@@ -30,7 +30,7 @@ enum chakra_kind { CHAKRA_HOST, CHAKRA_GAP, CHAKRA_JOIN, CHAKRA_DEVICE };
 struct chakra_node {
     enum chakra_kind kind;
     int64_t start_ns, dur_ns;
-    const struct op *op;   /* CHAKRA_DEVICE, and CHAKRA_HOST where it launched one; else NULL */
+    const struct op *op; /* CHAKRA_DEVICE, and CHAKRA_HOST where it launched one; else NULL */
     const struct sync_call *sync;    /* CHAKRA_HOST that ends with it; else NULL */
     const struct launches *launches; /* of untimed kernels, as op; else NULL */
     uint32_t deps[CHAKRA_DEPS];      /* indices of earlier nodes */

@@ -351,7 +351,7 @@ TEST(analysis_collectives_count_instances_and_take_the_shortest)
     CHECK_DOUBLE(row->max_ns, 80, 0);
     CHECK_DOUBLE(row->wait_ns, (30.0 + 15.0) / 2, 0);
     CHECK_DOUBLE(row->algbw_GBps, 8000 / 60.0, 1e-15);
-    CHECK_DOUBLE(row->busbw_GBps, 8000 / 60.0, 1e-15); /* 2(n-1)/n is 1 for two ranks */
+    CHECK_DOUBLE(row->busbw_GBps, 8000 / 60.0, 1e-15);  /* 2(n-1)/n is 1 for two ranks */
     CHECK_INT(a.ranks[0].breakdown.exposed_wait_ns, 0); /* what ranks start apart is in no step */
     CHECK_INT(a.ranks[1].breakdown.exposed_wait_ns, 30);
     check_identity(&a);

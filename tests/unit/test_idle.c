@@ -69,10 +69,10 @@ TEST(idle_waits_for_an_event)
     coll->coll.seq = coll->coll.p2p_seq = -1;
     device_sync_call(&run, SYNC_CALL_RECORD, 40, 41, 2, 7);
     device_sync_call(&run, SYNC_CALL_WAIT, 50, 51, 1, 7);
-    device_op(&run, 0, 1, 60, 70, 51 * US, 52 * US);   /* its gap: 50 us */
-    device_op(&run, 0, 1, 80, 90, 92 * US, 100 * US);  /* 40 us, no wait */
+    device_op(&run, 0, 1, 60, 70, 51 * US, 52 * US);      /* its gap: 50 us */
+    device_op(&run, 0, 1, 80, 90, 92 * US, 100 * US);     /* 40 us, no wait */
     device_sync_call(&run, SYNC_CALL_WAIT, 85, 86, 3, 7); /* of another stream */
-    device_op(&run, 0, 2, 95, 96, 140 * US, 141 * US); /* 90 us, of stream 2 */
+    device_op(&run, 0, 2, 95, 96, 140 * US, 141 * US);    /* 90 us, of stream 2 */
     device_analyze(&a, &run);
     CHECK_INT((int64_t)a.idle.nstreams, 2);
     check_causes(&a.idle.streams[0].sum, 0, 0, 0, 50 * US, 40 * US, 0);

@@ -3,10 +3,10 @@
  * The event loop is at the bottom: take the earliest event, set the clock, run its handler. There
  * are three kinds of events: the first item of a stream is due, a host goes on, a transfer begins
  * or ends. None of these has more than one event at a time, so that the heap holds them by their
- * ids and a changed rate moves an event where it is. Whatever wakes somebody else does it by an
+ * ids and a changed rate moves an event where it is. A handler wakes others by an
  * event at the present time, never by a call, so that no chain of wake-ups can grow the C stack.
  *
- * A host whose device nobody else feeds runs ahead: what it launches waits in the streams until its
+ * A host that alone feeds its device runs ahead: what it launches waits in the streams until its
  * time comes, so a launch needs no event of its own.
  */
 #include "sim/engine/sim_internal.h"
@@ -50,7 +50,7 @@ static void wake_one(struct sim *s, uint32_t *at, uint32_t by)
     }
 }
 
-/* Wakes whoever waits in the list for `item` (SIM_NONE: everybody). */
+/* Wakes all waiters of the list that wait for `item` (SIM_NONE: all). */
 static void wake(struct sim *s, uint32_t *list, uint32_t item, uint32_t by)
 {
     uint32_t *at = list;
@@ -141,7 +141,7 @@ static void start_record(struct sim *s, uint32_t index, struct sim_item *item)
     end_first(s, &s->streams[index]);
 }
 
-/* Has the event, which the item records, fired? */
+/* Returns whether the event that the item records has fired. */
 static bool has_fired(const struct sim *s, uint32_t by)
 {
     return by != SIM_NONE && s->items[by].end_ns != NOT_YET;

@@ -123,7 +123,7 @@ void sim_set_host_speed(struct sim *s, uint32_t host, double speed);
 void sim_set_load(struct sim *s, uint32_t transfer, uint32_t sm_ppm, uint32_t memory_ppm);
 void sim_set_need(struct sim *s, uint32_t item, uint32_t sm_ppm, uint32_t memory_ppm);
 
-/* From its own start to its own end a joined item takes so much of the SMs of its device, on top of
+/* A joined item takes so much of the SMs of its device from its own start to its own end, on top of
  * the loads of its transfers: also while it waits for late members, as NCCL's kernels do. A million
  * at most; 0 at first, and always for an item in no transfer. */
 void sim_set_hold(struct sim *s, uint32_t item, uint32_t sm_ppm);
@@ -138,8 +138,8 @@ void sim_set_hold(struct sim *s, uint32_t item, uint32_t sm_ppm);
 uint32_t sim_add_link(struct sim *s);
 void sim_use_link(struct sim *s, uint32_t transfer, uint32_t link, uint32_t share_ppm);
 
-/* What the next runs keep for sim_beside(), and for sim_path() and sim_gap(): 16 bytes an item; 16
- * bytes an item and 4 an action. Off at first. */
+/* Makes the next runs keep the data of sim_beside(), and of sim_path() and sim_gap(): 16 bytes an
+ * item; 16 bytes an item and 4 an action. Off at first. */
 void sim_keep_beside(struct sim *s, bool keep);
 void sim_keep_causes(struct sim *s, bool keep);
 
@@ -157,13 +157,14 @@ struct sim_span sim_span(const struct sim *s, uint32_t item);
 struct sim_span sim_transfer_span(const struct sim *s, uint32_t transfer); /* one way: its source's
                                                                              part */
 
-/* When the data of a one-way transfer came to the item, which has ended; -1: it is in none. */
+/* Returns when the data of a one-way transfer came to the item, which has ended; -1: it is in
+ * none. */
 int64_t sim_moved_from(const struct sim *s, uint32_t item);
 int64_t sim_mark_time(const struct sim *s, uint32_t mark);
 int64_t sim_host_end(const struct sim *s, uint32_t host);
 
-/* By how much longer the last run took over a work item than its time alone. 0 for what did not
- * end. Ask before costs are changed. */
+/* Returns how much longer the last run took over a work item than its time alone; 0 of an item that
+ * did not end. Ask before costs are changed. */
 int64_t sim_slowed(const struct sim *s, uint32_t item);
 
 /* The load that was on the item's device from its start to its end: its integrals, as time at full
@@ -176,12 +177,12 @@ struct sim_beside {
 
 struct sim_beside sim_beside(const struct sim *s, uint32_t item); /* needs sim_keep_beside() */
 
-/* What the run cost: how often an event was scheduled, or moved by a changed rate. */
+/* The cost of the run: how often an event was scheduled, or moved by a changed rate. */
 uint64_t sim_steps(const struct sim *s);
 
-/* Who cannot proceed after a failed sim_run(), one a call: *at is 0 first and the function's own
- * after that; false when there is no more. A stream that cannot proceed is named by its first item;
- * items behind it are not listed. */
+/* Lists what cannot proceed after a failed sim_run(), one a call: *at is 0 first and the function's
+ * own after that; false when there is no more. A stream that cannot proceed is named by its first
+ * item; items behind it are not listed. */
 enum sim_wait_kind {
     SIM_ITEM_WAITS_TRANSFER, /* who: item; on: a transfer of it that has not begun */
     SIM_ITEM_WAITS_EVENT,    /* who: stream's first item; on: event */
@@ -248,14 +249,14 @@ struct sim_path sim_path_from_start(const struct sim *s, uint32_t item);
 struct sim_path sim_path_from_host(const struct sim *s, uint32_t host); /* its end */
 bool sim_path(const struct sim *s, struct sim_path *path, struct sim_step *out);
 
-/* What an item was told to await between the one before it in its stream and itself: the record
- * that was over last, whether it held the item up or the stream did. SIM_NONE when there is none,
- * or when the item's launch came after that and after the stream was free. */
+/* Returns the record that an item was told to await, between the one before it in its stream and
+ * itself, and that was over last, whether it held the item up or the stream did. SIM_NONE when
+ * there is none, or when the item's launch came after that and after the stream was free. */
 uint32_t sim_awaited(const struct sim *s, uint32_t item); /* needs sim_keep_causes() */
 
-/* What kept the stream idle between the work or joined item before this one (time 0, for the first)
- * and this one: records and waits between the two are part of the gap, and so is what a joined item
- * waited for others. `kind` is what came last. */
+/* The reason why the stream was idle between the work or joined item before this one (time 0, for
+ * the first) and this one: records and waits between the two are part of the gap, and so is a
+ * joined item's wait for others. `kind` is the last cause. */
 enum sim_gap_kind {
     SIM_GAP_NONE,
     SIM_GAP_HOST,    /* the host had not launched it; its launch latency */
@@ -271,7 +272,7 @@ struct sim_gap {
 
 struct sim_gap sim_gap(const struct sim *s, uint32_t item); /* work or joined */
 
-/* When the host launched an item that has ended. */
+/* Returns when the host launched an item that has ended. */
 int64_t sim_launched(const struct sim *s, uint32_t item);
 
 #endif

@@ -99,13 +99,13 @@ enum stream_state {
 struct sim_stream {
     uint32_t first, last; /* items; `last` stays when the stream runs empty */
     uint32_t device;
-    uint32_t held;           /* items launched and not ended */
-    uint32_t waiters;        /* hosts that wait for an item */
-    uint32_t launchers;      /* hosts that wait for room in the launch queue, first come first */
-    uint32_t transfers : 29; /* of the first item, that have not ended */
-    uint32_t state : 3;      /* enum stream_state */
+    uint32_t held;            /* items launched and not ended */
+    uint32_t waiters;         /* hosts that wait for an item */
+    uint32_t launchers;       /* hosts that wait for room in the launch queue, first come first */
+    uint32_t transfers : 29;  /* of the first item, that have not ended */
+    uint32_t state : 3;       /* enum stream_state */
     struct sim_progress work; /* of the first item; kept where needs are known */
-    uint32_t next;           /* stream of the device */
+    uint32_t next;            /* stream of the device */
 };
 
 struct sim_device {
@@ -117,10 +117,11 @@ struct sim_device {
 };
 
 struct sim_event {
-    uint32_t by; /* the item that records it; SIM_NONE: nobody does */
+    uint32_t by; /* the item that records it; SIM_NONE: none does */
 };
 
-/* Somebody who waits for an event, or a host that waits for an item or for room in a stream. */
+/* A stream or host that waits for an event, or a host that waits for an item or for room in a
+ * stream. */
 struct sim_waiter {
     uint32_t who; /* host, or stream */
     uint32_t item;
@@ -162,7 +163,7 @@ struct area {
 struct sim_link {
     uint64_t ppm;  /* shares of the transfers under way on it */
     uint32_t uses; /* of those transfers */
-    bool changed;  /* in the list of links whose transfers must be timed anew */
+    bool changed;  /* in the list of links whose transfers must be timed again */
     uint32_t next_changed;
 };
 
@@ -179,7 +180,7 @@ struct sim_flow {
     struct sim_progress work;
 };
 
-/* Where an item was launched, and the one before it in the stream. */
+/* The launch of an item, and the one before it in the stream. */
 struct cause {
     uint32_t action, before;
     int64_t launched_ns;
@@ -258,10 +259,10 @@ void sim_make_ready(struct sim *s);
 /* The way of the item's only transfer; NULL: it begins and ends together with others. */
 struct one_way *one_way_of(const struct sim *s, const struct sim_item *item);
 
-/* By how much later a member of a way that shares a link ends than its transfer; 0. */
+/* Returns how much later a member of a chain that shares a link ends than its transfer; 0. */
 int64_t one_way_lag(const struct sim *s, const struct sim_item *item);
 
-/* When data begin to flow through a member, of those that have come. */
+/* Returns when data begin to flow through a member, considering the members that have come. */
 int64_t one_way_reach(const struct sim *s, uint32_t item);
 
 /* The member for which data that flow through `item` waited last. */

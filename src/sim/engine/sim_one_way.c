@@ -19,7 +19,7 @@ struct one_way *one_way_of(const struct sim *s, const struct sim_item *item)
     return t->chain == SIM_NONE || s->chains[t->chain].shared ? NULL : &s->chains[t->chain];
 }
 
-/* How long data take from the first member there is to this one. */
+/* Returns how long data take from the first recorded member to this one. */
 static int64_t fill_up_to(const struct sim *s, const struct transfer *t, uint32_t item)
 {
     const struct one_way *chain = &s->chains[t->chain];

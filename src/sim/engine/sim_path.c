@@ -57,7 +57,7 @@ static bool go(struct sim_path *path, struct sim_path to, enum sim_step_kind kin
     return out->start_ns < out->end_ns;
 }
 
-/* To another place at the same time. */
+/* Moves to another place at the same time. */
 static bool hop(struct sim_path *path, enum place at, uint32_t who, uint32_t action)
 {
     *path = (struct sim_path){at, who, action, path->t_ns};
@@ -79,7 +79,7 @@ static bool from_last(const struct sim *s, struct sim_path *path, struct sim_ste
     return false;
 }
 
-/* From the end of a member's part to the member that data waited for last. */
+/* Moves from the end of a member's part to the member that data waited for last. */
 static bool from_one_way_end(const struct sim *s, struct sim_path *path, uint32_t transfer,
                              struct sim_step *out)
 {

@@ -59,7 +59,7 @@ static void progress_settle(const struct sim *s, struct sim_progress *p)
         p->left_ns = p->left_ppb = 0;
 }
 
-/* When it will be over at its rate: the first whole nanosecond. */
+/* Returns when it will be over at its rate: the first whole nanosecond. */
 static int64_t progress_end(const struct sim *s, const struct sim_progress *p)
 {
     uint64_t num = p->rate.num, den = p->rate.den, left = (uint64_t)p->left_ns;
@@ -83,7 +83,7 @@ static bool progress_change(const struct sim *s, struct sim_progress *p, struct 
 
 /* ---- computation beside transfers ---- */
 
-/* What is left of full rate, in billionths; a twentieth at least. */
+/* Returns the rest of the full rate, in billionths; a twentieth at least. */
 static struct rate rate_beside(const struct sim_device *device, const struct sim_item *item)
 {
     uint64_t sm = item->u.work.sm_ppm * device->sm_ppm;
@@ -155,7 +155,7 @@ void rate_load_member(struct sim *s, const struct transfer *t, uint32_t item, in
         load_member(s, t, item, sign);
 }
 
-/* Of the stream's first item. */
+/* Adds (sign 1) or drops (-1) the hold of the stream's first item. */
 static void hold(struct sim *s, const struct sim_stream *stream, int sign)
 {
     const struct sim_item *item = &s->items[stream->first];
@@ -195,8 +195,7 @@ void rate_close_area(struct sim *s, const struct sim_stream *stream)
 
 /* ---- transfers on links ---- */
 
-/* The shares on the link change; where it has room for all of them, nobody is the faster or slower
- * for it. */
+/* The shares on the link change; where it has room for all of them, no rate changes. */
 static void note_change(struct sim *s, uint32_t index)
 {
     struct sim_link *link = &s->links[index];

@@ -49,7 +49,7 @@
 /* In the usual order of axes, innermost first (Megatron: tp-cp-ep-dp-pp; HSDP: shards inside). */
 enum grid_role { GRID_TP, GRID_CP, GRID_EP, GRID_FSDP, GRID_DP, GRID_PP, GRID_ROLES };
 
-/* What the members of a communicator did in the iterations, control calls apart: of the member that
+/* Operations of a communicator's members in the iterations, control calls apart: of the member that
  * called most. */
 struct grid_traffic {
     uint64_t calls[SPECTER_COMM_OP_COUNT], bytes[SPECTER_COMM_OP_COUNT];
@@ -101,7 +101,7 @@ struct grid_axis {
     const char *doubt; /* what else it may be, where it is assumed; NULL */
 };
 
-/* Where a communicator lies. */
+/* Position of a communicator in the grid. */
 struct grid_place {
     const int *ranks; /* [size] global rank by comm rank: as recorded, or where the grid has them by
                          one that is known; NULL: not known. Borrowed, or in the grid's arena */

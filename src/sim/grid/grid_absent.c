@@ -13,7 +13,7 @@
  * its end. */
 #define ALIKE 0.1
 
-/* What a rank calls in an iteration. */
+/* The calls of a rank in an iteration. */
 struct habit {
     double calls[SPECTER_COMM_OP_COUNT], products;
 };
@@ -70,7 +70,7 @@ static const char *list_absent(const char *present, int world, struct arena *are
     return copy;
 }
 
-/* Of each stage: one of its recorded ranks, as index in run->ranks + 1; 0 none. */
+/* For each stage one of its recorded ranks, as index in run->ranks + 1; 0 none. */
 static uint32_t *find_stages(const struct grid *g, const struct run *run, struct arena *arena)
 {
     uint32_t *of = arena_alloc(arena, (size_t)grid_size(g, GRID_PP) * sizeof *of);
@@ -172,7 +172,7 @@ static const int *alike_comms(const struct grid *g, struct arena *arena)
     return alike_to;
 }
 
-/* Who stands for whom in messages from stage to stage: of those that a recorded rank talks to. */
+/* Stand-ins for messages from stage to stage, for the ranks that a recorded rank talks to. */
 static void fill(struct grid_absent *out, const struct grid *g, const struct run *run,
                  struct arena *arena)
 {

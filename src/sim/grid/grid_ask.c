@@ -27,8 +27,7 @@ static int main_op(const struct grid_comm *comm)
     return top;
 }
 
-/* Of two groups that look like dp, one that gathers and one that does not, the first is of shards.
- */
+/* When two groups look like dp, and only one gathers, that one holds the shards. */
 static enum grid_role tell_shards_from_replicas(struct role_sizes *s, enum grid_role role, int op)
 {
     bool gathers = op == SPECTER_ALLGATHER || op == SPECTER_REDUCESCATTER;
@@ -61,7 +60,7 @@ static void see(struct role_sizes *s, const struct grid_comm *comm)
     s->size[role] = comm->size;
 }
 
-/* What no group was seen of is data parallel, then a pipeline, then tensor parallel. */
+/* A role without a group is data parallel, then a pipeline, then tensor parallel. */
 static bool add_rest(struct role_sizes *s, int world)
 {
     static const enum grid_role order[] = {GRID_DP, GRID_PP, GRID_TP};

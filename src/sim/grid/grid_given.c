@@ -144,7 +144,7 @@ static size_t first_misfit(const struct grid *g, const struct grid_input *in)
     return c;
 }
 
-/* How much of what the operations look like it keeps. */
+/* Scores how many of the roles that operations suggest the grid keeps. */
 static int agreement(const struct grid *g, const struct grid *found)
 {
     int same = 0;

@@ -15,7 +15,7 @@ static bool is_compute(const struct op *op)
     return op->class == OP_GEMM || op->class == OP_KERNEL;
 }
 
-/* What one rank did in one communicator. */
+/* The traffic of one rank in one communicator. */
 struct member_traffic {
     struct grid_traffic did;
     uint64_t gathers; /* since the last ReduceScatter */
@@ -32,7 +32,7 @@ struct surveyor {
     const struct run *run;
     struct grid_comm *comms;
     struct member_traffic *tallies; /* [ncomms] of the rank at hand */
-    uint32_t *touched;     /* [ntouched] communicators that it used */
+    uint32_t *touched;              /* [ntouched] communicators that it used */
     size_t ntouched;
     uint64_t *computed; /* by iteration: computations of the rank at hand */
     uint64_t passed;    /* of these, before the operation at hand */
@@ -41,7 +41,7 @@ struct surveyor {
     struct arena *arena;
 };
 
-/* What is not answered by the time of the next computation went one way. */
+/* A message without an answer by the time of the next computation went one way. */
 static void end_exchange(struct member_traffic *t, int size)
 {
     t->did.one_way = t->did.one_way || t->unanswered > 0;
@@ -200,7 +200,7 @@ static void list_comms(struct surveyor *s)
                                          .user = -1};
         if (comm->size > 0)
             continue;
-        /* Of a communicator without a size nothing is known but that somebody used it. */
+        /* Of a communicator without a size only its use is known. */
         s->comms[c].size = 1;
         s->comms[c].ranks = arena_alloc(s->arena, sizeof(int));
     }

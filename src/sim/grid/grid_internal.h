@@ -9,7 +9,7 @@
 
 #include "sim/grid/grid.h"
 
-/* What the traffic of a communicator looks like. */
+/* The pattern of a communicator's traffic. */
 enum grid_pattern {
     PATTERN_NONE, /* nothing but control calls */
     PATTERN_REDUCE,
@@ -26,36 +26,36 @@ enum grid_pattern grid_pattern_of(const struct grid_comm *comm);
 bool grid_is_early(const struct grid_comm *comm);
 
 /* Groups that are made and never used, without a name that tells, do not shape the grid, as long as
- * others do: does any, and does this one? */
+ * others do: grid_any_used() says whether any does, grid_shapes() whether this one does. */
 bool grid_any_used(const struct grid_input *in);
 bool grid_shapes(const struct grid_comm *comm, bool any_used);
 
 void grid_init(struct grid *g, const struct grid_input *in);
 
-/* What follows once axes have roles: a data axis of size 1 where there is none, and what
- * communicators span. */
+/* Completes a grid whose axes have roles: a data axis of size 1 where there is none, and the axes
+ * that communicators span. */
 void grid_complete(struct grid *g, const struct grid_input *in);
 
 /* Fills axes (without roles) from the rank sets. False with g->problem set when there is no grid.
  */
 bool grid_axes_from_sets(struct grid *g, const struct grid_input *in);
 
-/* Where the members are, on the axes as they are. */
+/* Finds where the members are, on the axes as they are. */
 struct grid_place grid_place_of(const struct grid *g, const struct grid_comm *comm);
 void grid_place_all(struct grid *g, const struct grid_input *in);
 
-/* Whether some of the axes together have as many ranks as the communicator. */
+/* Returns whether some of the axes together have as many ranks as the communicator. */
 bool grid_size_fits(const struct grid *g, const struct grid_comm *comm);
 
-/* Who the members are, where the trace does not write them all: those that differ from a known one
- * on no axis but the communicator's, in order. Needs complete places. */
+/* Lists the members where the trace does not write them all: those that differ from a known one on
+ * no axis but the communicator's, in order. Needs complete places. */
 void grid_fill_members(struct grid *g, const struct grid_input *in);
 
 /* Names the axes; may add ones of size 1. Sets state, candidates and doubt. */
 void grid_find_roles(struct grid *g, const struct grid_input *in);
 
-/* What communicators span beyond their sets: groups of the world span every axis, dense gradients
- * also the data axis of size 1. */
+/* Adds axes that communicators span beyond their sets: groups of the world span every axis, dense
+ * gradients also the data axis of size 1. */
 void grid_widen(struct grid *g, const struct grid_input *in);
 
 /* The number of the only axis; -1: none, or several. */
@@ -64,11 +64,12 @@ int grid_only_axis(unsigned axes);
 /* The role of a group of one, as a bit; 0 when nothing tells. */
 unsigned grid_single_role(const struct grid_comm *comm);
 
-/* What a communicator looks like by itself; GRID_ROLES when it does nothing that tells. */
+/* Returns the role that a communicator's traffic suggests; GRID_ROLES when nothing tells. */
 enum grid_role grid_own_role(const struct grid_comm *comm);
 
-/* Where the rank sets do not tell the axes: which groups were seen, as the problem, and, where
- * their sizes make the world, the grid that they suggest, as a candidate. False when none does. */
+/* For rank sets that do not determine the axes: records which groups were seen, as the problem,
+ * and, where their sizes make the world, the grid that they suggest, as a candidate. False when
+ * none does. */
 bool grid_ask(struct grid *g, const struct grid_input *in);
 
 /* Groups of one that have a name or do something are an axis of size 1. */

@@ -40,7 +40,7 @@ static unsigned spread_axes(const struct grid *g)
     return axes;
 }
 
-/* Do the members sit where their order says, when these are the axes? */
+/* Returns whether the members sit where their order says, when these are the axes. */
 static bool ordered_on(const struct grid *g, const struct grid_comm *comm, unsigned axes)
 {
     for (int i = 0; i < comm->size; i++) {
@@ -56,7 +56,7 @@ static bool ordered_on(const struct grid *g, const struct grid_comm *comm, unsig
     return true;
 }
 
-/* Of a communicator whose members are not all known: the only axes on which they can be. */
+/* Finds the only axes on which a communicator can be whose members are not all known. */
 static struct grid_place guess_place(const struct grid *g, const struct grid_comm *comm,
                                      unsigned vary)
 {

@@ -18,7 +18,7 @@ static uint64_t data_calls(const struct grid_comm *comm)
 
 /* ---- evidence ---- */
 
-/* Of one axis. */
+/* Evidence about one axis. */
 struct evidence {
     const struct grid_comm *comm; /* that tells most; NULL */
     const struct grid_comm *named;
@@ -37,7 +37,7 @@ struct roles {
     struct evidence of[GRID_AXES_MAX];
 };
 
-/* Who talks to whom tells most, then who does more. */
+/* The partners of messages tell most, then the amount of traffic. */
 static bool tells_more(const struct grid_comm *a, const struct grid_comm *b)
 {
     static const int weight[] = {[PATTERN_EXCHANGE] = 3, [PATTERN_MESSAGES] = 2};
@@ -238,7 +238,7 @@ static void decide_alone(struct roles *r, int a)
     }
 }
 
-/* Of two that reduce: which is the tensor-parallel one? -1: nothing tells. */
+/* Returns the tensor-parallel one of two axes that reduce; -1: nothing tells. */
 static int tensor_of_two(const struct roles *r, int a, int b)
 {
     uint64_t na = data_calls(r->of[a].comm), nb = data_calls(r->of[b].comm);

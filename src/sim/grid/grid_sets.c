@@ -37,7 +37,7 @@ struct sets {
 
 /* ---- boxes ---- */
 
-/* How often the first `length` members come again, each time the same distance on. */
+/* Counts how often the first `length` members come again, each time the same distance on. */
 static int repeats(const struct box *box, int length)
 {
     int distance = box->ranks[length] - box->ranks[0], times = 1;
@@ -67,7 +67,7 @@ static void find_factors(struct box *box, int world)
     box->nfactors = n;
 }
 
-/* Where all members are known, or at least two on a line by their order: the ranks. */
+/* Lists the ranks where all members are known, or at least two on a line by their order. */
 static bool known_members(const struct grid_comm *comm, int world, int *ranks)
 {
     int first = -1, second = -1, step;
@@ -250,7 +250,7 @@ static void add_cut(struct sets *s, int cut, const char *by)
     s->ncuts++;
 }
 
-/* Of the box: one that the others refuse, or 0; *with is the one that refuses it. */
+/* Finds a set of the box that others refuse, or 0; *with is the one that refuses it. */
 static int refused_cut(const struct sets *s, const struct box *box, int *with)
 {
     for (int i = 0; i < box->nfactors; i++) {
@@ -305,7 +305,7 @@ static void find_partitions(struct sets *s)
     }
 }
 
-/* What partitions the world must agree; the rest is taken where it does. */
+/* Sets that partition the world must agree; others are taken where they do. */
 static bool find_cuts(struct sets *s)
 {
     int with;

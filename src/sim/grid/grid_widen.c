@@ -17,7 +17,7 @@ int grid_only_axis(unsigned axes)
     return a;
 }
 
-/* Of a group of one: 0 when nothing tells. */
+/* Returns the role of a group of one, as a bit; 0 when nothing tells. */
 unsigned grid_single_role(const struct grid_comm *comm)
 {
     unsigned named = grid_roles_of_name(comm->name);
@@ -41,7 +41,7 @@ void grid_add_singles(struct grid *g, const struct grid_input *in)
     }
 }
 
-/* Of the singles: those that a group of one is. */
+/* Picks those of the singles that a group of one is. */
 static unsigned single_axes(const struct grid *g, const struct grid_comm *comm)
 {
     unsigned role = grid_single_role(comm), axes = 0;
@@ -95,7 +95,7 @@ enum grid_role grid_own_role(const struct grid_comm *comm)
     return pattern == PATTERN_REDUCE && grid_is_early(comm) ? GRID_TP : of[pattern];
 }
 
-/* Where its members are not written and its size fits several axes: the one of its own role. */
+/* A group without known members whose size fits several axes belongs to the one of its own role. */
 static struct grid_place place_by_role(const struct grid *g, const struct grid_comm *comm)
 {
     enum grid_role role = grid_own_role(comm);

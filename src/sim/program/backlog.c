@@ -54,7 +54,7 @@ static bool on_op(struct backlog_ctx *s, uint32_t i)
     return (*ahead)++ >= BACKLOG_DEPTH;
 }
 
-/* Does the call launch behind a full queue? Counts it. */
+/* Returns whether the call launches behind a full queue; counts it. */
 static bool on_call(struct backlog_ctx *s, const struct host_call *call)
 {
     struct builder *b = s->b;
@@ -70,7 +70,7 @@ static bool on_call(struct backlog_ctx *s, const struct host_call *call)
     return false;
 }
 
-/* Of calls that had room. */
+/* The durations of calls that had room. */
 static void find_usual(struct backlog_ctx *s)
 {
     for (int class = 0; class < CLASSES; class ++) {

@@ -2,7 +2,7 @@
  *
  * Launch calls that waited for room. A CUDA stream takes about 1,022 launches ahead of the device
  * (NVIDIA, CUDA C++ Best Practices: "the launch queue"); the next call returns when one of them is
- * over. That is no CPU time, and the engine makes it anew: so what such a call took beyond the
+ * over. That is no CPU time, and the engine simulates it: so the time of such a call beyond the
  * usual one of its class is left out of the host's.
  *
  * Told from host times and order alone: a call behind so many launches on its stream since the host

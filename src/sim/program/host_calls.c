@@ -34,8 +34,8 @@ static void add_call(struct host_calls *calls, struct host_call call, size_t ran
     calls->list[calls->count++] = call;
 }
 
-/* When the rank's first call with a known time, or its first step, begins; INT64_MAX. What stands
- * in the list of operations before it, without a time, is issued then. */
+/* Returns when the rank's first call with a known time, or its first step, begins; INT64_MAX.
+ * Operations without a time that stand before it in the list are issued then. */
 static int64_t first_known(const struct rank *rank)
 {
     int64_t first = INT64_MAX;
@@ -59,7 +59,7 @@ static int64_t first_known(const struct rank *rank)
     return first;
 }
 
-/* When the rank's device began; INT64_MAX. Without any call that is when all is issued. */
+/* Returns when the rank's device began; INT64_MAX. Without any call all is issued then. */
 static int64_t first_start(const struct rank *rank)
 {
     int64_t first = INT64_MAX;
@@ -70,7 +70,8 @@ static int64_t first_start(const struct rank *rank)
     return first;
 }
 
-/* When the program got control back: where the tracer synchronised, behind the device's work. */
+/* Returns when the program got control back: where the tracer synchronised, behind the device's
+ * work. */
 static int64_t return_of(const struct op *op)
 {
     int64_t synced_ns = ns_add(op->host_ns, op->dur_ns);

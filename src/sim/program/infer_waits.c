@@ -11,7 +11,7 @@ struct timed_op_end {
     uint32_t op;
 };
 
-/* What both rules look at. */
+/* The input of both rules. */
 struct infer_ctx {
     const struct rank *rank;
     const struct host_calls *calls;
@@ -49,7 +49,7 @@ static bool placed(const struct op *op)
     return op_timed(op) && op->start_ns != UNKNOWN_NS && op->host_ns != UNKNOWN_NS;
 }
 
-/* Does the call issue an operation of this rank? */
+/* Returns whether the call issues an operation of this rank. */
 static bool issues(const struct infer_ctx *s, const struct host_call *call)
 {
     return call->what == CALL_OP && call->rank == s->nth;
@@ -79,7 +79,7 @@ static void collect_ends(struct infer_ctx *s)
         qsort(s->ends, s->nends, sizeof *s->ends, by_end);
 }
 
-/* How many of the ends are at t_ns or before. */
+/* Returns how many of the ends are at t_ns or before. */
 static size_t ends_until(const struct infer_ctx *s, int64_t t_ns)
 {
     size_t low = 0, high = s->nends;
@@ -93,7 +93,8 @@ static size_t ends_until(const struct infer_ctx *s, int64_t t_ns)
     return low;
 }
 
-/* Was `other` issued before `i`? Operations of one launch of a graph are issued in their order. */
+/* Returns whether `other` was issued before `i`. Operations of one launch of a graph are issued in
+ * their order. */
 static bool issued_before(const struct infer_ctx *s, uint32_t other, uint32_t i)
 {
     const struct op *ops = s->rank->ops;
@@ -169,7 +170,7 @@ static void find_issued_before(const struct infer_ctx *s, uint32_t *before)
     free(last);
 }
 
-/* Does the recording tell when both were launched and run? */
+/* Returns whether the recording tells when both were launched and run. */
 static bool both_placed(const struct infer_ctx *s, uint32_t i, uint32_t before)
 {
     return placed(&s->rank->ops[i]) && placed(&s->rank->ops[before]);

@@ -38,7 +38,7 @@ struct inferred {
     uint64_t count[INFER_RULES];
 };
 
-/* Does the trace not tell what this synchronisation waits for? */
+/* Returns whether the trace does not tell what this synchronisation waits for. */
 bool infer_untold(const struct sync_call *sync_call);
 
 /* waits: between streams, too, not only of hosts. rank is the `nth` of the process. stream[i]: the

@@ -15,7 +15,7 @@ static int rank_in_comm(const struct rank *rank, int comm)
     return -1;
 }
 
-/* Where the operation is on the way; -1: not known, or on none. */
+/* Returns the operation's position in the chain; -1: not known, or in none. */
 static int64_t place_of(const struct program *p, const struct match *match, struct match_member m)
 {
     const struct rank *rank = &p->run->ranks[m.rank];
@@ -85,7 +85,8 @@ static double hop_ns(const struct one_way_member *part)
     return ns > 0 ? (double)ns : 0;
 }
 
-/* From one place to the next, of members that waited for data; else the shortest there is. */
+/* The time from one position to the next, of members that waited for data; else the shortest there
+ * is. */
 static double usual_hop(const struct one_way_member *parts, uint32_t n)
 {
     double waited_ns = 0, places = 0, least_ns = HUGE_VAL;

@@ -18,7 +18,8 @@
 
 #define ONE_WAY_ROOM (UINT64_C(64) << 20)
 
-/* Which transfers of the program, all of whose ranks are in place, go one way; tells the engine. */
+/* Finds the transfers of the program that go one way, and tells the engine. All ranks are in
+ * place. */
 void one_way_find(struct program *p);
 
 /* The fill of a transfer all of whose members are timed on one clock, out of the program in which

@@ -44,9 +44,9 @@ struct builder {
     uint32_t *leader;
     struct grouped *groups; /* by group, stream, position */
     size_t ngroups;
-    uint32_t *group_of;  /* of a leader: where its item begins in groups */
+    uint32_t *group_of;        /* of a leader: where its item begins in groups */
     uint32_t *sync_call_event; /* by sync call: the engine's event */
-    uint32_t *op_event;  /* event recorded behind an operation; SIM_NONE */
+    uint32_t *op_event;        /* event recorded behind an operation; SIM_NONE */
     struct inferred inferred;
     int64_t *untimed_ns;      /* by launches: device time that they are taken to have (untimed.h) */
     int64_t *untimed_from_ns; /* since when, in the recording */
@@ -63,8 +63,8 @@ struct builder {
 void index_processes(struct builder *list, size_t n, int64_t latency_ns);
 
 /* The stream that a sync call names: on its device, else the first of that number, because traces
- * do not always tell the device of a sync call, and only some count streams for each device anew.
- * SIM_NONE. */
+ * do not always tell the device of a sync call, and only some number the streams of each device
+ * from 0. SIM_NONE. */
 uint32_t find_stream(const struct builder *b, int32_t device, int32_t stream);
 
 /* process_sync.c: CPU time of a call that is not already behind the call before it. */

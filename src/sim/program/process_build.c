@@ -127,7 +127,7 @@ static struct program_cost *launch_untimed(struct builder *b, uint32_t stream, i
     return &b->p->costs[b->p->ncosts - 1];
 }
 
-/* What was not recorded in front of the operation (untimed.h). */
+/* Adds the work that was not recorded in front of the operation (untimed.h). */
 static void launch_gap(struct builder *b, uint32_t op)
 {
     static const uint64_t other[SPECTER_KERNEL_CLASS_COUNT] = {[SPECTER_KERNEL_OTHER] = 1};

@@ -317,8 +317,8 @@ static void shortest(int64_t *least, int64_t start_ns, int64_t end_ns)
         *least = end_ns - start_ns;
 }
 
-/* What a synchronisation costs apart from waiting: the shortest of the rank; when that one blocked
- * too, the shortest call of any kind. */
+/* Returns the cost of a synchronisation apart from waiting: the shortest of the rank; when that one
+ * blocked too, the shortest call of any kind. */
 static int64_t sync_cost(const struct rank *rank)
 {
     int64_t sync = INT64_MAX, any = INT64_MAX;

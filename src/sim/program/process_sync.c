@@ -102,7 +102,7 @@ static void (*const sync_calls[])(struct builder *, const struct sync_call *, ui
     [SYNC_CALL_FREE] = build_sync_device,
 };
 
-/* Did it wait for something that the recording does not tell? */
+/* Returns whether it waited for something that the recording does not tell. */
 static bool waited_for_untold(const struct builder *b, const struct sync_call *sync_call)
 {
     return infer_untold(sync_call) && found(b, sync_call) == INFER_NONE &&
@@ -110,7 +110,7 @@ static bool waited_for_untold(const struct builder *b, const struct sync_call *s
            sync_call->host_end_ns - sync_call->host_ns > PROGRAM_SYNC_COST_MAX_NS;
 }
 
-/* Of a synchronisation that was found to have waited for an operation: what it took to return. */
+/* Returns the time that a synchronisation which waited for a known operation took to return. */
 static int64_t found_cost(const struct builder *b, const struct sync_call *sync_call)
 {
     const struct op *op = &b->rank->ops[found(b, sync_call)];
@@ -118,8 +118,9 @@ static int64_t found_cost(const struct builder *b, const struct sync_call *sync_
     return ns > 0 ? ns : 0;
 }
 
-/* What a call that synchronises costs apart from waiting; UNKNOWN_NS for one that does not, had
- * nothing to wait for, or waited for what is not known: then all of it is CPU time. */
+/* Returns the cost of a synchronising call apart from waiting; UNKNOWN_NS for a call that does not
+ * synchronise, had nothing to wait for, or waited for something unknown: then all of it is CPU
+ * time. */
 static int64_t cost_of(const struct builder *b, const struct sync_call *sync_call)
 {
     switch ((enum sync_call_kind)sync_call->kind) {

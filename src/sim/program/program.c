@@ -53,9 +53,9 @@ static void add_transfers(struct program *p)
     }
 }
 
-/* What a transfer takes when nobody waits: the shortest recorded time of its members. Members of a
- * group share one time, which includes their waits for third parties; so the shortest time of all
- * transfers that are tied together by groups counts. */
+/* Sets each transfer time: the shortest recorded time of the members. Members of a group share
+ * one time, which includes their waits for third parties; so the shortest time of all transfers
+ * that are tied together by groups counts. */
 static void cost_transfers(struct program *p)
 {
     int64_t *least = arena_alloc(&p->arena, p->matches.count * sizeof *least);
@@ -291,8 +291,8 @@ struct sim_span program_moved(const struct program *p, size_t rank, size_t op)
 
 /* ---- launch latency ---- */
 
-/* How much longer the recorded host took from the synchronisation before (or its begin) to this
- * one. false when it did not block, or had launched nothing that could block it. */
+/* Finds how much longer the recorded host took from the synchronisation before (or its begin) to
+ * this one. false when it did not block, or had launched nothing that could block it. */
 static bool stretch_excess(const struct program *p, size_t i, int64_t *excess_ns)
 {
     const struct program_sync *sync = &p->syncs[i], *before = sync->first ? NULL : sync - 1;

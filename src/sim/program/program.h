@@ -13,7 +13,7 @@
  *
  * What the recording shows of launch latency and of each rank's part in a transfer is found with
  * the help of a second program, in which ranks are apart: every operation there lasts as recorded,
- * communication with its waits included, and nobody waits for other ranks.
+ * communication with its waits included, and no rank waits for others.
  *
  *     program_init(&apart, &run, latency_ns, true);
  *     latency_ns = program_fit_latency(&apart, latency_ns);
@@ -86,29 +86,29 @@ struct program_rank {
     int64_t begin_ns;            /* origin_ns on the simulation's clock */
 };
 
-/* What had to be assumed or left out while the program was made. */
+/* Assumptions of the program, and what it leaves out. */
 struct program_facts {
-    uint64_t inferred[INFER_RULES]; /* waits between streams */
-    uint64_t ranks_inferred;        /* ranks whose trace does not hold them */
-    uint64_t syncs_guessed;         /* stream synchronisations without a stream */
-    uint64_t syncs_found;           /* event synchronisations whose operation was inferred */
-    uint64_t syncs_untold;          /* that waited for something the recording does not tell, */
-    int64_t untold_ns;              /* and how long: CPU time */
-    uint64_t captured;              /* operations recorded into a graph: not run then */
-    uint64_t no_host_time;          /* issued by their order */
-    uint64_t shared;                /* ranks of processes that have several */
-    uint64_t threads_apart;         /* threads that overlap others */
-    uint64_t graphs;                /* launches of graphs */
-    uint64_t waiting_copies;        /* whose calls are taken to have waited for them */
-    uint64_t allocations;           /* calls that allocate or free memory and synchronise */
-    uint64_t blocked;               /* launches that waited for room in a queue */
+    uint64_t inferred[INFER_RULES];  /* waits between streams */
+    uint64_t ranks_inferred;         /* ranks whose trace does not hold them */
+    uint64_t syncs_guessed;          /* stream synchronisations without a stream */
+    uint64_t syncs_found;            /* event synchronisations whose operation was inferred */
+    uint64_t syncs_untold;           /* that waited for something the recording does not tell, */
+    int64_t untold_ns;               /* and how long: CPU time */
+    uint64_t captured;               /* operations recorded into a graph: not run then */
+    uint64_t no_host_time;           /* issued by their order */
+    uint64_t shared;                 /* ranks of processes that have several */
+    uint64_t threads_apart;          /* threads that overlap others */
+    uint64_t graphs;                 /* launches of graphs */
+    uint64_t waiting_copies;         /* whose calls are taken to have waited for them */
+    uint64_t allocations;            /* calls that allocate or free memory and synchronise */
+    uint64_t blocked;                /* launches that waited for room in a queue */
     uint64_t untimed[UNTIMED_RULES]; /* kernels without times, by what is taken for theirs */
     int64_t untimed_ns;              /* device time that they are taken to have */
     uint64_t gaps[UNTIMED_GAPS];     /* operations that keep their distance from the one before */
     int64_t gap_ns[UNTIMED_GAPS];    /* and by how much */
 };
 
-/* Of a transfer whose data go one way along its members. */
+/* A transfer whose data go one way along its members. */
 struct program_one_way {
     uint32_t span;   /* places between the ends of the way; 0: members begin and end together */
     uint32_t first;  /* place of the first member that was recorded */
@@ -149,7 +149,7 @@ void program_release(struct program *p);
 /* A transfer's members lag behind it in the proportion of its measured cost. */
 void program_set_cost(struct program *p, size_t cost, int64_t ns);
 
-/* How long a transfer waits for members that were not recorded; 0 before it is set. */
+/* Sets how long a transfer waits for members that were not recorded; 0 before it is set. */
 void program_set_wait(struct program *p, uint32_t match, int64_t ns);
 
 /* Every cost as measured; 0 where nothing was. */
@@ -174,11 +174,11 @@ int64_t program_fit_latency(struct program *isolated, int64_t latency_ns);
  * transfers tied by groups, the shortest recorded time is the cost, without lags. */
 void program_learn(struct program *p, const struct program *isolated);
 
-/* When the data of an operation's transfer moved, up to the end of its own part in it; both -1 when
- * it is part of none. */
+/* Returns when the data of an operation's transfer moved, up to the end of its own part in it; both
+ * -1 when it is part of none. */
 struct sim_span program_moved(const struct program *p, size_t rank, size_t op);
 
-/* When an operation ran; both -1 when it did not. */
+/* Returns when an operation ran; both -1 when it did not. */
 struct sim_span program_span(const struct program *p, size_t rank, size_t op);
 
 #endif

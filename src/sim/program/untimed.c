@@ -11,7 +11,7 @@
 #define NOT_THERE UINT32_MAX
 #define LATE_NS INFER_LATE_NS /* a start so soon after what allows it waited for nothing else */
 
-/* Of an event: what its last record stands for. */
+/* The last record of an event. */
 struct event_record {
     bool known; /* it was recorded */
     uint32_t lane;
@@ -70,7 +70,7 @@ static void clear(struct untimed_stream *lane, int64_t free_ns)
                                     .behind.lane = NOT_THERE};
 }
 
-/* Of the launches that share a time. */
+/* Returns the classes of the launches that share a time. */
 static const uint64_t *classes_of(const struct untimed_ctx *s, const struct untimed_run *of)
 {
     uint64_t *classes;
@@ -185,8 +185,8 @@ static void on_waiting_copy(struct untimed_ctx *s, struct untimed_stream *lane, 
     clear(lane, later(lane->free_ns, t_ns));
 }
 
-/* Does the recording tell what the operation waited for, other than what is before it on its
- * stream? */
+/* Returns whether the recording tells what the operation waited for, other than its predecessor on
+ * the stream. */
 static bool is_explained(const struct untimed_ctx *s, uint32_t i, const struct untimed_stream *lane)
 {
     const uint32_t *after = s->b->inferred.after[INFER_BY_GAP];
@@ -309,7 +309,7 @@ static void on_sync(struct untimed_ctx *s, uint32_t at, const struct sync_call *
     clear(lane, later(lane->free_ns, t_ns));
 }
 
-/* Of several streams that a device synchronisation awaits, the one that was launched on last. */
+/* Returns the last stream that was launched on, of those that a device synchronisation awaits. */
 static uint32_t last_launched(const struct untimed_ctx *s)
 {
     uint32_t last = NOT_THERE;
@@ -349,7 +349,7 @@ static void on_sync_call(struct untimed_ctx *s, uint32_t i)
         on_sync(s, at, sync_call, t_ns);
 }
 
-/* Is there anything to find? */
+/* Returns whether the rank has untimed kernels, or operations that may keep a distance. */
 static bool has_untimed(const struct rank *rank)
 {
     for (size_t i = 0; i < rank->nops; i++) {

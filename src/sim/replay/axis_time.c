@@ -62,7 +62,7 @@ static void add_clipped(struct intervals *s, struct sim_span span, const struct 
     intervals_add(s, step_window_at(w, span.start_ns), step_window_at(w, span.end_ns));
 }
 
-/* What hides communication: computation, timed or only counted. */
+/* The computation that overlaps communication, timed or only counted. */
 static void collect(struct axes_intervals *l, struct intervals *hides, const struct rank *rank,
                     const struct rank_timeline *when, const struct step_window *w)
 {

@@ -36,7 +36,7 @@ struct axis_times {
 /* Of a step of the job, as job_measure() last measured it. */
 void axis_times_measure(struct axis_times *out, const struct replay_job *job, bool simulated);
 
-/* What a communicator counts as; -1 unknown. In the arena of the replay. */
+/* Returns the axis that a communicator counts for; -1 unknown. In the arena of the replay. */
 const char *axis_name(const struct replay_job *job, int comm);
 
 #endif

@@ -20,15 +20,15 @@ void derive_recording(struct replay_job *job)
     workload_measure(&rep->workload, job, job->opts->tokens, job->opts->flops);
 }
 
-/* How far the truth is off the replay where it is known: a share of what was replayed, as the error
- * is of what is predicted. */
+/* Returns how far the truth is off the replay where it is known: a share of the replayed time, as
+ * the error is of the predicted one. */
 static double replay_error(const struct replay *rep)
 {
     double off = fabs(rep->recorded.span_ns / rep->own.span_ns - 1);
     return isfinite(off) ? off : 0;
 }
 
-/* What the recording lacks that a replay rests on. */
+/* Returns what a replay needs and the recording lacks. */
 static const char *lacks_text(const struct replay_job *job)
 {
     const struct program *p = &job->program;
@@ -64,7 +64,8 @@ void derive_own(struct replay_job *job)
                       rep->recorded.span_ns / 1e6, rep->own.span_ns / 1e6, lacks_text(job));
 }
 
-/* Of the hosts' time, what they waited for something that the recording does not tell. */
+/* Returns the part of the hosts' time in which they waited for something that the recording does
+ * not tell. */
 static double untold_waits(const struct replay_job *job)
 {
     const struct program *p = &job->program;
@@ -157,7 +158,7 @@ int derive_scale(struct replay_job *job, const struct retarget *t, struct replay
 
 /* ---- what-ifs without effect ---- */
 
-/* Is anything of the recording of this kind? */
+/* Returns whether the recording has anything of this kind. */
 static bool holds(const struct run *run, bool comm)
 {
     for (size_t r = 0; r < run->nranks; r++) {

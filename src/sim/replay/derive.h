@@ -21,11 +21,11 @@ int derive_scale(struct replay_job *job, const struct retarget *t, struct replay
 int derive_error(struct replay_job *job, const struct retarget *t, struct replay_scale *out,
                  struct err *e);
 
-/* When another GPU or network changed nothing: why. */
+/* Gives the reason why another GPU or network changed nothing. */
 void derive_reasons(struct replay_job *job, const struct replay_scale *base);
 
-/* What bounds the step, the largest part of its critical path, and why these differ, where they
- * do. */
+/* Finds the bound of the step, the largest part of its critical path, and why these differ, where
+ * they do. */
 void derive_verdict(struct replay_job *job, struct replay_scale *base);
 
 #endif

@@ -39,7 +39,7 @@ struct replay_job {
     double base_ns; /* the iteration at scale 1; 0 before that was simulated */
 };
 
-/* What is simulated: the target, how, and how often the job. */
+/* The simulated target: its hardware, how costs are set, and how often the job. */
 struct target {
     struct hardware to;
     bool calibrate;
@@ -62,7 +62,7 @@ void job_release(struct replay_job *job);
 int job_simulate(struct replay_job *job, struct target target, struct retarget *t,
                  struct iteration_time *out, struct err *e);
 
-/* What is seen of one rank, as recorded or in the last simulation: replay_measure.c. Arrays are
+/* The times of one rank, as recorded or in the last simulation: replay_measure.c. Arrays are
  * owned. */
 struct job_view {
     struct sim_span *spans;

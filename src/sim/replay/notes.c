@@ -116,7 +116,7 @@ static void note_waits(struct replay *rep, const struct program *p)
                   u(f->inferred[INFER_BY_ISSUE]));
 }
 
-/* What could not be matched across ranks is a loss: its waits are not recomputed. */
+/* Operations that could not be matched across ranks are a loss: their waits are not recomputed. */
 static void note_matches(struct replay *rep, const struct matches *m)
 {
     if (m->incomplete > 0)
@@ -241,7 +241,7 @@ void note_iterations(struct replay *rep)
 
 /* ---- the grid ---- */
 
-/* What was taken for granted, and who stands for whom. */
+/* Notes assumptions about the grid, and which ranks stand for which. */
 void note_grid(struct replay *rep)
 {
     const struct grid *g = &rep->grid;
@@ -442,7 +442,7 @@ static void note_shards(struct replay *rep, const struct retarget *t)
                            "takes less time as shards shrink");
 }
 
-/* What rests on no model, of what there is. */
+/* Notes the share of the time that rests on no model. */
 static void note_unmodelled(struct replay *rep, const struct retarget *t)
 {
     struct buf b = BUF_INIT;
@@ -461,7 +461,7 @@ static void note_unmodelled(struct replay *rep, const struct retarget *t)
     buf_release(&b);
 }
 
-/* What the models say of operations that have a measured time, too. */
+/* Notes what the models say of operations that also have a measured time. */
 static void note_models(struct replay *rep, const struct retarget *t)
 {
     static const struct {

@@ -23,7 +23,7 @@ void note_sort(struct replay *rep);
 
 void note_program(struct replay *rep, const struct program *p);
 
-/* How long the recorded ranks waited for those that were not: behind absent_wait_find(). */
+/* Notes how long the recorded ranks waited for those that were not: after absent_wait_find(). */
 void note_absent_waits(struct replay *rep, const struct program *p);
 void note_iterations(struct replay *rep);
 void note_grid(struct replay *rep);
@@ -52,8 +52,8 @@ void note_variation(struct replay *rep, const struct whatif_opts *opts);
 /* Names the faults that lie outside the job of so many GPUs, and returns how many. */
 size_t note_absent_faults(struct replay *rep, const struct whatif *v, int64_t gpus);
 
-/* What the faults cost: the step without them and with them; the reason where they change nothing.
- */
+/* Notes the cost of the faults: the step without them and with them; the reason where they change
+ * nothing. */
 void note_faults(struct replay *rep, const struct retarget *faulty, double fault_free_ns,
                  double fault_ns);
 

@@ -33,8 +33,8 @@ static void note_shown(struct replay *rep, const struct overlap *o)
     }
 }
 
-/* What rests on profiles: of the source where the recording shows nothing, of the target where it
- * is another GPU. */
+/* Notes figures of profiles: of the source where the recording shows nothing, of the target where
+ * it is another GPU. */
 static void note_profile(struct replay *rep, const struct overlap *o)
 {
     for (int b = 0; b < OVERLAP_BOUNDS; b++) {

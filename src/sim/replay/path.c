@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Whose an item or a transfer of the engine is. */
+/* The owner of an item or a transfer of the engine. */
 struct origin {
     uint32_t rank, op, cost;
 };
@@ -204,7 +204,7 @@ static void add(struct path *path, struct path_step step, int64_t start_ns, int6
     path->list[path->count++] = step;
 }
 
-/* What lies in the window, and in none of its pauses. */
+/* Adds the parts in the window and in none of its pauses. */
 static void add_within(struct path *path, struct path_step step, const struct sim_step *from,
                        const struct step_window *w)
 {

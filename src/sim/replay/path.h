@@ -68,13 +68,13 @@ void path_release(struct path *path);
 /* Steps of one kind; of communication: of one axis and operation. */
 struct path_part {
     enum path_what what;
-    const char *name; /* "dp AllReduce", "GEMMs"; in the arena of the replay */
-    double ns;        /* of an iteration */
-    double share;     /* of it */
-    double thirds[3]; /* shares of ns: by place in the order of issue in an iteration */
-    bool many;        /* the iteration has enough operations for its thirds to mean something */
+    const char *name;     /* "dp AllReduce", "GEMMs"; in the arena of the replay */
+    double ns;            /* of an iteration */
+    double share;         /* of it */
+    double thirds[3];     /* shares of ns: by place in the order of issue in an iteration */
+    bool many;            /* the iteration has enough operations for its thirds to mean something */
     double overlapped_ns; /* of ns: the deciding rank computes meanwhile (communication) */
-    uint32_t calls;   /* communication: of such an operation in an iteration of a rank */
+    uint32_t calls;       /* communication: of such an operation in an iteration of a rank */
     uint32_t last;  /* so many last ones of them make nearly all of it; 0: more than half of them */
     uint64_t bytes; /* of each of these, when equal; 0 */
 };

@@ -35,8 +35,8 @@ static const char *const names[PATH_WHATS] = {
     [PATH_BEGIN] = "time before a rank's host began",
 };
 
-/* Of one rank: for each of its operations that communicate the how manieth of its kind it is in its
- * iteration, and its place in the order of issue. */
+/* Per communication operation of one rank: its ordinal among operations of the same kind in its
+ * iteration, and its position in the order of issue. */
 struct op_positions {
     uint32_t *nth;   /* [nops] */
     float *position; /* [nops] 0 .. 1 */
@@ -49,10 +49,10 @@ struct summary_ctx {
     const struct replay_job *job;
     const struct path *path;
     struct op_positions *positions; /* [nranks]; filled when asked for */
-    struct intervals computes;   /* of the deciding rank */
-    struct path_part *list;      /* all parts */
-    double **by_call;            /* of each: ns by nth call; owned */
-    size_t *cap_calls;           /* of each */
+    struct intervals computes;      /* of the deciding rank */
+    struct path_part *list;         /* all parts */
+    double **by_call;               /* of each: ns by nth call; owned */
+    size_t *cap_calls;              /* of each */
     size_t count, cap, cap_by, cap_cap;
     struct part_key {
         uint8_t what, op;
@@ -224,7 +224,7 @@ static void add_step(struct summary_ctx *a, const struct path_step *step)
         add_call(a, part, step, ns);
 }
 
-/* How many of the last calls make nearly all of it. */
+/* Returns how many of the last calls make nearly all of it. */
 static uint32_t last_calls(const double *by_call, uint32_t calls, double all)
 {
     double sum = 0;
@@ -275,7 +275,7 @@ static bool is_work(enum path_what what)
     return what <= PATH_GRAPH;
 }
 
-/* What a rank computes in the whole simulation. */
+/* Returns how long a rank computes in the whole simulation. */
 static double work_of(const struct program *p, uint32_t r)
 {
     double sum = 0;

@@ -179,7 +179,7 @@ static int check_scale(const struct replay_job *job, int64_t scale, struct err *
     return job->rep->strong ? strong_scaling_check(&job->strong, scale, e) : 0;
 }
 
-/* Scales that nobody asked for and that cannot be are left out, aloud. */
+/* Scales that were not requested and are not possible are left out, with a note. */
 static size_t default_count(struct replay_job *job)
 {
     size_t n = 1, all = replay_nscales;
@@ -201,7 +201,7 @@ static size_t default_count(struct replay_job *job)
     return n;
 }
 
-/* Does the network hold them all? */
+/* Checks that the network holds them all. */
 static int check_scales(struct replay_job *job, const int64_t *scales, size_t n, struct err *e)
 {
     bool grown = false;
@@ -218,7 +218,7 @@ static int check_scales(struct replay_job *job, const int64_t *scales, size_t n,
     return 0;
 }
 
-/* Has the model what it needs to price this operation at another size of its communicator? */
+/* Returns whether the model can price this operation at another size of its communicator. */
 static bool has_size(const struct replay_job *job, size_t r, size_t i)
 {
     const struct program *p = &job->program;
@@ -262,7 +262,7 @@ static const char *why_unscaled(const struct replay_job *job)
                         grid_role_name(g->grid->axes[g->axis].role));
 }
 
-/* What was asked for, as scales or as sizes of the job; *n of them. NULL with e filled. */
+/* Returns the requested scales, or sizes of the job; *n of them. NULL with e filled. */
 static const int64_t *find_scales(struct replay_job *job, const struct replay_opts *opts, size_t *n,
                                   struct err *e)
 {
@@ -280,7 +280,7 @@ static const int64_t *find_scales(struct replay_job *job, const struct replay_op
     return replay_scales;
 }
 
-/* Is too much of the work such that nobody knows what is left of it in a part of the batch? */
+/* Refuses when the part of too much of the work in a divided batch is not known. */
 static int check_untold(struct replay *rep, struct err *e)
 {
     if (rep->untold > STRONG_UNTOLD_MAX)
@@ -324,7 +324,7 @@ static int simulate_all(struct replay_job *job, const struct replay_opts *opts, 
     return 0;
 }
 
-/* Is there anything on a device to be replayed? */
+/* Returns whether there is anything on a device to be replayed. */
 static bool holds_work(const struct run *run)
 {
     for (size_t r = 0; r < run->nranks; r++) {
@@ -334,7 +334,7 @@ static bool holds_work(const struct run *run)
     return false;
 }
 
-/* Has an operation a device time? Without one nothing tells what a step takes. */
+/* Returns whether an operation has a device time. Without one the step time is not known. */
 static bool holds_times(const struct run *run)
 {
     for (size_t r = 0; r < run->nranks; r++) {

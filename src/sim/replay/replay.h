@@ -97,8 +97,7 @@ struct replay_rank {
     struct rank_waits waits; /* in collectives, of the whole recording */
 };
 
-/* What a sentence is about, in the order in which assumptions are told: what the reader asked for
- * first. */
+/* The subject of a sentence, in the order in which assumptions are printed. */
 enum replay_topic {
     TOPIC_TARGET,    /* which hardware it was, and is */
     TOPIC_SCALE,     /* what grows, and by which rule */

@@ -39,7 +39,8 @@ static void find_source(struct replay *rep, const struct run *run, const struct 
                       rep->from.network->name, rep->from.gpu->name);
 }
 
-/* Of the target: that of the recording, unless another GPU is asked for, which brings its own. */
+/* The network of the target is that of the recording, unless another GPU is requested, which brings
+ * its own. */
 static int choose_network(struct replay *rep, bool gpu_named, struct err *e)
 {
     const struct gpu_profile *gpu = rep->to.gpu;

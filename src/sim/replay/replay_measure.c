@@ -40,7 +40,7 @@ static int64_t host_end(const struct program *p, const struct program_rank *rank
     return end_ns;
 }
 
-/* Do both ends of a message sit in different stages of the pipeline? */
+/* Returns whether both ends of a message sit in different stages of the pipeline. */
 static bool along_pipeline(const struct replay_job *job, int rank, const struct op *op)
 {
     const struct grid *grid = &job->rep->grid;
@@ -210,7 +210,7 @@ static void simulated_bounds(struct step_bounds *list, const struct replay_job *
     free(launched);
 }
 
-/* When the rank's part of the window was over; list: its bounds. */
+/* Returns when the rank's part of the window was over; list: its bounds. */
 static int64_t end_of(const struct job_steps *steps, const struct step_bounds *list)
 {
     const struct step_bounds *b = &list[steps->nparts - 1];

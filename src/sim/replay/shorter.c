@@ -37,7 +37,7 @@ static const char *way_text(struct arena *a, const struct comm_cost *price)
                         price->channels == 1 ? "" : "s");
 }
 
-/* What the model chose for the transfer at the scale before. */
+/* The model's choice for the transfer at the scale before. */
 static bool price_before(const struct replay_job *job, const struct retarget *now,
                          const struct program_cost *cost, struct comm_cost *price)
 {

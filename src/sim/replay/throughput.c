@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What floating-point operations are counted of. */
+/* The kinds of work whose floating-point operations are counted. */
 enum flops_of { FLOPS_GEMM, FLOPS_CONVOLUTION, FLOPS_ATTENTION, FLOPS_KINDS };
 
 /* Operations of GEMMs, convolutions and attention, by types of the operands and of the
@@ -48,7 +48,7 @@ static void add_product(struct iteration_flops *w, const struct op *op, double s
     w->of[product_of(op)] += op_flops(op) * share;
 }
 
-/* What one rank does in an iteration, those that warm up apart. */
+/* Adds the work of one rank in its iterations, without those that warm up. */
 static void add_rank(struct iteration_flops *w, const struct replay_job *job, size_t r)
 {
     const struct rank *rank = &job->program.run->ranks[r];

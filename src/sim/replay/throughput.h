@@ -4,9 +4,9 @@
  *
  * Told how many floating-point operations the model needs for an iteration of the job, utilisation
  * is model FLOPs utilisation (MFU): those over what all GPUs could do in the iteration at their
- * dense peak. Without, the operations of the recorded GEMMs count (2mnk x batch), and
- * those of convolutions and attention that a profile tells (op_flops()). They hold what is computed
- * anew in the backward pass, which nothing in a recording tells, and lack products without a shape:
+ * dense peak. Without, the operations of the recorded GEMMs count (2mnk x batch), and those of
+ * convolutions and attention that a profile tells (op_flops()). They hold what is computed again in
+ * the backward pass, which a recording cannot tell apart, and lack products without a shape:
  * hardware FLOPs utilisation (HFU).
  *
  * The peak is that of the products' types by their shares of the operations: work / sum of

@@ -74,7 +74,7 @@ static bool kept_blindly(const struct uncertainty_ctx *a, enum basis basis)
     return !a->known->gpu_known && a->known->gpu_asked_for;
 }
 
-/* By how much, as a share, waits may change on the target: see the header. */
+/* Returns how much, as a share, waits may change on the target: see the header. */
 static double wait_error(const struct retarget *t)
 {
     const struct cost_sum *comm = &t->sums[COST_COMM];
@@ -84,7 +84,7 @@ static double wait_error(const struct retarget *t)
     return fmin(comm->measured_ns / all_ns * fabs(comm->target_ns / comm->measured_ns - 1), 1);
 }
 
-/* What the rule by which waits are scaled changes of what it gives. */
+/* Returns the error of the rule by which waits are scaled. */
 static double wait_rule_error(double ratio)
 {
     return fmin(fabs(1 - 1 / ratio), 1);

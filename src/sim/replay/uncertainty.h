@@ -9,7 +9,7 @@
  * one model is wrong in one direction; classes, and how far the replay of the recording on its own
  * hardware is off, are independent: the root of the sum of squares.
  *
- * Where nobody has measured the hardware, or a rule without a model applies, the error is not
+ * Where the hardware was not measured, or a rule without a model applies, the error is not
  * known. A bar stands for it and says so: the 90th percentile of errors on machines that the models
  * had not seen; for kernels without a model as much as the rule changes their time; and all of a
  * time that was kept for want of a source, on hardware that was asked for.
@@ -47,7 +47,7 @@
 #define STEP_ALONE 0.25
 #define STEP_SECOND 0.10
 
-/* What a part of the path rests on. */
+/* The basis of a part of the path. */
 enum basis {
     BASIS_KEPT, /* measured times; host time */
     BASIS_COLLECTIVE,
@@ -72,7 +72,7 @@ struct uncertainty {
     double wait_ratio;           /* by which waits for ranks that were not recorded are scaled */
 };
 
-/* What is known of a replay as a whole. */
+/* The certainty of a replay as a whole. */
 struct certainty {
     double replay;                 /* as above; 0 when not known */
     double waits;                  /* as above */

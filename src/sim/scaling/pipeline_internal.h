@@ -53,7 +53,7 @@ struct pipeline {
     int64_t **untimed_ns; /* [run->nranks][nlaunches]; 0 */
     int64_t **gap_ns;     /* [run->nranks][nops] in front of the operation (untimed.h); 0 */
     const uint64_t ***untimed_classes; /* the kernels that share that time */
-    const char *why;                  /* not; in the arena */
+    const char *why;                   /* not; in the arena */
     struct arena arena;
 };
 
@@ -63,8 +63,8 @@ int pipe_refuse(struct pipeline *pl, const char *fmt, ...) __attribute__((format
 /* pipeline_read.c: fills calls, clocks and what is found in each iteration. 0 or -1. */
 int pipe_read_stage(struct pipeline *pl, int stage);
 
-/* Which way a message goes, as seen from that stage; 0: it is none of the pipeline. -1: it skips
- * stages. */
+/* Returns the kind of a message, as seen from that stage; 0: it is none of the pipeline. -1: it
+ * skips stages. */
 int pipe_message_of(const struct pipeline *pl, int stage, const struct op *op);
 
 /* pipeline_split.c: forward and backward passes, prologue and epilogue of all stages that are not

@@ -90,7 +90,7 @@ static int find_in(struct pipeline *pl, int stage, struct pipe_iteration *it, st
     return 0;
 }
 
-/* When the marked step that holds it begins; its own time where none does. */
+/* Returns the begin of the marked step that holds it; its own time where none does. */
 static int64_t step_start(const struct rank *rank, int64_t t_ns)
 {
     for (size_t i = 0; i < rank->nsteps; i++) {
@@ -165,7 +165,7 @@ static void find_clock(struct pipeline *pl, struct pipe_stage *s)
     }
 }
 
-/* What would not be laid out as it was recorded. */
+/* Refuses recordings that would not be laid out as they were recorded. */
 static int check_stage(struct pipeline *pl, int stage)
 {
     const struct pipe_stage *s = &pl->stages[stage];

@@ -92,8 +92,8 @@ static uint32_t launches_beside(const struct pipe_stage *s, uint32_t call, uint3
 
 /* ---- cutting ---- */
 
-/* Where a pass begins whose first operation is `call`, and that has so many counts of kernels
- * before it. */
+/* Returns where a pass begins whose first operation is `call`, and that has so many counts of
+ * kernels before it. */
 static uint32_t cut_before(const struct pipe_stage *s, uint32_t call, uint32_t limit,
                            uint32_t launches)
 {
@@ -102,7 +102,7 @@ static uint32_t cut_before(const struct pipe_stage *s, uint32_t call, uint32_t l
     return call;
 }
 
-/* Where a pass ends whose last operation is `call`. */
+/* Returns where a pass ends whose last operation is `call`. */
 static uint32_t cut_behind(const struct pipe_stage *s, uint32_t call, uint32_t end,
                            uint32_t launches)
 {
@@ -118,7 +118,7 @@ static uint64_t kernels_of(const struct pipe_stage *s, uint32_t call)
 }
 
 /* The count of kernels nearest to `call`, of the pass that stands alone and of the one that is cut:
- * more in the latter are somebody else's, which were counted with them. */
+ * more in the latter are of other passes, and were counted with them. */
 static bool same_count(const struct pipe_stage *s, uint32_t alone, uint32_t cut, int step)
 {
     int64_t a = (int64_t)alone + step, b = (int64_t)cut + step, n = (int64_t)s->calls.count;
@@ -209,7 +209,7 @@ static bool fill_passes(struct pipe_piece *list, int n)
     return alone < n;
 }
 
-/* Does a backward pass with the forward pass behind it hold what both do alone? */
+/* Returns whether a backward pass with the forward pass behind it holds what both do alone. */
 static bool holds_both(struct pipeline *pl, const struct pipe_stage *s,
                        const struct pipe_iteration *it, const struct pipe_token *token,
                        struct pipe_piece found)
@@ -267,7 +267,7 @@ static int split_stage(struct pipeline *pl, int stage)
 
 /* ---- what two stages have in common ---- */
 
-/* How many operations at the end of a are those at the begin of c. */
+/* Returns how many operations at the end of a are those at the begin of c. */
 static uint32_t overlap_begin(const struct series *a, const struct series *c)
 {
     uint32_t n = a->n < c->n ? a->n : c->n;
@@ -276,7 +276,7 @@ static uint32_t overlap_begin(const struct series *a, const struct series *c)
     return n;
 }
 
-/* How many at the begin of a are those at the end of c. */
+/* Returns how many operations at the begin of a are those at the end of c. */
 static uint32_t overlap_end(const struct series *a, const struct series *c)
 {
     uint32_t n = a->n < c->n ? a->n : c->n;
@@ -299,8 +299,8 @@ static struct pipe_piece last_both(const struct pipeline *pl, uint32_t k)
     return both;
 }
 
-/* What the first stage does beyond that comes before its forward pass and behind its backward pass
- * (an embedding), what the last one does lies between (a head). Products are never left out. */
+/* The additional work of the first stage comes before its forward pass and behind its backward pass
+ * (an embedding), that of the last one lies between (a head). Products are never left out. */
 static int find_common(struct pipeline *pl, uint32_t k)
 {
     const struct pipe_stage *s = &pl->stages[0];
@@ -322,8 +322,8 @@ static int find_common(struct pipeline *pl, uint32_t k)
     return 0;
 }
 
-/* Of two stages, messages on streams of their own are ordered by what is in passes between others.
- */
+/* With two stages, messages on streams of their own are ordered by the operations in passes between
+ * others. */
 static int check_streams(struct pipeline *pl)
 {
     for (int i = 0; i < pl->nstages; i++) {

@@ -27,8 +27,8 @@ struct rank_writer {
     int64_t *seq; /* owned; by communicator of the longer run */
     size_t cap_seq;
     int64_t sent[EXCHANGES_MAX], others; /* messages so far */
-    int32_t group, group_from;      /* the last group, and what it was in the recording */
-    int messages;                   /* communicator of the pipeline */
+    int32_t group, group_from;           /* the last group, and what it was in the recording */
+    int messages;                        /* communicator of the pipeline */
     struct err *e;
 };
 
@@ -111,7 +111,7 @@ static int map_comm(struct rank_writer *w, int recorded)
     return c;
 }
 
-/* Of two stages nothing tells whether a group of both is of all stages or of the ends. */
+/* With two stages, a group of both may be of all stages or of the ends. */
 static int check_comm(const struct rank_writer *w, const struct op *op)
 {
     struct grid_place place = w->pl->in.growth->grid->comms[op->coll.comm];
@@ -122,7 +122,7 @@ static int check_comm(const struct rank_writer *w, const struct op *op)
     return 0;
 }
 
-/* Does it belong to the ends of the pipeline, of which this stage is none? */
+/* Returns whether it belongs to the ends of the pipeline, and this stage is none of them. */
 static bool is_left_out(const struct rank_writer *w, const struct op *op)
 {
     struct grid_place place = w->pl->in.growth->grid->comms[op->coll.comm];

@@ -251,7 +251,7 @@ int placement_check(const struct placement *p, const struct network_profile *net
 
 /* ---- from a recording ---- */
 
-/* Which host each rank is on, numbered as they come; false where one is not known. */
+/* Finds the host of each rank, numbered as they come; false where one is not known. */
 static bool number_hosts(const struct run *run, int world, int *of, struct arena *arena)
 {
     struct idmap hosts = {0};

@@ -32,11 +32,11 @@ struct placement {
     int64_t count;
 };
 
-/* As --placement says. 0, or -1 with e filled: ERR_USAGE, or ERR_INPUT for a file. */
+/* Parses --placement. 0, or -1 with e filled: ERR_USAGE, or ERR_INPUT for a file. */
 int placement_parse(struct placement *p, const char *text, struct arena *arena, struct err *e);
 
-/* Do so many ranks fit? A node must not hold more than it has GPUs, a list must name all ranks. 0,
- * or -1 with e filled (ERR_USAGE). */
+/* Checks that so many ranks fit. A node must not hold more than it has GPUs, a list must name all
+ * ranks. 0, or -1 with e filled (ERR_USAGE). */
 int placement_check(const struct placement *p, const struct network_profile *net, int64_t world,
                     struct err *e);
 
@@ -51,12 +51,12 @@ int64_t placement_node(const struct placement *p, const struct network_profile *
 int64_t placement_slot(const struct placement *p, const struct network_profile *net, int64_t rank,
                        int64_t world);
 
-/* How many nodes so many ranks take. */
+/* Returns how many nodes so many ranks take. */
 int64_t placement_nodes(const struct placement *p, const struct network_profile *net,
                         int64_t world);
 
-/* How the run was laid out, by the hosts of its ranks. False where they do not tell: some rank's is
- * not known, all are on one host, or a host holds more ranks than the network's nodes have GPUs,
+/* Finds the layout of the run by the hosts of its ranks. False where they do not tell: some rank's
+ * is not known, all are on one host, or a host holds more ranks than the network's nodes have GPUs,
  * which *why then says (else NULL). */
 bool placement_of_hosts(struct placement *p, const struct run *run, int world,
                         const struct network_profile *net, struct arena *arena, const char **why);

@@ -47,18 +47,18 @@ struct strong_scaling {
 void strong_scaling_find(struct strong_scaling *s, const struct weak_scaling *growth,
                          const struct rank_steps *iterations, struct arena *arena);
 
-/* Does N divide what it has to? 0, or -1 with e filled (ERR_USAGE). */
+/* Checks that N divides what it has to. 0, or -1 with e filled (ERR_USAGE). */
 int strong_scaling_check(const struct strong_scaling *s, int64_t scale, struct err *e);
 
 /* The product that is left to each rank. */
 void strong_scaling_divide(const struct strong_scaling *s, const struct op *op, int64_t scale,
                            struct gemm_shape *shape);
 
-/* Does a transfer carry activations? */
+/* Returns whether a transfer carries activations. */
 bool strong_scaling_divides(const struct strong_scaling *s, int comm, enum specter_comm_op what,
                             uint64_t bytes, enum specter_dtype dtype);
 
-/* What kernels of a class take: `least_ns` is what as many kernels take at least. */
+/* Returns the time of kernels of a class: `least_ns` is what as many kernels take at least. */
 double strong_scaling_kernel_ns(enum specter_kernel_class kind, double ns, double least_ns,
                                 int64_t scale);
 

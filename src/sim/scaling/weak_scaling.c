@@ -125,7 +125,7 @@ static uint64_t larger(uint64_t a, uint64_t b)
     return a > b ? a : b;
 }
 
-/* Of communicators that are alike the one that did most speaks for all. */
+/* Of similar communicators the one that did most speaks for all. */
 static bool find_shards(const struct weak_scaling *g)
 {
     uint64_t sharded = 0, whole = 0;

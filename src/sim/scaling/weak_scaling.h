@@ -75,19 +75,21 @@ void weak_scaling_release(struct weak_scaling *g);
 int weak_scaling_scales(const struct weak_scaling *g, const int64_t *gpus, size_t n,
                         int64_t *scales, struct err *e);
 
-/* Is that scale possible, and does the network hold it? -1 with e filled (ERR_USAGE). */
+/* Checks that the scale is possible, and that the network holds it. -1 with e filled
+ * (ERR_USAGE). */
 int weak_scaling_check(const struct weak_scaling *g, const struct network_profile *net,
                        int64_t scale, struct err *e);
 
-/* Does it get more members? */
+/* Returns whether it gets more members. */
 bool weak_scaling_grows(const struct weak_scaling *g, int comm);
 
-/* Do all-to-alls that are made of messages get more members? Each rank then sends as much as before
- * to as many members as there are: what a recorded member got is spread over those in its place. */
+/* Returns whether all-to-alls that are made of messages get more members. Each rank then sends as
+ * much as before to as many members as there are: a recorded member's messages are spread over
+ * those in its place. */
 bool weak_scaling_alltoalls(const struct weak_scaling *g);
 
-/* Does the optimizer work on shards that shrink as the axis grows? It does where what grows is dp
- * or fsdp and its ranks ReduceScatter more bytes of gradients than they AllReduce: shards of
+/* Returns whether the optimizer works on shards that shrink as the axis grows. It does where dp or
+ * fsdp grows and its ranks ReduceScatter more bytes of gradients than they AllReduce: shards of
  * parameters, or of the optimizer's state alone. */
 bool weak_scaling_shards(const struct weak_scaling *g);
 
@@ -109,19 +111,19 @@ int64_t weak_scaling_rank(const struct weak_scaling *g, int rank, int64_t scale)
  * scale. */
 int weak_scaling_kind(const struct weak_scaling *g, int64_t rank, int64_t scale);
 
-/* How the recording was laid out, by the hosts of its ranks (`from`: its network), and how the
- * target is to be: `told` by the user, or NULL: as recorded, where that is known and the network is
- * the same, else in blocks. */
+/* Sets how the recording was laid out, by the hosts of its ranks (`from`: its network), and how the
+ * target is to be: `given` by the user, or NULL: as recorded, where that is known and the network
+ * is the same, else in blocks. */
 void weak_scaling_place(struct weak_scaling *g, const struct placement *given,
                         const struct network_profile *from, const struct network_profile *to);
 
-/* Where the members of a communicator sit at that scale, and where they sat. */
+/* The layout of a communicator's members at that scale, and as recorded. */
 struct layout weak_scaling_layout(const struct weak_scaling *g, int comm,
                                   const struct network_profile *net, int64_t scale);
 struct layout weak_scaling_recorded_layout(const struct weak_scaling *g, int comm,
                                            const struct network_profile *net);
 
-/* Do both ends of a message sit on different nodes? rank, op: indices in the run. */
+/* Returns whether both ends of a message sit on different nodes. rank, op: indices in the run. */
 bool weak_scaling_across(const struct weak_scaling *g, uint32_t rank, uint32_t op,
                          const struct network_profile *net, int64_t scale);
 bool weak_scaling_recorded_across(const struct weak_scaling *g, uint32_t rank, uint32_t op,

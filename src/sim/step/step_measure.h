@@ -10,7 +10,7 @@
 #include "sim/step/step_parts.h"
 #include "trace/step_time.h"
 
-/* Of an operation that communicates: when its data moved, and what it otherwise waited for. */
+/* The times in which an operation's data moved, and its other waits. */
 struct movement {
     struct sim_span moved; /* start_ns UNKNOWN_NS: all the time, as far as is known */
     bool pipeline;         /* it waits for its neighbour in a pipeline */
@@ -23,11 +23,11 @@ struct untraced_slice {
     enum slice_kind kind;
 };
 
-/* When things happened on one rank; spans[op].start_ns is UNKNOWN_NS for what has no time. */
+/* The times of one rank; spans[op].start_ns is UNKNOWN_NS for an operation without a time. */
 struct rank_timeline {
     const struct sim_span *spans;
-    int64_t begin_ns, end_ns;     /* the host's part of the steps */
-    const struct movement *moves; /* [nops]; NULL: not known of any */
+    int64_t begin_ns, end_ns;            /* the host's part of the steps */
+    const struct movement *moves;        /* [nops]; NULL: not known of any */
     const struct untraced_slice *beside; /* [nbeside] */
     size_t nbeside;
     const int64_t *launched; /* [nops] when the host launched each; UNKNOWN_NS; NULL: not known */
@@ -56,8 +56,8 @@ struct iteration_time {
     double other_idle_ns;
 };
 
-/* Where the rank's steps begin and end in these times, into list[nparts]. Operations without a
- * recorded time end none where others have one: the recording would not show that end. */
+/* Writes the begin and end of the rank's steps in these times into list[nparts]. Operations without
+ * a recorded time end none where others have one: the recording would not show that end. */
 void iteration_bounds(struct step_bounds *list, const struct rank_steps *it, size_t nops,
                       const struct rank_timeline *when);
 

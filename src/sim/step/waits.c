@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What one member spends in a collective. */
+/* The time of one member in a collective. */
 struct spent {
     int64_t recorded_ns, replayed_ns;
 };
@@ -28,7 +28,7 @@ static int64_t less(int64_t a, int64_t b)
     return a < b ? a : b;
 }
 
-/* What the member spends that spends least; false where one was not recorded. */
+/* Finds the shortest time of a member; false where one was not recorded. */
 static bool least(const struct program *p, const struct match *match, struct spent *out)
 {
     struct spent one;

@@ -6,7 +6,7 @@
 
 /* ---- the shortest of a kind ---- */
 
-/* Is it a transfer with a measured time of which some member was not recorded? */
+/* Returns whether it is a transfer with a measured time of which some member was not recorded. */
 static bool lacks_members(const struct program *p, const struct program_cost *c)
 {
     const struct match *match = c->match == PROGRAM_NONE ? NULL : &p->matches.list[c->match];
@@ -104,7 +104,7 @@ static void contention_release(struct contention *w)
     free(w->transfer_ns);
 }
 
-/* May both use the port of the rank in one direction? */
+/* Returns whether both may use the port of the rank in one direction. */
 static bool may_share(const struct op *a, const struct op *b)
 {
     bool one_way = a->class == OP_P2P && b->class == OP_P2P;
@@ -112,8 +112,8 @@ static bool may_share(const struct op *a, const struct op *b)
            !(one_way && a->coll.op != b->coll.op);
 }
 
-/* How much longer a transfer may have taken because others of its rank used the port: as long as
- * they ran beside it, and no more than each takes by itself. */
+/* Returns how much longer a transfer may have taken because others of its rank used the port: as
+ * long as they overlapped it, and no more than each takes by itself. */
 static int64_t contention_ns(struct contention *w, const struct program_cost *cost)
 {
     const struct rank *rank = &w->p->run->ranks[cost->rank];

@@ -25,8 +25,8 @@
 void absent_wait_find(struct program *p, const struct cost_classes *kinds,
                       const struct retarget *own);
 
-/* What a wait takes on the target, as a multiple of the recorded: how much longer computation takes
- * there. Of a simulation whose costs t has set. */
+/* Returns the wait on the target, as a multiple of the recorded one: how much longer computation
+ * takes there. Of a simulation whose costs t has set. */
 double absent_wait_ratio(const struct retarget *t);
 
 /* Sets the delays of a simulation whose costs t has set. */

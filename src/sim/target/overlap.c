@@ -301,7 +301,7 @@ static int64_t lasted(const struct program *p, const struct program_cost *c)
     return span.end_ns < 0 ? UNKNOWN_NS : span.end_ns - span.start_ns;
 }
 
-/* What did not last as recorded gets the rest. False: all did. */
+/* Corrects the costs of operations that did not last as recorded. False: all did. */
 static bool correct(struct overlap *o, const int64_t *recorded_ns)
 {
     bool changed = false;
@@ -350,7 +350,7 @@ static int run_as_recorded(struct overlap *o, struct retarget *own,
     return program_run(o->program, e);
 }
 
-/* Where the recording shows nothing: what the profile of its GPU says. */
+/* Takes the GPU profile's figures where the recording shows nothing. */
 static void take_figures(struct overlap *o, const struct gpu_profile *gpu)
 {
     for (int b = 0; b < OVERLAP_BOUNDS; b++) {

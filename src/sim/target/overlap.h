@@ -40,7 +40,7 @@
 #define OVERLAP_PAIRS_MIN 8 /* kernels beside communication that tell how strong it is */
 #define OVERLAP_FACTOR_MAX 2.0
 
-/* What bounds a kernel, for the strength of the effect. */
+/* The bound of a kernel, for the strength of the effect. */
 enum overlap_bound { OVERLAP_SM, OVERLAP_MEMORY, OVERLAP_BOTH, OVERLAP_BOUNDS };
 
 /* How far the rate of a kernel depends on multiprocessors and memory: 0 to 1 each. */
@@ -48,7 +48,7 @@ struct overlap_need {
     double sm, memory;
 };
 
-/* What the recording shows of kernels with one bound. */
+/* The effect that the recording shows for kernels with one bound. */
 struct overlap_shown {
     uint64_t pairs;    /* kernels beside communication that also ran away from it */
     double longer;     /* the median of by how much longer they took, as a share */
@@ -84,7 +84,7 @@ struct overlap {
     int rounds;      /* simulations that it took until the recording came out again */
 };
 
-/* What the profile says of kernels with that bound; 0: nothing. */
+/* The profile's factor for kernels with that bound; 0: none. */
 double overlap_figure(const struct gpu_profile *gpu, enum overlap_bound bound);
 
 /* The factor on the target, and in *by_profile whether its own profile says so. Nothing is put in
@@ -108,12 +108,12 @@ void overlap_apply(struct overlap *o, const struct retarget *t);
 /* Fills o->channels. own: as for overlap_learn(). */
 void overlap_count_channels(struct overlap *o, const struct retarget *own);
 
-/* How many messages each item of the engine takes part in; up to the last item that takes part in a
- * transfer. Owned by the caller. */
+/* Returns how many messages each item of the engine takes part in; up to the last item that takes
+ * part in a transfer. Owned by the caller. */
 uint32_t *overlap_messages(const struct program *p);
 
-/* Of the multiprocessors, what a message takes while its data moves: those of one group share the
- * channels of one kernel. 0 of a collective, which holds them all the time. */
+/* Returns the share of the SMs that a message takes while its data moves: those of one group share
+ * the channels of one kernel. 0 of a collective, which holds them all the time. */
 double overlap_moving_sm(const struct overlap *o, const struct program_cost *c,
                          const struct overlap_load *load, const uint32_t *messages);
 
@@ -133,7 +133,7 @@ void overlap_show(struct overlap *o, const struct overlap_need *needs);
 
 enum overlap_bound overlap_bound_of(struct overlap_need need);
 
-/* By how much a kernel's time grew, at factor 1, under these loads. */
+/* Returns how much a kernel's time grew, at factor 1, under these loads. */
 double overlap_taken(struct overlap_need need, struct sim_beside beside);
 
 #endif

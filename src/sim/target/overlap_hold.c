@@ -6,15 +6,15 @@
 
 #include <stdlib.h>
 
-/* What NCCL's profiler interface said of the first member; 0 unknown. */
+/* The channels that NCCL's profiler reported for the first member; 0 unknown. */
 static uint32_t recorded_channels(const struct program *p, const struct program_cost *c)
 {
     const struct comm_detail *detail = rank_detail(&p->run->ranks[c->rank], c->op);
     return detail != NULL ? detail->channels : 0;
 }
 
-/* The mean over the transfers of a kind, so that one that NCCL did otherwise does not decide. A
- * limit that the job set (NCCL_MAX_CTAS) holds on the target as well: so a ratio. */
+/* The mean over the transfers of a kind, so that an exception does not decide. It is a ratio, since
+ * a limit that the job set (NCCL_MAX_CTAS) holds on the target as well. */
 void overlap_count_channels(struct overlap *o, const struct retarget *own)
 {
     const struct program *p = o->program;

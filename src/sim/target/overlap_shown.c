@@ -18,7 +18,7 @@ struct recorded_kernel {
     double ns, load; /* load: what the model says was taken of its time, as a share of it */
 };
 
-/* Of a kernel beside communication: by how much longer it took, and the factor that this means. */
+/* A kernel that overlaps communication: how much longer it took, and the factor that this means. */
 struct measure {
     double longer, factor;
 };

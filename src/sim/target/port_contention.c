@@ -137,9 +137,9 @@ struct active_transfer {
 struct contention_sweep {
     const struct port_contention *links;
     struct active_transfer *flows; /* by first use */
-    uint64_t *load;      /* by link, ppm: shares of what is under way on it */
-    uint32_t *under_way; /* by link: a use, SIM_NONE */
-    uint32_t *next;      /* by use: the next one under way on its link, and the one before it */
+    uint64_t *load;                /* by link, ppm: shares of what is under way on it */
+    uint32_t *under_way;           /* by link: a use, SIM_NONE */
+    uint32_t *next; /* by use: the next one under way on its link, and the one before it */
     uint32_t *before;
     uint32_t *touched; /* links whose load changes at this time, */
     size_t ntouched;

@@ -56,9 +56,9 @@ void port_contention_share(struct link_use *list, size_t n, const struct comm_co
 /* Tells the engine; off: nothing is shared. */
 void port_contention_set(struct port_contention *l, struct program *p, bool off);
 
-/* Of a run with nothing shared in which transfers lasted as recorded: what each would have taken
- * without those beside it, if these took their shares. work_ns: [p->ncosts], filled where a
- * transfer uses a link and happened; the rest is left alone. */
+/* For a run with nothing shared in which transfers lasted as recorded: computes what each would
+ * have taken without those beside it, if these took their shares. work_ns: [p->ncosts], filled
+ * where a transfer uses a link and happened; the rest is left alone. */
 void port_contention_undo(const struct port_contention *l, const struct program *p,
                           int64_t *work_ns);
 

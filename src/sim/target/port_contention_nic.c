@@ -48,8 +48,8 @@ static void own_links(struct port_contention *l)
     }
 }
 
-/* Of uses of one NIC by one transfer the first stands for all: what the model says that it takes of
- * the node's NICs is for each of them. */
+/* When one transfer uses a NIC several times, the first use stands for all: the model's load on the
+ * node's NICs is for each of them. */
 static bool is_again(const struct port_contention *l, size_t i)
 {
     const struct link_use *u = &l->uses[i];

@@ -17,7 +17,7 @@ struct hardware {
     const struct network_profile *network;
 };
 
-/* By what right a time was changed or kept: X(id, name in the JSON). */
+/* Why a time was scaled or kept: X(id, name in the JSON). */
 #define COST_RULE_TABLE(X)                                                                      \
     X(GEMM, "gemms")         /* GEMM model */                                                   \
     X(COMM, "communication") /* communication model */                                          \
@@ -36,7 +36,7 @@ enum cost_rule {
         COST_RULES
 };
 
-/* Of the operations that a rule was applied to. */
+/* The operations that a rule was applied to. */
 struct cost_sum {
     uint64_t count, timed; /* all, and those that have a measured time */
     double measured_ns;    /* of the timed ones, of all ranks */
@@ -62,7 +62,7 @@ struct retarget {
     uint64_t slowed;         /* transfers that take longer for that */
     const struct strong_scaling *strong; /* retarget_divide(); NULL: weak scaling */
     double least_us;       /* what any kernel takes at least, there: the smallest product */
-    double untold_ns;      /* of kernels whose part in a divided batch nobody knows, measured */
+    double untold_ns;      /* measured, of kernels whose part in a divided batch is not known */
     struct graphs *graphs; /* by rank; owned with what they hold */
     struct cost_sum sums[COST_RULES]; /* of what retarget_cost() saw */
     double shard_ns;   /* measured time of the optimizer's kernels, where weak_scaling_shards() */
@@ -84,26 +84,26 @@ int retarget_cost(struct retarget *t, const struct program_cost *cost, int64_t *
 /* By which rule. */
 enum cost_rule retarget_rule(const struct retarget *t, const struct program_cost *cost);
 
-/* Is it communication that keeps its measured time though that may be another on the target,
- * because its size is not known, or its communicator? */
+/* Returns whether it is communication that keeps its measured time though that may differ on the
+ * target, because its size is not known, or its communicator. */
 bool retarget_unsized(const struct retarget *t, const struct program_cost *cost);
 
 /* Sets every cost of the program, which is the one that t was made for. */
 int retarget_set_costs(struct retarget *t, struct program *program, struct err *e);
 
-/* What the model says of a transfer on the target. false: its size is not known, or the target's
+/* The model's price of a transfer on the target. false: its size is not known, or the target's
  * profiles lack a figure that the model needs. */
 bool retarget_price(const struct retarget *t, const struct program_cost *cost,
                     struct comm_cost *price);
 
-/* What a transfer carries on the target: of a divided batch perhaps a part. */
+/* Returns the bytes of a transfer on the target: less than recorded where the batch is divided. */
 double retarget_bytes(const struct retarget *t, const struct program_cost *cost);
 
 /* Ranks of a transfer on the target. */
 int retarget_members(const struct retarget *t, const struct program_cost *cost);
 
-/* Does the model say that memory bounds what is left of this product on the target? Not where its
- * shape is not known. */
+/* Returns whether memory bounds the rest of this product on the target, by the model. False where
+ * its shape is not known. */
 bool retarget_memory_bound(const struct retarget *t, const struct op *op);
 
 /* A copy between host and device. */
@@ -119,7 +119,7 @@ void retarget_set_fills(const struct retarget *t, struct program *program);
 /* Share of it that rests on no model; 0 when nothing was measured. */
 double retarget_unmodelled(const struct retarget *t);
 
-/* Share of it that keeps its time when the batch is divided, because nobody knows its part. */
+/* Share of it that keeps its time when the batch is divided, because its part is not known. */
 double retarget_untold(const struct retarget *t);
 
 #endif

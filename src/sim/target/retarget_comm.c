@@ -5,7 +5,7 @@
 #include "sim/target/retarget_internal.h"
 #include "sim/target/slow_links.h"
 
-/* Do both ends of a send sit on different nodes, on that side? */
+/* Returns whether both ends of a send sit on different nodes, on that side. */
 static bool across_nodes(const struct retarget *t, const struct rank *rank, const struct op *op,
                          const struct network_profile *net, const struct layout *where)
 {
@@ -61,7 +61,7 @@ static int exchange_us(const struct retarget *t, const struct program_cost *cost
     return 0;
 }
 
-/* Of a divided batch it carries a part. */
+/* Returns whether it carries fewer bytes because the batch is divided. */
 static bool carries_less(const struct retarget *t, const struct program_cost *cost)
 {
     const struct match *match = &t->program->matches.list[cost->match];
@@ -76,7 +76,7 @@ double retarget_bytes(const struct retarget *t, const struct program_cost *cost)
     return carries_less(t, cost) ? bytes / (double)t->scale : bytes;
 }
 
-/* Is it a message beside others, which are no all-to-all? */
+/* Returns whether it is a message beside others, which are no all-to-all. */
 static bool is_among_messages(const struct retarget *t, const struct op *op)
 {
     return op->class == OP_P2P && op->coll.group >= 0 && t->growth->origin == NULL &&
@@ -104,8 +104,8 @@ static double port_load(const struct retarget *t, const struct rank *rank, const
     return sum / (double)op->bytes;
 }
 
-/* Of data that go one way the program holds the fill; but where the source was not recorded, what
- * lies before the first member that was is part of the transfer. */
+/* For data that go one way the program holds the fill; but where the source was not recorded, the
+ * time before the first recorded member is part of the transfer. */
 static void leave_fill(const struct retarget *t, const struct program_cost *cost,
                        struct comm_cost *price)
 {
@@ -177,7 +177,7 @@ bool retarget_known_transfer(const struct retarget *t, const struct program_cost
     return match->bytes > 0 || !(t->run->ranks[cost->rank].ops[cost->op].flags & OP_BYTES_UNKNOWN);
 }
 
-/* What one rank alone was measured at is no transfer: a ratio to it means nothing. */
+/* A time measured on one rank alone is no transfer: a ratio to it means nothing. */
 static int grow_from_one(struct retarget *t, const struct program_cost *cost, int64_t *ns,
                          struct err *e)
 {
@@ -194,7 +194,7 @@ bool retarget_moved(const struct retarget *t, int comm)
     return from->ranks != to->ranks || from->nodes != to->nodes || from->per_node != to->per_node;
 }
 
-/* Does the grid tell how the communicator grows? */
+/* Returns whether the grid tells how the communicator grows. */
 static bool is_placed(const struct retarget *t, int comm)
 {
     int recorded = comm < 0 ? -1 : weak_scaling_recorded_comm(t->growth, comm);

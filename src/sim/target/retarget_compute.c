@@ -83,7 +83,7 @@ static enum specter_kernel_class kind_of(const struct op *op)
     return op->class == OP_GEMM ? SPECTER_KERNEL_GEMM : specter_kernel_class_of(op->name);
 }
 
-/* Of kernels that were counted: the time is taken as spread evenly over them. */
+/* For untimed kernels: their time is taken as spread evenly over them. */
 static double mixed_ratio(const struct retarget *t, const struct program_cost *cost)
 {
     double sum = 0, all = 0;
@@ -110,8 +110,8 @@ static double optimizer_share(const struct program_cost *cost, const struct op *
     return all > 0 ? (double)cost->classes[SPECTER_KERNEL_OPTIMIZER] / all : 0;
 }
 
-/* What is left of kernels where the batch is divided, by their classes; and how much of the time
- * nobody knows the part of. */
+/* The rest of kernels where the batch is divided, by their classes; and the share of the time whose
+ * part is not known. */
 static double divided_ns(struct retarget *t, const struct program_cost *cost, const struct op *op,
                          double ns)
 {

@@ -4,7 +4,7 @@
  */
 #include "sim/target/retarget_internal.h"
 
-/* What the models know of a graph, on both kinds of hardware. */
+/* The models' times of a graph, on both kinds of hardware. */
 static int price_part(const struct retarget *t, const struct rank *rank, const struct op *op,
                       struct modelled *part, struct err *e)
 {

@@ -8,7 +8,7 @@
 
 #include "sim/target/retarget.h"
 
-/* What a model says of an operation, in us, on both kinds of hardware. */
+/* A model's times of an operation, in us, on both kinds of hardware. */
 struct modelled {
     double from_us, to_us;
 };
@@ -23,7 +23,7 @@ bool retarget_same_hardware(const struct retarget *t);
 /* The measured time stands as it is: no rounding, no model asked. */
 bool retarget_untouched(const struct retarget *t, int64_t measured_ns, bool same);
 
-/* Has each rank a part of the batch only? */
+/* Returns whether each rank has a part of the batch only. */
 bool retarget_is_divided(const struct retarget *t);
 
 bool retarget_known_shape(const struct op *op);
@@ -35,10 +35,10 @@ int retarget_transfer_us(const struct retarget *t, const struct rank *rank, cons
                          enum specter_comm_op what, double bytes, struct hardware on,
                          const struct layout *where, double *us, struct err *e);
 
-/* Are the members of a communicator others on the target, or elsewhere? */
+/* Returns whether the members of a communicator are others on the target, or elsewhere. */
 bool retarget_moved(const struct retarget *t, int comm);
 
-/* What an operation takes on the target, by its rule. op: NULL for kernels that were counted. */
+/* Sets *ns to the time of an operation on the target, by its rule. op: NULL for untimed kernels. */
 int retarget_gemm(struct retarget *t, const struct op *op, int64_t measured_ns, int64_t *ns,
                   struct err *e);
 int retarget_comm(struct retarget *t, const struct program_cost *cost, int64_t *ns, struct err *e);

@@ -8,12 +8,12 @@
 
 #include "sim/target/retarget.h"
 
-/* By how much the slowest NICs that a transfer may meet on the target are slower than usual; 1:
- * none. Of a message both ends count, of a collective all members. */
+/* Returns by how much the slowest NICs of a transfer on the target are slower than usual; 1: none.
+ * Both ends of a message count, and all members of a collective. */
 double slow_link_factor(const struct retarget *t, const struct rank *rank, const struct op *op,
                         bool p2p);
 
-/* Is that more than 1, and does the transfer leave its node there? */
+/* Returns whether that is more than 1, and the transfer leaves its node there. */
 bool slow_link_is_met(const struct retarget *t, const struct program_cost *cost);
 
 /* Prices it anew for NICs at 1/slow, done in the way that `price` says: NCCL knows what a NIC

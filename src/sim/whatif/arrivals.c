@@ -48,8 +48,8 @@ static int by_start(const void *pa, const void *pb)
     return (a->rank > b->rank) - (a->rank < b->rank);
 }
 
-/* What is known of the program's items and transfers while paths are followed. */
-struct ways {
+/* The owners of the program's items and transfers, for following paths. */
+struct path_index {
     const struct whatif *v;
     bool *arrivals;        /* [matches] members are missing */
     uint32_t *cost_of;     /* [items] JITTER_NONE */
@@ -67,7 +67,7 @@ static uint32_t *list_of_none(size_t n)
     return list;
 }
 
-static void ways_init(struct ways *w, const struct whatif *v)
+static void path_index_init(struct path_index *w, const struct whatif *v)
 {
     const struct program *p = v->program;
     size_t items = 0;
@@ -75,7 +75,7 @@ static void ways_init(struct ways *w, const struct whatif *v)
         if (p->costs[i].match == PROGRAM_NONE && p->costs[i].target >= items)
             items = (size_t)p->costs[i].target + 1;
     }
-    *w = (struct ways){.v = v, .cost_of = list_of_none(items)};
+    *w = (struct path_index){.v = v, .cost_of = list_of_none(items)};
     w->transfer_of = list_of_none(p->matches.count);
     w->carries = list_of_none(p->ncosts);
     w->arrivals = calloc(p->matches.count + 1, sizeof *w->arrivals);
@@ -87,7 +87,7 @@ static void ways_init(struct ways *w, const struct whatif *v)
     }
 }
 
-static void ways_release(struct ways *w)
+static void path_index_release(struct path_index *w)
 {
     free(w->arrivals);
     free(w->cost_of);
@@ -95,7 +95,7 @@ static void ways_release(struct ways *w)
     free(w->carries);
 }
 
-static void pass(const struct ways *w, struct jitter_arrival *arrival, uint32_t cost)
+static void pass(const struct path_index *w, struct jitter_arrival *arrival, uint32_t cost)
 {
     if (arrival->carrier == JITTER_NONE)
         arrival->carrier = cost;
@@ -103,7 +103,7 @@ static void pass(const struct ways *w, struct jitter_arrival *arrival, uint32_t 
         arrival->before = w->carries[cost];
 }
 
-static void pass_work(const struct ways *w, struct jitter_arrival *arrival,
+static void pass_work(const struct path_index *w, struct jitter_arrival *arrival,
                       const struct sim_step *step)
 {
     uint32_t cost = w->cost_of[step->who];
@@ -115,7 +115,7 @@ static void pass_work(const struct ways *w, struct jitter_arrival *arrival,
     arrival->slow_ns += (double)(faults_slowed(w->v, cost, ns) - ns);
 }
 
-static void follow(const struct ways *w, struct jitter_arrival *arrival)
+static void follow(const struct path_index *w, struct jitter_arrival *arrival)
 {
     const struct sim *sim = w->v->program->sim;
     struct sim_path path = sim_path_from_start(sim, arrival->item);
@@ -133,8 +133,8 @@ static void follow(const struct ways *w, struct jitter_arrival *arrival)
     }
 }
 
-/* Also which arrivals are of one transfer, and the epochs of each rank. */
-static void follow_all(const struct ways *w, struct jitter_arrivals *m)
+/* Also groups arrivals by transfer, and counts the epochs of each rank. */
+static void follow_all(const struct path_index *w, struct jitter_arrivals *m)
 {
     size_t nranks = w->v->program->run->nranks;
     uint32_t *parent = list_of_none(nranks), *epoch = calloc(nranks + 1, sizeof *epoch);
@@ -159,9 +159,9 @@ static void follow_all(const struct ways *w, struct jitter_arrivals *m)
 
 void arrivals_find(struct jitter_arrivals *m, const struct whatif *v, const struct retarget *t)
 {
-    struct ways w;
+    struct path_index w;
     memset(m, 0, sizeof *m);
-    ways_init(&w, v);
+    path_index_init(&w, v);
     for (uint32_t i = 0; i < v->program->matches.count; i++) {
         double others = others_of(v, t, i);
         w.arrivals[i] = others > 0;
@@ -171,7 +171,7 @@ void arrivals_find(struct jitter_arrivals *m, const struct whatif *v, const stru
     if (m->count > 0)
         qsort(m->list, m->count, sizeof *m->list, by_start);
     follow_all(&w, m);
-    ways_release(&w);
+    path_index_release(&w);
 }
 
 void arrivals_release(struct jitter_arrivals *m)

@@ -4,14 +4,14 @@
  * members than joined it. Each simulated member stands for itself and for `others` like it, and
  * must come as late as the latest of these. For jitter_draw.c.
  *
- * A member comes when what its stream was told to await is over. That the stream is still busy with
- * the arrival before is in nobody's way to be later than others: all wait for that one together.
+ * A member comes when the events that its stream was told to await are over. Time still spent on
+ * the previous arrival does not count: all members wait for that one together.
  *
  * An arrival's parent is the arrival before it on the path that decides when the member comes (in
  * the simulation without variation): there all were together last. So the time from the parent's
  * end to the member's arrival is what varies independently between a rank and its likes. The
  * carrier is the computation, or the transfer within the replica, on that path that ended last:
- * what makes the rank later is added to it, so that it hides wherever later work would hide.
+ * the rank's additional time is added to it, so that it is overlapped wherever later work would be.
  */
 #ifndef SPECTER_SIM_WHATIF_ARRIVALS_H
 #define SPECTER_SIM_WHATIF_ARRIVALS_H
@@ -43,7 +43,7 @@ struct jitter_arrivals {
 void arrivals_find(struct jitter_arrivals *m, const struct whatif *v, const struct retarget *t);
 void arrivals_release(struct jitter_arrivals *m);
 
-/* From the end of the parent to the arrival of the member, in the last run. */
+/* Returns the time from the end of the parent to the arrival of the member, in the last run. */
 double arrival_lateness(const struct jitter_arrival *arrival, const struct whatif *v);
 
 #endif

@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What a random number is for; a part of its key. */
+/* The purpose of a random number; a part of its key. */
 enum purpose { FOR_WORK = 1, FOR_STEP, FOR_ITERATION, FOR_TRANSFER, FOR_HOST, FOR_LATEST };
 
 struct draws {
@@ -22,7 +22,7 @@ struct draws {
     int64_t *mean_ns;  /* [ncosts] without variation */
     int64_t *extra_ns; /* [ncosts] that a carrier takes longer in this draw */
     struct jitter_arrivals arrivals;
-    bool *arrives_at;      /* [matches] it is an arrival */
+    bool *is_arrival;      /* [matches] a member arrives at it */
     double *lateness;      /* [count][arrivals] of the first round */
     double *mean, *spread; /* [arrivals] of it over draws */
     double *carried;       /* [arrivals] extra time on the path, in this draw */
@@ -127,7 +127,7 @@ static int find_arrivals(struct draws *d, const struct retarget *t, struct err *
     if (rc == 0)
         arrivals_find(&d->arrivals, d->v, t);
     for (size_t i = 0; i < d->arrivals.count; i++)
-        d->arrives_at[d->arrivals.list[i].transfer] = true;
+        d->is_arrival[d->arrivals.list[i].transfer] = true;
     sim_keep_causes(p->sim, d->v->steps->count == 1); /* step_ns() asks for them */
     return rc;
 }
@@ -181,8 +181,8 @@ static void learn_spreads(struct draws *d)
 
 /* ---- the second round ---- */
 
-/* Of the time on the path of an arrival: what varies by itself adds up, what varies with the step
- * does so as one. */
+/* The variance of the time on the path of an arrival: parts that vary by themselves add up, parts
+ * that vary with the step do so as one. */
 static double skewness_of(const struct jitter_arrival *m, const struct jitter *v)
 {
     double variance = m->work2 * v->work * v->work + pow(m->work_ns * v->step, 2);
@@ -201,7 +201,7 @@ static double latest_of(const struct draws *d, const struct jitter_arrival *arri
     return random_latest(random_uniform(random_key(key, arrival->epoch)), arrival->others);
 }
 
-/* How much later than by itself the rank must come. */
+/* Returns how much later than by itself the rank must come. */
 static double wanted(const struct draws *d, size_t i, uint64_t draw)
 {
     const struct jitter_arrival *arrival = &d->arrivals.list[i];
@@ -264,14 +264,15 @@ static int64_t end_of(const struct whatif *v, size_t r, size_t i, bool simulated
     return op_timed(op) && op->start_ns != UNKNOWN_NS ? op->start_ns + op->dur_ns : INT64_MIN;
 }
 
-/* Where ranks are missing, what the others do behind their last arrival says nothing of all. */
+/* Where ranks are missing, the work behind the last arrival of the others does not represent
+ * all. */
 static bool counts(const struct draws *d, size_t r, size_t op)
 {
     uint32_t match = d->v->program->ranks[r].match[op];
-    return d->arrivals.count == 0 || (match != PROGRAM_NONE && d->arrives_at[match]);
+    return d->arrivals.count == 0 || (match != PROGRAM_NONE && d->is_arrival[match]);
 }
 
-/* When iterations end on a rank: ends[k] is put off to that. */
+/* Extends ends[k] to the end of iteration k on a rank. */
 static void put_off(const struct draws *d, size_t r, bool simulated, int64_t *ends)
 {
     const struct rank_steps *it = &d->v->steps->ranks[r];
@@ -323,7 +324,7 @@ static void make(struct draws *d, struct whatif *v)
     d->mean_ns = array_new(v->program->ncosts, sizeof *d->mean_ns);
     d->extra_ns = array_new(v->program->ncosts, sizeof *d->extra_ns);
     d->delay_ns = array_new(v->program->matches.count, sizeof *d->delay_ns);
-    d->arrives_at = array_new(v->program->matches.count, sizeof *d->arrives_at);
+    d->is_arrival = array_new(v->program->matches.count, sizeof *d->is_arrival);
 }
 
 static void release(struct draws *d)
@@ -332,7 +333,7 @@ static void release(struct draws *d)
     free(d->mean_ns);
     free(d->extra_ns);
     free(d->delay_ns);
-    free(d->arrives_at);
+    free(d->is_arrival);
     free(d->lateness);
     free(d->mean);
     free(d->spread);

@@ -163,7 +163,7 @@ static void take_levels(struct times *t)
     }
 }
 
-/* Of one rank's computation, or (SIZE_MAX) of all ranks', in an iteration. */
+/* The computation of one rank, or (SIZE_MAX) of all ranks, in an iteration. */
 static double middle(struct times *t, size_t rank, uint32_t k)
 {
     for (size_t s = 0; s < t->nslots; s++) {
@@ -241,7 +241,7 @@ static double of_slots(struct times *t, bool transfers)
     return deviation(t);
 }
 
-/* What is left of a variance without what other causes put into it. */
+/* Returns the rest of a variance without the parts of other causes. */
 static double without(double total, double others)
 {
     return total * total > others ? sqrt(total * total - others) : 0;
@@ -293,7 +293,7 @@ static bool alike(const struct times *t, size_t a, size_t b)
     }
 }
 
-/* By how much rank b is slower than a. */
+/* Returns by how much rank b is slower than a. */
 static double slower_by(struct times *t, size_t a, size_t b)
 {
     size_t fa, ea, fb, eb;
@@ -334,7 +334,7 @@ static void learn_ranks(struct times *t, struct jitter *v)
 
 /* ---- hosts ---- */
 
-/* Did the host wait between two moments? Acts are in order. */
+/* Returns whether the host waited between two moments. Sync calls are in order. */
 static bool waited(const struct rank *rank, size_t *sync, int64_t from_ns, int64_t to_ns)
 {
     bool found = false;

@@ -27,7 +27,7 @@ enum jitter_source {
     JITTER_GIVEN, /* every operation varies by cv */
 };
 
-/* What is wrong with a part of the job. */
+/* A fault of a part of the job. */
 enum fault_kind {
     FAULT_SLOW_RANK, /* computation and host of a rank take `slow` times as long */
     FAULT_SLOW_NODE, /* of all ranks of a node */

@@ -18,8 +18,8 @@
 #include "sim/whatif/whatif.h"
 #include "trace/step_time.h"
 
-/* Where a cost of the program stands in the steps of its rank: costs of one slot are the same
- * operation in each of them. */
+/* Position of a program's cost in the steps of its rank: costs of one slot are the same operation
+ * in each of them. */
 struct jitter_slot {
     uint32_t slot; /* JITTER_NONE: in no step */
     uint32_t iteration;

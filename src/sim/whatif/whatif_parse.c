@@ -32,7 +32,7 @@ int whatif_parse_jitter(const char *text, struct whatif_opts *out, struct err *e
     return 0;
 }
 
-/* What each option says: a place and an amount. */
+/* The form of each option: a place and an amount. */
 struct form {
     const char *option, *place, *amount;
     enum fault_kind kind;
@@ -47,7 +47,8 @@ static const struct form forms[] = {
     {"failed-nic", "node", "count", FAULT_NO_NIC, 1, "node=0 or node=0,count=2"},
 };
 
-/* Is `text` KEY=VALUE, up to a comma or its end? The value goes to out[VALUE_MOST]. */
+/* Returns whether `text` is KEY=VALUE, up to a comma or its end. The value goes to
+ * out[VALUE_MOST]. */
 static bool take(const char **text, const char *key, char *out)
 {
     size_t n = strlen(key), length;
