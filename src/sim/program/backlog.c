@@ -59,11 +59,11 @@ static bool on_call(struct backlog_ctx *s, const struct host_call *call)
 {
     struct builder *b = s->b;
     const struct launches *l;
-    if (call->what == CALL_SYNC) {
+    if (call->what == HOST_CALL_SYNC) {
         on_sync_call(s, &b->rank->sync_calls[call->index]);
         return false;
     }
-    if (call->what == CALL_OP)
+    if (call->what == HOST_CALL_OP)
         return on_op(s, call->index);
     l = &b->rank->launches[call->index];
     s->ahead[find_stream(b, l->device, l->stream)] += l->count;
@@ -117,7 +117,7 @@ void backlog_find(struct builder *b)
             continue;
         if (on_call(&s, call))
             full[nfull++] = call->index;
-        else if (call->what == CALL_OP && !op_call_waits(&b->rank->ops[call->index]))
+        else if (call->what == HOST_CALL_OP && !op_call_waits(&b->rank->ops[call->index]))
             note(&s.usual[b->rank->ops[call->index].class], length(&b->rank->ops[call->index]));
     }
     find_usual(&s);

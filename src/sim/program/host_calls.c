@@ -20,7 +20,8 @@ static int by_time(const void *pa, const void *pb)
     return ORDER(a->index, b->index);
 }
 
-static struct host_call call_of(int64_t start_ns, int64_t end_ns, size_t index, enum call_what what)
+static struct host_call call_of(int64_t start_ns, int64_t end_ns, size_t index,
+                                enum host_call_kind what)
 {
     if (end_ns == UNKNOWN_NS || end_ns < start_ns)
         end_ns = start_ns;
@@ -86,8 +87,8 @@ static void add_ops(struct host_calls *calls, const struct rank *rank, size_t r)
     for (size_t i = 0; i < rank->nops; i++) {
         const struct op *op = &rank->ops[i];
         bool known = op->host_ns != UNKNOWN_NS;
-        struct host_call call = known ? call_of(op->host_ns, return_of(op), i, CALL_OP)
-                                      : call_of(known_ns, known_ns, i, CALL_OP);
+        struct host_call call = known ? call_of(op->host_ns, return_of(op), i, HOST_CALL_OP)
+                                      : call_of(known_ns, known_ns, i, HOST_CALL_OP);
         call.untimed = !known;
         if (known)
             known_ns = call.end_ns;
@@ -101,7 +102,7 @@ static void add_sync_calls(struct host_calls *calls, const struct rank *rank, si
         const struct sync_call *sync = &rank->sync_calls[i];
         if (sync->host_ns == UNKNOWN_NS)
             continue;
-        add_call(calls, call_of(sync->host_ns, sync->host_end_ns, i, CALL_SYNC), r);
+        add_call(calls, call_of(sync->host_ns, sync->host_end_ns, i, HOST_CALL_SYNC), r);
     }
 }
 
@@ -110,7 +111,7 @@ static void add_launches(struct host_calls *calls, const struct rank *rank, size
     for (size_t i = 0; i < rank->nlaunches; i++) {
         const struct launches *l = &rank->launches[i];
         if (l->host_ns != UNKNOWN_NS && l->graph < 0)
-            add_call(calls, call_of(l->host_ns, l->host_ns, i, CALL_LAUNCHES), r);
+            add_call(calls, call_of(l->host_ns, l->host_ns, i, HOST_CALL_LAUNCHES), r);
     }
 }
 
@@ -118,9 +119,9 @@ static void add_launches(struct host_calls *calls, const struct rank *rank, size
 static uint32_t thread_of(const struct host_call *call, const struct rank *const *ranks)
 {
     const struct rank *rank = ranks[call->rank];
-    uint32_t tid = call->what == CALL_OP     ? rank->ops[call->index].tid
-                   : call->what == CALL_SYNC ? rank->sync_calls[call->index].tid
-                                             : rank->launches[call->index].tid;
+    uint32_t tid = call->what == HOST_CALL_OP     ? rank->ops[call->index].tid
+                   : call->what == HOST_CALL_SYNC ? rank->sync_calls[call->index].tid
+                                                  : rank->launches[call->index].tid;
     return tid < rank->nthreads ? tid : 0;
 }
 

@@ -13,14 +13,14 @@
 
 #include "trace/run.h"
 
-enum call_what { CALL_OP, CALL_SYNC, CALL_LAUNCHES };
+enum host_call_kind { HOST_CALL_OP, HOST_CALL_SYNC, HOST_CALL_LAUNCHES };
 
 struct host_call {
     int64_t start_ns, end_ns; /* of launches: both the first, the others are gaps between calls */
     uint32_t rank;            /* of the process: 0 .. nranks-1 */
     uint32_t index;           /* into that rank's ops, sync calls or launches */
     uint32_t host;            /* 0 .. nhosts-1 */
-    uint8_t what;             /* enum call_what */
+    uint8_t what;             /* enum host_call_kind */
     bool untimed; /* the trace has no host time: it is issued right after the operation before it */
 };
 

@@ -52,7 +52,7 @@ static bool placed(const struct op *op)
 /* Returns whether the call issues an operation of this rank. */
 static bool issues(const struct infer_ctx *s, const struct host_call *call)
 {
-    return call->what == CALL_OP && call->rank == s->nth;
+    return call->what == HOST_CALL_OP && call->rank == s->nth;
 }
 
 static int64_t end_of(const struct op *op)

@@ -292,9 +292,9 @@ static void call_sync(struct process_builder *proc, struct builder *b, const str
 
 static void (*const handlers[])(struct process_builder *, struct builder *,
                                 const struct host_call *) = {
-    [CALL_OP] = call_op,
-    [CALL_SYNC] = call_sync,
-    [CALL_LAUNCHES] = call_launches,
+    [HOST_CALL_OP] = call_op,
+    [HOST_CALL_SYNC] = call_sync,
+    [HOST_CALL_LAUNCHES] = call_launches,
 };
 
 static void make_host(struct process_builder *proc, const struct host_calls *calls, size_t *at,
@@ -335,7 +335,8 @@ static void merge_issue(struct builder *b)
     struct op_issue *list = arena_alloc(&b->scratch, b->out->nissued * sizeof *list);
     for (size_t c = 0; c < b->calls.count; c++) {
         const struct host_call *call = &b->calls.list[c];
-        if (call->what == CALL_OP && call->rank == b->nth && is_issued(&b->rank->ops[call->index]))
+        if (call->what == HOST_CALL_OP && call->rank == b->nth &&
+            is_issued(&b->rank->ops[call->index]))
             list[n++] = (struct op_issue){call->start_ns, (uint32_t)c, call->index};
     }
     qsort(list, n, sizeof *list, by_issue);

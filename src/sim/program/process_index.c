@@ -177,7 +177,7 @@ static void find_groups(struct builder *b)
     for (size_t c = 0; c < b->calls.count; c++) {
         uint32_t i = b->calls.list[c].index;
         const struct op *op;
-        if (b->calls.list[c].what != CALL_OP || b->calls.list[c].rank != b->nth)
+        if (b->calls.list[c].what != HOST_CALL_OP || b->calls.list[c].rank != b->nth)
             continue;
         op = &rank->ops[i];
         b->leader[i] = i;

@@ -374,9 +374,9 @@ void untimed_find(struct builder *b, int64_t latency_ns)
         const struct host_call *call = &b->calls.list[c];
         if (call->rank != b->nth)
             continue;
-        if (call->what == CALL_OP)
+        if (call->what == HOST_CALL_OP)
             on_op(&s, call->index);
-        else if (call->what == CALL_SYNC)
+        else if (call->what == HOST_CALL_SYNC)
             on_sync_call(&s, call->index);
         else
             on_launches(&s, call->index);

@@ -74,8 +74,8 @@ int pipe_split(struct pipeline *pl);
 static inline bool pipe_is_work(const struct pipe_stage *s, uint32_t call)
 {
     const struct host_call *c = &s->calls.list[call];
-    return c->what == CALL_LAUNCHES ||
-           (c->what == CALL_OP && s->rank->ops[c->index].timing != SPECTER_TIMING_CAPTURED);
+    return c->what == HOST_CALL_LAUNCHES ||
+           (c->what == HOST_CALL_OP && s->rank->ops[c->index].timing != SPECTER_TIMING_CAPTURED);
 }
 
 #endif

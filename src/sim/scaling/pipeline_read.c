@@ -37,7 +37,7 @@ int pipe_message_of(const struct pipeline *pl, int stage, const struct op *op)
 static const struct op *op_of(const struct pipe_stage *s, uint32_t call)
 {
     const struct host_call *c = &s->calls.list[call];
-    return c->what == CALL_OP ? &s->rank->ops[c->index] : NULL;
+    return c->what == HOST_CALL_OP ? &s->rank->ops[c->index] : NULL;
 }
 
 static struct pipe_found *add_found(struct pipe_iteration *it, unsigned exchange, uint32_t call)
@@ -103,7 +103,7 @@ static int64_t step_start(const struct rank *rank, int64_t t_ns)
 static uint32_t iteration_of(const struct pipeline *pl, const struct pipe_stage *s, uint32_t call)
 {
     const struct host_call *c = &s->calls.list[call];
-    return c->what == CALL_OP ? pl->in.iterations[s->r].of[c->index] : STEP_NONE;
+    return c->what == HOST_CALL_OP ? pl->in.iterations[s->r].of[c->index] : STEP_NONE;
 }
 
 /* The first call of an iteration from `from` on: what its step marks before its first operation is
@@ -118,7 +118,7 @@ static uint32_t begin_of(const struct pipeline *pl, const struct pipe_stage *s, 
     if (c == n)
         return n;
     start_ns = step_start(s->rank, s->calls.list[c].start_ns);
-    while (c > from && s->calls.list[c - 1].what != CALL_OP &&
+    while (c > from && s->calls.list[c - 1].what != HOST_CALL_OP &&
            s->calls.list[c - 1].start_ns >= start_ns)
         c--;
     return c;
@@ -129,7 +129,7 @@ static uint32_t end_of(const struct pipeline *pl, const struct pipe_stage *s, ui
                        uint32_t iteration)
 {
     uint32_t c = from, n = (uint32_t)s->calls.count;
-    while (c < n && (s->calls.list[c].what != CALL_OP || iteration_of(pl, s, c) == iteration))
+    while (c < n && (s->calls.list[c].what != HOST_CALL_OP || iteration_of(pl, s, c) == iteration))
         c++;
     return c;
 }

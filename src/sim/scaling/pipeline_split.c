@@ -14,7 +14,7 @@
 static const struct op *op_at(const struct pipe_stage *s, uint32_t call)
 {
     const struct host_call *c = &s->calls.list[call];
-    if (c->what != CALL_OP || s->rank->ops[c->index].timing == SPECTER_TIMING_CAPTURED)
+    if (c->what != HOST_CALL_OP || s->rank->ops[c->index].timing == SPECTER_TIMING_CAPTURED)
         return NULL;
     return &s->rank->ops[c->index];
 }
@@ -83,9 +83,9 @@ static uint32_t launches_beside(const struct pipe_stage *s, uint32_t call, uint3
 {
     uint32_t n = 0;
     for (uint32_t c = call; back ? ++c < limit : c-- > limit;) {
-        if (s->calls.list[c].what == CALL_OP)
+        if (s->calls.list[c].what == HOST_CALL_OP)
             break;
-        n += s->calls.list[c].what == CALL_LAUNCHES;
+        n += s->calls.list[c].what == HOST_CALL_LAUNCHES;
     }
     return n;
 }
@@ -98,7 +98,7 @@ static uint32_t cut_before(const struct pipe_stage *s, uint32_t call, uint32_t l
                            uint32_t launches)
 {
     while (launches > 0 && call > limit)
-        launches -= s->calls.list[--call].what == CALL_LAUNCHES;
+        launches -= s->calls.list[--call].what == HOST_CALL_LAUNCHES;
     return call;
 }
 
@@ -108,7 +108,7 @@ static uint32_t cut_behind(const struct pipe_stage *s, uint32_t call, uint32_t e
 {
     call++;
     while (launches > 0 && call < end)
-        launches -= s->calls.list[call++].what == CALL_LAUNCHES;
+        launches -= s->calls.list[call++].what == HOST_CALL_LAUNCHES;
     return call;
 }
 
@@ -122,12 +122,12 @@ static uint64_t kernels_of(const struct pipe_stage *s, uint32_t call)
 static bool same_count(const struct pipe_stage *s, uint32_t alone, uint32_t cut, int step)
 {
     int64_t a = (int64_t)alone + step, b = (int64_t)cut + step, n = (int64_t)s->calls.count;
-    while (a >= 0 && a < n && s->calls.list[a].what == CALL_SYNC)
+    while (a >= 0 && a < n && s->calls.list[a].what == HOST_CALL_SYNC)
         a += step;
-    while (b >= 0 && b < n && s->calls.list[b].what == CALL_SYNC)
+    while (b >= 0 && b < n && s->calls.list[b].what == HOST_CALL_SYNC)
         b += step;
-    return a >= 0 && a < n && b >= 0 && b < n && s->calls.list[a].what == CALL_LAUNCHES &&
-           s->calls.list[b].what == CALL_LAUNCHES &&
+    return a >= 0 && a < n && b >= 0 && b < n && s->calls.list[a].what == HOST_CALL_LAUNCHES &&
+           s->calls.list[b].what == HOST_CALL_LAUNCHES &&
            kernels_of(s, (uint32_t)a) == kernels_of(s, (uint32_t)b);
 }
 

@@ -288,10 +288,10 @@ static int copy_call(struct rank_writer *w, const struct pipe_stage *s, uint32_t
         begin_ns = clock_ns;
     end_ns = w->cursor_ns + (call->end_ns > begin_ns ? call->end_ns - begin_ns : 0);
     switch (call->what) {
-    case CALL_SYNC:
+    case HOST_CALL_SYNC:
         copy_sync_call(w, s, call, end_ns);
         return 0;
-    case CALL_LAUNCHES:
+    case HOST_CALL_LAUNCHES:
         copy_launches(w, s, call);
         return 0;
     default:
@@ -327,7 +327,7 @@ static const struct pipe_found *find_exchange(const struct pipe_iteration *it, u
 static bool any_sync_call(const struct pipe_stage *s, struct pipe_piece piece)
 {
     for (uint32_t c = piece.first; c < piece.end; c++) {
-        if (s->calls.list[c].what == CALL_SYNC)
+        if (s->calls.list[c].what == HOST_CALL_SYNC)
             return true;
     }
     return false;
