@@ -31,6 +31,7 @@ struct bench_members {
     const char *lib;           /* the library to open; NULL: by its usual names */
     double timeout_s;          /* to wait for another rank, in every call */
     int channels;              /* of the communicator, exactly; 0: as the library has it */
+    bool trial;                /* one that is refused does not end the job */
     double call_s;             /* after so long a wait() fails on this rank alone; 0: never */
     struct bench_calls *calls; /* borrowed; around every call that may not return */
 };

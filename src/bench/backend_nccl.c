@@ -267,6 +267,14 @@ static int open_libraries(struct bench_comm *c, const struct family *asked,
     return bench_gpu_open(&c->gpu, m->device, e) < 0 ? -1 : open_library(c, asked, m->lib, e);
 }
 
+/* The others may wait for this rank in theirs: they learn of its failure at once. A setting under
+ * trial is refused on all ranks. */
+static int agree_on_comm(const struct bench_members *m, int status, struct err *e)
+{
+    return m->trial ? bench_ranks_agree(m->ranks, status, e)
+                    : bench_ranks_agree_or_fail(m->ranks, status, e);
+}
+
 /* Members and others go through the same exchanges. */
 static int open_comm(const struct family *asked, const struct bench_members *m,
                      struct bench_comm **comm, struct err *e)
@@ -283,8 +291,7 @@ static int open_comm(const struct family *asked, const struct bench_members *m,
     c->call_s = m->call_s;
     c->timeout_s = m->timeout_s;
     if (bench_ranks_agree(m->ranks, open_libraries(c, asked, m, e), e) == 0 &&
-        exchange_id(c, m, &id, e) == 0 &&
-        bench_ranks_agree_or_fail(m->ranks, init_comm(c, m, id, e), e) == 0)
+        exchange_id(c, m, &id, e) == 0 && agree_on_comm(m, init_comm(c, m, id, e), e) == 0)
         status = 0;
     if (status < 0 || m->member < 0) {
         close_comm(c);

@@ -201,8 +201,10 @@ static int count_between(double count, int least, int most)
     return count < least ? least : count > most ? most : (int)count;
 }
 
-/* What a call takes alone, and from it how many are timed and how many run beside them. 1: so many
- * cannot be launched at once. */
+enum { STOPPED = 1, APART }; /* why a row has no figures; -1: an error */
+
+/* What a call takes alone, and from it how many are timed and how many run beside them. APART: so
+ * many cannot be launched at once. */
 static int estimate(struct overlap_bench *b, struct err *e)
 {
     for (int side = 0; side < SIDES; side++) {
@@ -216,15 +218,13 @@ static int estimate(struct overlap_bench *b, struct err *e)
         double most = (OTHERS_MAX - OTHERS_MIN) / others;
         b->calls[side] = count_between(BLOCK_US / b->us[side], CALLS_MIN, CALLS_MAX);
         if (most < 1)
-            return 1;
+            return APART;
         if (b->calls[side] > most)
             b->calls[side] = (int)most;
         b->others[side] = (int)(others * b->calls[side]) + OTHERS_MIN;
     }
     return 0;
 }
-
-enum { STOPPED = 1, APART }; /* why a row has no figures; -1: an error */
 
 /* APART: the others do not outlast it. */
 static int time_beside(struct overlap_bench *b, int side, double *us, struct err *e)
@@ -253,7 +253,7 @@ static struct bench_overlap_side sum_up(const struct overlap_bench *b, int side,
                                        .calls = b->calls[side]};
 }
 
-/* Whether a rank wants to stop: 1, or -1. All ranks have the same answer. */
+/* Returns 1 when a rank wants to stop, else 0; -1 on error. All ranks get the same answer. */
 static int ask_stop(const struct overlap_bench *b, const struct bench_overlap_plan *plan,
                     struct err *e)
 {
@@ -261,8 +261,8 @@ static int ask_stop(const struct overlap_bench *b, const struct bench_overlap_pl
     return bench_ranks_max(b->on->ranks, &asked, 1, e) < 0 ? -1 : asked > 0;
 }
 
-/* us: 4 times plan->repeats. STOPPED: a rank wants to stop; APART: the two cannot be kept beside
-   each other. A row of many repetitions takes long, so each repetition asks. */
+/* us: 4 times plan->repeats. STOPPED: a rank wants to stop; APART: the two cannot be kept beside each
+ * other. Each repetition asks, because a row of many takes long. */
 static int measure(struct overlap_bench *b, const struct bench_overlap_plan *plan, double *us,
                    struct bench_overlap_row *row, struct err *e)
 {
@@ -326,7 +326,7 @@ static int sets_of(const struct bench_blas *blas, const struct bench_gemm_shape 
     return sets < SETS_MAX ? (int)sets : SETS_MAX;
 }
 
-/* Whether all ranks have the memory: 1, or -1. */
+/* Returns 1 when all ranks have the memory, else 0; -1 on error. */
 static int ask_room(const struct overlap_bench *b, const struct bench_overlap_row *row,
                     struct err *e)
 {

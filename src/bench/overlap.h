@@ -87,9 +87,8 @@ int bench_overlap_open(struct bench_overlap *o, int device, struct err *e);
 void bench_overlap_close(struct bench_overlap *o); /* also of one that could not be opened */
 
 /* All ranks together. Adds the rows to log on every rank. 0; 1: a rank wanted to end early; -1 with
- * e filled: a rank failed (what was measured before is in log). A row for which a
- * rank has too little memory, or whose one side takes too long, is passed over, with a note in
- * `result`. */
+ * e filled: a rank failed (what was measured before is in log). A row for which a rank has too
+ * little memory, or whose one side takes too long, is passed over, with a note in `result`. */
 int bench_overlap(struct bench_overlap *o, const struct bench_overlap_plan *plan, int channels,
                   const struct bench_communicator *on, struct bench_overlap_log *log,
                   struct bench_result *result, struct err *e);

@@ -105,6 +105,7 @@ static int open_slot(struct tuner *t, struct trial_comm *s, struct err *e)
     struct bench_members members = *t->members;
     int status;
     members.channels = s->setting.channels;
+    members.trial = true;
     bench_nccl_force(s->setting.algo, s->setting.proto);
     status = t->on->backend->open(&members, &s->comm, e);
     bench_nccl_force(NULL, NULL);

@@ -16,7 +16,8 @@ int ncclCommInitRank(void **comm, int ranks, id unique, int rank)
 }
 C
 ${CC:-cc} -shared -fPIC -o librefuses.so refuses.c -L"$BUILD/emu/lib" -Wl,--no-as-needed -l:libnccl.so.2 -ldl || exit 1
-"$SPECTER" bench collective --lib "$PWD/librefuses.so" --gpus 3 --op all_reduce --elements 1000 2>&1 | grep '^specter: rank'
+timeout 60 "$SPECTER" bench collective --lib "$PWD/librefuses.so" --gpus 3 --op all_reduce --elements 1000 \
+    --timeout 600 2>&1 | grep '^specter: rank'
 echo "status ${PIPESTATUS[0]}"
 left_behind
 exit 0

@@ -19,12 +19,14 @@ static int is(const char *name, const char *value)
     return is != NULL && strcmp(is, value) == 0;
 }
 
-/* NCCL_PROTO=LL128 is not listened to where the ring is asked for. */
+/* NCCL_PROTO=LL128 is not listened to where the ring is asked for; LL of trees is refused. */
 int ncclCommInitRank(void **comm, int ranks, struct id id, int rank)
 {
     int (*real)(void **, int, struct id, int) = dlsym(RTLD_NEXT, "ncclCommInitRank");
     int tree = is("NCCL_ALGO", "Tree"), ll128 = is("NCCL_PROTO", "LL128"), simple = is("NCCL_PROTO", "Simple");
     int error;
+    if (tree && is("NCCL_PROTO", "LL"))
+        return 5; /* ncclInvalidUsage */
     if (ll128 && !tree)
         unsetenv("NCCL_PROTO");
     error = real(comm, ranks, id, rank);
