@@ -352,7 +352,7 @@ static void index_matches(struct bubble_builder *m)
     }
 }
 
-static void maker_release(struct bubble_builder *m)
+static void bubble_builder_release(struct bubble_builder *m)
 {
     for (size_t r = 0; r < m->run->nranks; r++) {
         free(m->match_of[r]);
@@ -382,7 +382,7 @@ void bubbles_init(struct bubbles *b, const struct run *run, const struct matches
             spans_init(&m, r);
     }
     add_chains(&m);
-    maker_release(&m);
+    bubble_builder_release(&m);
     add_total(b);
     if (b->windows == 0)
         b->why = "messages between stages have no device times";

@@ -88,11 +88,11 @@ void metric_straggler_lag(struct metrics *m, struct metric *metric)
     struct sample_stats stats;
     const char *source;
     for (size_t i = 0; i < s->count && m->in.run->clock_aligned; i++) {
-        const struct coll_timing *meet = &s->list[i].timing;
-        if (s->list[i].p2p || s->list[i].timed < 2 || meet->last_start_ns == UNKNOWN_NS ||
-            meet->first_start_ns == UNKNOWN_NS)
+        const struct coll_timing *timing = &s->list[i].timing;
+        if (s->list[i].p2p || s->list[i].timed < 2 || timing->last_start_ns == UNKNOWN_NS ||
+            timing->first_start_ns == UNKNOWN_NS)
             continue;
-        sample_add(&lags, meet->last_start_ns - meet->first_start_ns);
+        sample_add(&lags, timing->last_start_ns - timing->first_start_ns);
     }
     sample_measure(&lags, &stats);
     metric->value = stats.mean / 1e6;

@@ -199,15 +199,15 @@ static void put_members(struct csv_export *t, size_t r)
     }
 }
 
-/* X(file, keys): a table that goes rank by rank through put_<file>(). */
+/* X(table, file, keys): a table that goes rank by rank through put_<table>(). */
 #define TABLES(X)                                                                                \
-    X(ops, "rank,id,class,name,start_us,duration_us,timing,host_us,host_end_us,device,stream,"   \
+    X(ops, "ops", "rank,id,class,name,start_us,duration_us,timing,host_us,host_end_us,device,stream,"   \
            "thread,bytes,dtype,op,comm,group,comm_size,seq,peer,count,m,n,k,batch,match,caller") \
-    X(sync_calls, "rank,kind,host_us,host_end_us,thread,stream,event")                           \
-    X(steps, "rank,step,name,start_us,end_us")                                                   \
-    X(marks, "rank,name,start_us,end_us,thread")                                                 \
-    X(ranks, "rank,host,gpu,pid,file,clock_domain,dropped,complete")                             \
-    X(members, "rank,comm,group,comm_size,comm_rank")
+    X(sync_calls, "acts", "rank,kind,host_us,host_end_us,thread,stream,event")                           \
+    X(steps, "steps", "rank,step,name,start_us,end_us")                                                   \
+    X(marks, "marks", "rank,name,start_us,end_us,thread")                                                 \
+    X(ranks, "ranks", "rank,host,gpu,pid,file,clock_domain,dropped,complete")                             \
+    X(members, "members", "rank,comm,group,comm_size,comm_rank")
 
 static int put_table(struct csv_export *t, const char *where, const char *name, const char *keys,
                      void (*put)(struct csv_export *, size_t), struct err *e)
@@ -258,9 +258,9 @@ int export_csv(const struct run *run, const char *where, size_t only, struct err
         return err_set(e, ERR_INPUT, "cannot make '%s': %s", where, strerror(errno));
     buf_init(&t.out);
     number_matches(&t);
-#define X(file, keys) \
-    if (rc == 0)      \
-        rc = put_table(&t, where, #file, keys, put_##file, e);
+#define X(table, file, keys) \
+    if (rc == 0)             \
+        rc = put_table(&t, where, file, keys, put_##table, e);
     TABLES(X)
 #undef X
     for (size_t r = 0; r < run->nranks; r++)

@@ -87,8 +87,8 @@ bool rule_untimed(const struct analysis *a, double threshold, struct finding *f,
     if (!analysis_timed(a) && unplaced == 0)
         buf_puts(b, "The trace holds no device times, so how long anything took on the device is "
                     "not known. ");
-    buf_printf(b, "%llu of %llu operations excluded: no device time (", (unsigned long long)untimed,
-               (unsigned long long)all);
+    buf_printf(b, "%llu of %llu operations are excluded: they have no device time (",
+               (unsigned long long)untimed, (unsigned long long)all);
     for (int t = 0; t < SPECTER_TIMING_COUNT; t++) {
         if (a->total.untimed_ops[t] == 0)
             continue;

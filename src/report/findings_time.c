@@ -10,7 +10,7 @@
 
 const char *span_word(const struct analysis *a)
 {
-    return a->step_time.window.several ? "step" : "recording";
+    return a->job_steps.source == STEPS_WHOLE ? "recording" : "step";
 }
 
 /* "of the step (7.67 ms of 14.6 ms a rank)": a part of the steps that count, mean over steps and
@@ -88,9 +88,10 @@ bool rule_exposed_memory(const struct analysis *a, double threshold, struct find
     f->value = f->weight = share_of(a->total.exposed_memory_ns, a->total.span_ns);
     if (!(f->value >= threshold))
         return false;
-    buf_printf(b, "Exposed copies: " RATE_TEXT " ", percent(f->value));
+    buf_printf(b, "Exposed copies: only copies and memsets run in " RATE_TEXT " ",
+               percent(f->value));
     put_of_span(b, a, a->total.exposed_memory_ns);
-    buf_puts(b, " with copies and memsets alone.");
+    buf_putc(b, '.');
     put_path(b, a, BOUND_COPIES);
     return true;
 }

@@ -241,9 +241,8 @@ bool rule_critical_host(const struct analysis *a, double threshold, struct findi
     if (!(a->coverage & COVER_KERNELS) || !(late >= rule_threshold(RULE_idle)) || host_bound(a))
         return false;
     buf_printf(b,
-               "Host on the critical path: " RATE_TEXT " of it (%s of %s, all steps) is the host "
-               "on the way to its next call; for " RATE_TEXT
-               " of the %s devices are idle for that.",
+               "Host on the critical path: the host's way to its next call is " RATE_TEXT
+               " of it (%s of %s, all steps); GPUs are idle " RATE_TEXT " of the %s for that.",
                percent(f->value), text_ns(part, sizeof part, (double)host_ns),
                text_ns(whole, sizeof whole, (double)c->length.all_ns), percent(late), span_word(a));
     return true;

@@ -277,7 +277,7 @@ TEST(analysis_leaves_out_what_has_no_device_time)
     const struct finding *one = finding_of(&f, "untimed");
     CHECK(one != NULL);
     if (one != NULL)
-        CHECK_HAS(one->text, "6 of 9 operations excluded: no device time");
+        CHECK_HAS(one->text, "6 of 9 operations are excluded: they have no device time");
     findings_release(&f);
     done(&a, &run);
 }
@@ -858,7 +858,7 @@ TEST(analysis_host_on_the_path_costs_idle_time)
         const struct finding *host = finding_of(&f, "critical_host");
         CHECK(cases[i].told == (host != NULL));
         if (host != NULL)
-            CHECK_HAS(host->text, "for 20 % of the recording devices are idle for that");
+            CHECK_HAS(host->text, "GPUs are idle 20 % of the recording for that");
         findings_release(&f);
         done(&a, &run);
     }

@@ -70,8 +70,8 @@ static void note_facts(struct replay *rep, const struct program_facts *f)
                     u(f->no_host_time));
     if (f->syncs_untold > 0)
         replay_note(rep, false,
-                    "%llu calls waited for something that is not recorded, %.0f us in all: CPU "
-                    "time, and part of the error",
+                    "%llu calls waited for something that is not recorded, %.0f us in all: counted "
+                    "as CPU time and as part of the error",
                     u(f->syncs_untold), (double)f->untold_ns / 1e3);
     if (f->captured > 0 && f->graphs == 0)
         replay_note(rep, false, "%llu operations were captured into a graph: not replayed",

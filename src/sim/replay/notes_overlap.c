@@ -23,7 +23,7 @@ static void note_shown(struct replay *rep, const struct overlap *o)
             replay_assume(
                 rep,
                 "%s overlapped by communication take %.1f %% longer, as the recording shows "
-                "(%llu that also ran without it): x %.2f of what channels and traffic take%s",
+                "(%llu that also ran without it): %.2f times what channels and traffic predict%s",
                 bound_text[b], 100 * s->longer, (unsigned long long)s->pairs, s->seen,
                 s->seen > s->factor
                     ? arena_printf(&rep->arena,
@@ -45,12 +45,12 @@ static void note_profile(struct replay *rep, const struct overlap *o)
             replay_assume(
                 rep,
                 "%s overlapped by communication: the recording does not show their slow-down; "
-                "profile %s has x %.2f of what channels and traffic take",
+                "profile %s has %.2f times what channels and traffic predict",
                 bound_text[b], rep->from.gpu->name, s->factor);
         if (target)
             replay_assume(rep,
-                          "%s overlapped by communication on the target: x %.2f of what channels "
-                          "and traffic take, by profile %s",
+                          "%s overlapped by communication on the target: %.2f times what channels "
+                          "and traffic predict, by profile %s",
                           bound_text[b], factor, rep->to.gpu->name);
     }
 }
@@ -65,7 +65,7 @@ static void note_not_shown(struct replay *rep, const struct overlap *o)
         replay_assume(
             rep,
             "communication overlapped %llu kernels, of which too few also ran without it to show "
-            "a slow-down: none on the target",
+            "a slow-down: none is assumed on the target",
             (unsigned long long)untold);
 }
 

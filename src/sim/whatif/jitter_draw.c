@@ -2,8 +2,8 @@
  *
  * Iteration times under variation: every draw is a simulation in which each operation takes its
  * mean over the recorded iterations times a factor of its own. Where ranks are missing there are
- * two rounds of draws: the first tells how late simulated ranks come to each arrival by themselves,
- * the second makes them as late as the latest of their likes.
+ * two rounds of draws: the first tells how late simulated ranks come by themselves to each collective
+ * with missing members, the second makes them as late as the latest of their likes.
  */
 #include "sim/whatif/arrivals.h"
 #include "sim/whatif/random.h"

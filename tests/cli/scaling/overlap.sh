@@ -51,6 +51,6 @@ off = [abs(us / truth - 1) for us in (without, with_)]
 print("nearer" if off[1] < off[0] else f"not nearer: {off}", "within 1 %" if off[1] < 0.01 else off[1])
 for text in json.load(open("result"))["assumptions"]:
     if text.startswith("GEMMs overlapped"):
-        print("-", __import__("re").sub(r"[0-9.]+ %|x [0-9.]+|\([0-9]+", "N", text))
+        print("-", __import__("re").sub(r"[0-9.]+ %|[0-9.]+ times|\([0-9]+", "N", text))
 PY
 done
