@@ -14,23 +14,21 @@
 static CUresult allocate(struct emu_thread *self, void **pointer, size_t bytes,
                          enum memory_type type)
 {
-    CUresult result = self->context ? emu_unsafe(self) : CUDA_ERROR_INVALID_CONTEXT;
-
+    CUresult result = self->context != NULL ? emu_unsafe(self) : CUDA_ERROR_INVALID_CONTEXT;
     if (result)
         return result;
-    if (!pointer || !bytes)
+    if (pointer == NULL || !bytes)
         return CUDA_ERROR_INVALID_VALUE;
     if (type == MEMORY_DEVICE && bytes > emu_memory_left())
         return CUDA_ERROR_OUT_OF_MEMORY;
     *pointer = emu_memory_map(bytes, type, emu_context_device(self->context));
-    return *pointer ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
+    return *pointer != NULL ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
 }
 
 static CUresult allocate_device(struct emu_thread *self, CUdeviceptr *pointer, size_t bytes)
 {
     void *memory = NULL;
-    CUresult result = allocate(self, pointer ? &memory : NULL, bytes, MEMORY_DEVICE);
-
+    CUresult result = allocate(self, pointer != NULL ? &memory : NULL, bytes, MEMORY_DEVICE);
     if (!result)
         *pointer = (uintptr_t)memory;
     return result;
@@ -40,10 +38,9 @@ static CUresult allocate_device(struct emu_thread *self, CUdeviceptr *pointer, s
 static CUresult release(struct emu_thread *self, void *pointer)
 {
     CUresult result = emu_unsafe(self);
-
-    if (!result && pointer && self->context)
+    if (!result && pointer != NULL && self->context != NULL)
         result = emu_device_sync(self);
-    if (result || !pointer)
+    if (result || pointer == NULL)
         return result;
     return emu_memory_unmap(pointer) == 0 ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
@@ -61,7 +58,7 @@ DRIVER_CALL(cuMemFreeHost, (void *pointer), release(self, pointer))
 
 static CUresult memory_left(size_t *left, size_t *all)
 {
-    if (!left || !all)
+    if (left == NULL || all == NULL)
         return CUDA_ERROR_INVALID_VALUE;
     *all = emu_memory_all();
     *left = emu_memory_left();
@@ -83,7 +80,6 @@ struct pointer {
 static struct pointer look(CUdeviceptr address)
 {
     struct pointer p = {.device = -2};
-
     p.type = emu_memory_type_of(ADDRESS(address), &p.device);
     p.start = emu_memory_around(ADDRESS(address), &p.bytes);
     return p;
@@ -92,12 +88,11 @@ static struct pointer look(CUdeviceptr address)
 static CUresult range_of(CUdeviceptr *base, size_t *bytes, CUdeviceptr address)
 {
     const struct pointer p = look(address);
-
     if (p.type == MEMORY_PAGEABLE)
         return CUDA_ERROR_INVALID_VALUE;
-    if (base)
+    if (base != NULL)
         *base = (uintptr_t)p.start;
-    if (bytes)
+    if (bytes != NULL)
         *bytes = p.bytes;
     return CUDA_SUCCESS;
 }
@@ -135,7 +130,7 @@ static CUresult attribute_of(const struct pointer *p, CUpointer_attribute attrib
 
     if (attribute == CU_POINTER_ATTRIBUTE_HOST_POINTER && on_device)
         return CUDA_ERROR_INVALID_VALUE;
-    for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
         if (known[i].attribute != attribute)
             continue;
         *value = known[i].value;
@@ -151,8 +146,7 @@ static CUresult ask(void *data, CUpointer_attribute attribute, CUdeviceptr addre
     uint64_t value = 0;
     size_t bytes = 0;
     CUresult result;
-
-    if (!data || p.type == MEMORY_PAGEABLE)
+    if (data == NULL || p.type == MEMORY_PAGEABLE)
         return CUDA_ERROR_INVALID_VALUE;
     result = attribute_of(&p, attribute, address, &value, &bytes);
     if (!result)
@@ -165,8 +159,7 @@ static CUresult ask_all(unsigned count, const CUpointer_attribute *attributes, v
                         CUdeviceptr address)
 {
     const struct pointer p = look(address);
-
-    if (!count || !attributes || !data)
+    if (!count || attributes == NULL || data == NULL)
         return CUDA_ERROR_INVALID_VALUE;
     for (unsigned i = 0; i < count; i++) {
         const struct pointer any = {.type = MEMORY_PINNED};
@@ -174,7 +167,6 @@ static CUresult ask_all(unsigned count, const CUpointer_attribute *attributes, v
         size_t bytes = 0;
         CUresult result = attribute_of(p.type == MEMORY_PAGEABLE ? &any : &p, attributes[i],
                                        address, &value, &bytes);
-
         if (result == CUDA_ERROR_NOT_SUPPORTED)
             return result;
         if (p.type == MEMORY_PAGEABLE)
@@ -200,10 +192,11 @@ DRIVER_CALL(cuPointerGetAttributes,
 static CUresult encode(CUtensorMap *map, CUtensorMapDataType type, cuuint32_t rank, void *address,
                        const cuuint64_t *dims, const cuuint64_t *strides, const cuuint32_t *box)
 {
-    if (!map || !dims || !box || rank < 1 || rank > RANK_MAX || (rank > 1 && !strides) ||
-        (uintptr_t)map % 64 || !address || (uintptr_t)address % 16)
+    if (map == NULL || dims == NULL || box == NULL || rank < 1 || rank > RANK_MAX ||
+        (rank > 1 && strides == NULL) || (uintptr_t)map % 64 || address == NULL ||
+        (uintptr_t)address % 16)
         return CUDA_ERROR_INVALID_VALUE;
-    memset(map, 0, sizeof(*map));
+    memset(map, 0, sizeof *map);
     map->opaque[0] = (uintptr_t)address;
     map->opaque[1] = (cuuint64_t)type << 8 | rank;
     for (cuuint32_t i = 0; i < rank; i++) {

@@ -16,7 +16,6 @@
 CUresult emu_attribute(CUdevice_attribute attribute, int device, int *value)
 {
     const struct emu_fabric *f = emu_fabric();
-
     switch ((int)attribute) {
 #define ATTRIBUTE(_name, _number, _value) \
     case _number:                         \

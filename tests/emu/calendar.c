@@ -40,14 +40,13 @@ void calendar_add(struct calendar *c, enum port port, double begin, double end, 
     if (work <= 0 || end <= begin)
         return;
     if (!c->bin) {
-        memset(c->busy, 0, sizeof(c->busy));
+        memset(c->busy, 0, sizeof c->busy);
         c->bin = FIRST_BIN;
     }
     while (end > limit(c, CALENDAR_BINS))
         fold(c);
     for (unsigned i = bin_of(c, begin); i < CALENDAR_BINS && limit(c, i) < end; i++) {
         double share = fmin(end, limit(c, i + 1)) - fmax(begin, limit(c, i));
-
         c->busy[port][i] += (float)(work * share / (end - begin));
     }
 }
@@ -57,7 +56,6 @@ static void merge_bin(struct calendar *c, const struct calendar *other, unsigned
 {
     double begin = limit(other, bin), end = fmin(limit(other, bin + 1), until);
     double kept = fmax(begin, (double)c->from);
-
     for (unsigned port = 0; port < PORTS && end > kept; port++)
         calendar_add(c, (enum port)port, kept, end,
                      (double)other->busy[port][bin] * (end - kept) / (end - begin));
@@ -73,8 +71,7 @@ void calendar_merge(struct calendar *c, const struct calendar *other, double unt
 static double taken(const struct calendar *c, enum port port, double t, double *next)
 {
     unsigned bin;
-
-    if (!c || !c->bin || t >= limit(c, CALENDAR_BINS))
+    if (c == NULL || !c->bin || t >= limit(c, CALENDAR_BINS))
         return 0;
     if (t < (double)c->from) {
         *next = fmin(*next, (double)c->from);
@@ -88,7 +85,7 @@ static double taken(const struct calendar *c, enum port port, double t, double *
 static void note(const struct calendar_path *path, double begin, double end, double work)
 {
     for (int i = 0; i < 2; i++)
-        if (path->used[i])
+        if (path->used[i] != NULL)
             calendar_add(path->used[i], path->port[i], begin, end, work);
 }
 
@@ -96,7 +93,6 @@ double calendar_pass(const struct calendar_path *path, double t, double work)
 {
     for (;;) {
         double next = INFINITY, left = 1, end;
-
         for (int i = 0; i < 2; i++)
             left = fmin(left, 1 - taken(path->busy[i], path->port[i], t, &next));
         if (work <= left * (next - t)) {

@@ -26,7 +26,6 @@ static struct emu_capture *captures; /* active ones */
 static void add_node(struct CUstream_st *stream, struct emu_work *work, struct CUevent_st *external)
 {
     struct emu_node *node = emu_graph_add(&stream->capture->graph, work, external);
-
     emu_frontier_join(&node->after, &stream->frontier);
     stream->frontier.count = 0;
     emu_frontier_add(&stream->frontier, node);
@@ -53,8 +52,7 @@ static bool forbids(const struct emu_capture *c, const struct emu_thread *self)
 CUresult emu_capture_forbids(struct emu_thread *self)
 {
     CUresult result = CUDA_SUCCESS;
-
-    for (struct emu_capture *c = captures; c; c = c->next)
+    for (struct emu_capture *c = captures; c != NULL; c = c->next)
         if (forbids(c, self)) {
             c->invalid = true;
             result = CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
@@ -65,7 +63,6 @@ CUresult emu_capture_forbids(struct emu_thread *self)
 CUresult emu_unsafe(struct emu_thread *self)
 {
     CUresult result;
-
     emu_lock();
     result = emu_capture_forbids(self);
     emu_unlock();
@@ -76,10 +73,10 @@ CUresult emu_unsafe(struct emu_thread *self)
  * would have to wait for it. */
 static struct CUstream_st *implicit_capture(const struct CUstream_st *stream)
 {
-    if (!stream->legacy || stream->capture)
+    if (!stream->legacy || stream->capture != NULL)
         return NULL;
-    for (struct CUstream_st *s = stream->context->streams; s; s = s->next)
-        if (s->capture && !(s->flags & CU_STREAM_NON_BLOCKING))
+    for (struct CUstream_st *s = stream->context->streams; s != NULL; s = s->next)
+        if (s->capture != NULL && !(s->flags & CU_STREAM_NON_BLOCKING))
             return s;
     return NULL;
 }
@@ -87,8 +84,7 @@ static struct CUstream_st *implicit_capture(const struct CUstream_st *stream)
 CUresult emu_capture_implicit(struct CUstream_st *stream)
 {
     struct CUstream_st *captured = implicit_capture(stream);
-
-    if (!captured)
+    if (captured == NULL)
         return CUDA_SUCCESS;
     emu_capture_invalidate(captured->capture);
     return CUDA_ERROR_STREAM_CAPTURE_IMPLICIT;
@@ -119,15 +115,14 @@ CUresult emu_capture_record(struct CUstream_st *stream, struct CUevent_st *event
 static struct emu_capture *capture_of(const struct CUevent_st *event)
 {
     struct emu_capture *c = captures;
-
-    while (c && c->id != event->capture_id)
+    while (c != NULL && c->id != event->capture_id)
         c = c->next;
     return c;
 }
 
 static void join_capture(struct CUstream_st *stream, struct emu_capture *c)
 {
-    if (!stream->capture)
+    if (stream->capture == NULL)
         stream->frontier.count = 0;
     stream->capture = c;
 }
@@ -135,17 +130,16 @@ static void join_capture(struct CUstream_st *stream, struct emu_capture *c)
 CUresult emu_capture_wait(struct CUstream_st *stream, struct CUevent_st *event, bool *handled)
 {
     struct emu_capture *c = event->captured ? capture_of(event) : NULL;
-
-    *handled = stream->capture || event->captured;
+    *handled = stream->capture != NULL || event->captured;
     if (!*handled)
         return CUDA_SUCCESS;
-    if (stream->capture && stream->capture->invalid)
+    if (stream->capture != NULL && stream->capture->invalid)
         return CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
-    if (!c || (stream->capture && stream->capture != c)) {
-        if (!stream->capture)
+    if (c == NULL || (stream->capture != NULL && stream->capture != c)) {
+        if (stream->capture == NULL)
             return CUDA_ERROR_CAPTURED_EVENT;
         stream->capture->invalid = true;
-        return c ? CUDA_ERROR_STREAM_CAPTURE_MERGE : CUDA_ERROR_STREAM_CAPTURE_ISOLATION;
+        return c != NULL ? CUDA_ERROR_STREAM_CAPTURE_MERGE : CUDA_ERROR_STREAM_CAPTURE_ISOLATION;
     }
     join_capture(stream, c);
     emu_frontier_join(&stream->frontier, &event->frontier);
@@ -154,8 +148,8 @@ CUresult emu_capture_wait(struct CUstream_st *stream, struct CUevent_st *event, 
 
 CUresult emu_capture_follow(struct CUstream_st *to, struct CUstream_st *from)
 {
-    if (!from->capture || (to->capture && to->capture != from->capture)) {
-        (to->capture ? to : from)->capture->invalid = true;
+    if (from->capture == NULL || (to->capture != NULL && to->capture != from->capture)) {
+        (to->capture != NULL ? to : from)->capture->invalid = true;
         return CUDA_ERROR_STREAM_CAPTURE_ISOLATION;
     }
     join_capture(to, from->capture);
@@ -167,8 +161,7 @@ static struct emu_capture *new_capture(const struct emu_thread *self, struct CUs
                                        CUstreamCaptureMode mode)
 {
     static unsigned long long last_id;
-    struct emu_capture *c = emu_alloc(sizeof(*c));
-
+    struct emu_capture *c = emu_alloc(sizeof *c);
     c->id = ++last_id;
     c->mode = mode;
     c->thread = self;
@@ -182,12 +175,11 @@ CUresult emu_capture_begin(struct emu_thread *self, CUstream handle, CUstreamCap
 {
     struct CUstream_st *s;
     CUresult result;
-
     emu_lock();
     result = emu_stream_resolve(self, handle, NULL, &s);
     if (!result && s->legacy)
         result = CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
-    if (!result && s->capture)
+    if (!result && s->capture != NULL)
         result = CUDA_ERROR_ILLEGAL_STATE;
     if (!result && mode > CU_STREAM_CAPTURE_MODE_RELAXED)
         result = CUDA_ERROR_INVALID_VALUE;
@@ -203,13 +195,11 @@ CUresult emu_capture_begin(struct emu_thread *self, CUstream handle, CUstreamCap
 static bool all_joined(const struct emu_capture *c)
 {
     const struct emu_graph *g = &c->graph;
-    bool *joined = emu_alloc(g->count * sizeof(*joined)), all = true;
-
+    bool *joined = emu_alloc(g->count * sizeof *joined), all = true;
     for (unsigned i = 0; i < c->origin->frontier.count; i++)
         joined[c->origin->frontier.nodes[i]->index] = true;
     for (unsigned i = g->count; i-- > 0;) {
         const struct emu_frontier *after = &g->nodes[i]->after;
-
         all = all && joined[i];
         for (unsigned j = 0; j < after->count; j++)
             joined[after->nodes[j]->index] |= joined[i];
@@ -222,16 +212,15 @@ static bool all_joined(const struct emu_capture *c)
 static void finish_capture(struct emu_capture *c, struct emu_graph *graph)
 {
     struct CUctx_st *context = c->origin->context;
-
-    for (struct emu_capture **at = &captures; *at; at = &(*at)->next)
+    for (struct emu_capture **at = &captures; *at != NULL; at = &(*at)->next)
         if (*at == c) {
             *at = c->next;
             break;
         }
-    for (struct CUstream_st *s = context->streams; s; s = s->next)
+    for (struct CUstream_st *s = context->streams; s != NULL; s = s->next)
         if (s->capture == c)
             s->capture = NULL;
-    if (graph)
+    if (graph != NULL)
         *graph = c->graph;
     else
         emu_graph_clear(&c->graph);
@@ -244,8 +233,7 @@ static CUresult end_capture(const struct emu_thread *self, struct CUstream_st *s
 {
     struct emu_capture *c = s->capture;
     CUresult result = CUDA_SUCCESS;
-
-    if (!c)
+    if (c == NULL)
         return CUDA_ERROR_ILLEGAL_STATE;
     if (c->origin != s)
         return CUDA_ERROR_STREAM_CAPTURE_UNMATCHED;
@@ -265,7 +253,6 @@ CUresult emu_capture_end(struct emu_thread *self, CUstream handle, struct emu_gr
 {
     struct CUstream_st *s;
     CUresult result;
-
     *graph = NULL;
     emu_lock();
     result = emu_stream_resolve(self, handle, NULL, &s);
@@ -279,13 +266,12 @@ CUresult emu_capture_status(struct emu_thread *self, CUstream handle, CUstreamCa
 {
     struct CUstream_st *s;
     CUresult result;
-
     emu_lock();
     result = emu_stream_resolve(self, handle, NULL, &s);
-    if (!result && implicit_capture(s))
+    if (!result && implicit_capture(s) != NULL)
         result = CUDA_ERROR_STREAM_CAPTURE_IMPLICIT;
     if (!result)
-        *status = !s->capture           ? CU_STREAM_CAPTURE_STATUS_NONE
+        *status = s->capture == NULL    ? CU_STREAM_CAPTURE_STATUS_NONE
                   : s->capture->invalid ? CU_STREAM_CAPTURE_STATUS_INVALIDATED
                                         : CU_STREAM_CAPTURE_STATUS_ACTIVE;
     emu_unlock();
@@ -296,12 +282,11 @@ CUresult emu_capture_info(struct emu_thread *self, CUstream handle, struct emu_c
 {
     struct CUstream_st *s;
     CUresult result = emu_capture_status(self, handle, &state->status);
-
     if (result)
         return result;
     emu_lock();
     result = emu_stream_resolve(self, handle, NULL, &s);
-    if (!result && s->capture) {
+    if (!result && s->capture != NULL) {
         state->id = s->capture->id;
         state->graph = &s->capture->graph;
         state->after = s->frontier.nodes;
@@ -314,8 +299,7 @@ CUresult emu_capture_info(struct emu_thread *self, CUstream handle, struct emu_c
 CUresult emu_capture_exchange(struct emu_thread *self, CUstreamCaptureMode *mode)
 {
     CUstreamCaptureMode old = self->capture_mode;
-
-    if (!mode || *mode > CU_STREAM_CAPTURE_MODE_RELAXED)
+    if (mode == NULL || *mode > CU_STREAM_CAPTURE_MODE_RELAXED)
         return CUDA_ERROR_INVALID_VALUE;
     self->capture_mode = *mode;
     *mode = old;

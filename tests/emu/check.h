@@ -29,7 +29,6 @@
 static inline int check_env(const char *name, int otherwise)
 {
     const char *value = getenv(name);
-
     return value ? (int)strtol(value, NULL, 10) : otherwise;
 }
 
@@ -49,20 +48,19 @@ static inline ncclUniqueId check_id(const char *name)
     char path[512], made[560];
     ncclUniqueId id;
     FILE *file;
-
-    snprintf(path, sizeof(path), "%s.%s", getenv("SPECTER_EXAMPLE_ID"), name);
+    snprintf(path, sizeof path, "%s.%s", getenv("SPECTER_EXAMPLE_ID"), name);
     if (check_rank() == 0) {
-        snprintf(made, sizeof(made), "%s.new", path);
+        snprintf(made, sizeof made, "%s.new", path);
         OK(ncclGetUniqueId(&id));
         file = fopen(made, "wb");
-        CHECK(file != NULL && fwrite(&id, sizeof(id), 1, file) == 1 && fclose(file) == 0, 1);
+        CHECK(file != NULL && fwrite(&id, sizeof id, 1, file) == 1 && fclose(file) == 0, 1);
         OK(rename(made, path));
         return id;
     }
     for (int i = 0; i < 10000; i++) {
         file = fopen(path, "rb");
         if (file) {
-            CHECK(fread(&id, sizeof(id), 1, file), 1);
+            CHECK(fread(&id, sizeof id, 1, file), 1);
             fclose(file);
             return id;
         }
@@ -75,7 +73,6 @@ static inline ncclUniqueId check_id(const char *name)
 static inline ncclComm_t check_comm(const char *name)
 {
     ncclComm_t comm;
-
     OK(cudaSetDevice(check_env("LOCAL_RANK", 0)));
     OK(ncclCommInitRank(&comm, check_world(), check_id(name), check_rank()));
     return comm;

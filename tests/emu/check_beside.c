@@ -52,7 +52,6 @@ static void reduce_across(cudaStream_t stream)
 static void send_across(cudaStream_t stream)
 {
     int peer = 1 - check_rank() / 2;
-
     OK(ncclGroupStart());
     OK(ncclSend(buffer, 32 * MIB, ncclInt8, peer, mail, stream));
     OK(ncclRecv(buffer + 64 * MIB, 32 * MIB, ncclInt8, peer, mail, stream));
@@ -71,7 +70,6 @@ static void send_on(cudaStream_t stream)
 static void product(cudaStream_t stream)
 {
     const float one = 1, zero = 0;
-
     OK(cublasSetStream(cublas, stream));
     OK(cublasGemmEx(cublas, CUBLAS_OP_N, CUBLAS_OP_N, 8192, 8192, 4096, &one, buffer, CUDA_R_16BF,
                     8192, buffer, CUDA_R_16BF, 4096, &zero, buffer, CUDA_R_16BF, 8192,
@@ -87,7 +85,6 @@ static void kernel(cudaStream_t stream)
 static double us(cudaEvent_t from, cudaEvent_t to)
 {
     float ms;
-
     OK(cudaEventElapsedTime(&ms, from, to));
     return (double)ms * 1e3;
 }
@@ -97,7 +94,6 @@ static void together(work *a, work *b, double *time_a, double *time_b)
 {
     cudaStream_t streams[2] = {first, second};
     work *works[2] = {a, b};
-
     OK(cudaDeviceSynchronize());
     reduce(all, 2, first);
     OK(cudaStreamSynchronize(first));
@@ -107,22 +103,21 @@ static void together(work *a, work *b, double *time_a, double *time_b)
     OK(cudaEventRecord(go, first));
     OK(cudaStreamWaitEvent(second, go, 0));
     for (int i = 0; i < 2; i++)
-        if (works[i]) {
+        if (works[i] != NULL) {
             OK(cudaEventRecord(begin[i], streams[i]));
             works[i](streams[i]);
             OK(cudaEventRecord(end[i], streams[i]));
         }
     OK(cudaDeviceSynchronize());
-    if (a)
+    if (a != NULL)
         *time_a = us(go, end[0]);
-    if (b)
+    if (b != NULL)
         *time_b = us(go, end[1]);
 }
 
 static double alone(work *a)
 {
     double time, none;
-
     together(a, NULL, &time, &none);
     return time;
 }
@@ -151,7 +146,6 @@ static void same_ports(void)
     double a = alone(reduce_all), b = alone(reduce_twin), with_a, with_b;
     /* an AllReduce sends 2 (n - 1) / n of its bytes, two cards from node to node */
     double least = at_rate(96 * (double)MIB * 2 * 3 / 4, 2 * 46);
-
     together(reduce_all, reduce_twin, &with_a, &with_b);
     say("the one launched first takes what it takes alone", equal(with_a, a), with_a / a);
     say("the other takes longer", with_b > 1.5 * b, with_b / b);
@@ -162,7 +156,6 @@ static void same_ports(void)
 static void other_ports(void)
 {
     double a = alone(reduce_node), b = alone(reduce_across), with_a, with_b;
-
     together(reduce_node, reduce_across, &with_a, &with_b);
     say("links within a node and beyond it do not disturb each other",
         equal(with_a, a) && equal(with_b, b), with_b / b);
@@ -172,7 +165,6 @@ static void messages(void)
 {
     double a = alone(reduce_across), b = alone(send_across), on = alone(send_on), with_a, with_b;
     double least = at_rate(64 * (double)MIB, 46);
-
     together(reduce_across, send_across, &with_a, &with_b);
     say("messages get what a collective leaves", equal(with_a, a) && with_b >= least,
         with_b / least);
@@ -186,7 +178,6 @@ static void messages(void)
 static void computation(void)
 {
     double gemm = alone(product), norm = alone(kernel), with_a, with_b, a = alone(reduce_all);
-
     together(reduce_all, product, &with_a, &with_b);
     say("a product loses the SMs that the communication holds",
         with_b > 1.1 * gemm && with_b < 1.2 * gemm, with_b / gemm);
@@ -203,7 +194,6 @@ static void computation(void)
 static void links_of_gemms(void)
 {
     double gemm = alone(product), norm = alone(kernel), a = alone(reduce_all), with_a, with_b;
-
     together(product, reduce_all, &with_a, &with_b);
     say("beside a product a collective moves half of its bytes",
         with_b - a > 0.48 * gemm && with_b - a < 0.52 * gemm, (with_b - a) / gemm);

@@ -26,7 +26,6 @@ static double pass(double t, double work)
 static double sum(const struct calendar *c, enum port port)
 {
     double all = 0;
-
     for (unsigned i = 0; c->bin && i < CALENDAR_BINS; i++)
         all += (double)c->busy[port][i];
     return all;
@@ -55,7 +54,6 @@ static void by_hand(void)
 static void grows(void)
 {
     struct calendar view;
-
     calendar_reset(&used, ORIGIN);
     for (int i = 0; i < 1000; i++)
         calendar_add(&used, PORT_MEMORY, ORIGIN + i * 1000.0, ORIGIN + i * 1000.0 + 700, 350);
@@ -70,7 +68,6 @@ static void grows(void)
 static void random_use(uint64_t seed)
 {
     double total = 0, first = INFINITY, last = 0;
-
     calendar_reset(&used, ORIGIN);
     calendar_reset(&others, ORIGIN);
     for (uint64_t i = 0; i < 200; i++) {
@@ -78,7 +75,6 @@ static void random_use(uint64_t seed)
         double work = 1 + floor(2e4 * emu_unit(emu_hash(seed + 1, i)));
         struct calendar mine;
         double end;
-
         calendar_reset(&mine, ORIGIN);
         end = calendar_pass(&(struct calendar_path){.port = {PORT_NIC_OUT, PORT_NIC_IN},
                                                     .busy = {&used, NULL},

@@ -16,9 +16,8 @@ static uint64_t now; /* the main thread's clock, handed to the other */
 static void *query(void *exchanged)
 {
     enum cudaStreamCaptureMode mode = cudaStreamCaptureModeThreadLocal;
-
     emu_join(now);
-    if (exchanged)
+    if (exchanged != NULL)
         OK(cudaThreadExchangeStreamCaptureMode(&mode));
     return (void *)(intptr_t)cudaEventQuery(event);
 }
@@ -28,7 +27,6 @@ static cudaError_t query_elsewhere(int exchanged)
 {
     pthread_t thread;
     void *answer;
-
     now = emu_time();
     OK(pthread_create(&thread, NULL, query, exchanged ? (void *)1 : NULL));
     OK(pthread_join(thread, &answer));
@@ -39,13 +37,12 @@ static cudaError_t captured(enum cudaStreamCaptureMode mode, int exchanged, cuda
 {
     cudaGraph_t graph = NULL;
     cudaError_t error;
-
     OK(cudaStreamBeginCapture(stream, mode));
     OK(cudaMemsetAsync(buffer, 0, 64, stream));
     *answer = query_elsewhere(exchanged);
     error = cudaStreamEndCapture(stream, &graph);
     CHECK(graph == NULL, error != cudaSuccess);
-    if (graph)
+    if (graph != NULL)
         OK(cudaGraphDestroy(graph));
     return error;
 }
@@ -53,7 +50,6 @@ static cudaError_t captured(enum cudaStreamCaptureMode mode, int exchanged, cuda
 static void queries_of_other_threads(void)
 {
     cudaError_t answer;
-
     OK(cudaEventRecord(event, side));
     OK(cudaStreamSynchronize(side));
     CHECK(captured(cudaStreamCaptureModeGlobal, 0, &answer), cudaErrorStreamCaptureInvalidated);
@@ -70,7 +66,6 @@ static void events_of_a_capture(void)
     enum cudaStreamCaptureStatus status;
     cudaGraph_t graph;
     float ms;
-
     OK(cudaStreamIsCapturing(stream, &status));
     CHECK(status, cudaStreamCaptureStatusNone);
     OK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeRelaxed));
@@ -93,7 +88,6 @@ static void legacy_stream(void)
     enum cudaStreamCaptureStatus status;
     cudaStream_t blocking;
     cudaGraph_t graph;
-
     OK(cudaStreamCreate(&blocking));
     OK(cudaStreamBeginCapture(blocking, cudaStreamCaptureModeThreadLocal));
     CHECK(cudaStreamIsCapturing(0, &status), cudaErrorStreamCaptureImplicit);
@@ -109,7 +103,6 @@ static void legacy_stream(void)
 static void forks(int join)
 {
     cudaGraph_t graph;
-
     OK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal));
     OK(cudaMemsetAsync(buffer, 0, 64, stream));
     OK(cudaEventRecord(fork_event, stream));
@@ -135,10 +128,9 @@ static void graphs(ncclComm_t comm)
     cudaGraphExec_t exec;
     cudaGraph_t graph;
     float *one, sum;
-
-    OK(cudaMallocHost((void **)&one, sizeof(*one)));
+    OK(cudaMallocHost((void **)&one, sizeof *one));
     OK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal));
-    OK(cudaMemcpyAsync(buffer, one, sizeof(*one), cudaMemcpyHostToDevice, stream));
+    OK(cudaMemcpyAsync(buffer, one, sizeof *one, cudaMemcpyHostToDevice, stream));
     OK(ncclAllReduce(buffer, buffer, 1, ncclFloat32, ncclSum, comm, stream));
     OK(cudaEventRecordWithFlags(event, stream, cudaEventRecordExternal));
     OK(cudaStreamEndCapture(stream, &graph));
@@ -150,7 +142,7 @@ static void graphs(ncclComm_t comm)
         OK(ncclAllReduce(buffer, buffer + 1, 1, ncclFloat32, ncclMax, comm, stream));
         OK(cudaStreamSynchronize(stream));
         OK(cudaEventQuery(event));
-        OK(cudaMemcpy(&sum, buffer + 1, sizeof(sum), cudaMemcpyDeviceToHost));
+        OK(cudaMemcpy(&sum, buffer + 1, sizeof sum, cudaMemcpyDeviceToHost));
         CHECK(sum, check_world() * (check_world() - 1) / 2 + i * check_world());
     }
     OK(cudaGraphExecDestroy(exec));
@@ -160,7 +152,6 @@ static void graphs(ncclComm_t comm)
 int main(void)
 {
     ncclComm_t comm = check_comm("capture");
-
     OK(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
     OK(cudaStreamCreateWithFlags(&side, cudaStreamNonBlocking));
     OK(cudaEventCreate(&event));

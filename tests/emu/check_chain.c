@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * Broadcast and Reduce by their closed form. Data goes from member to member, slice after slice:
- * all of it over one link, then the last slice and the latency of each link behind that.
+ * all of it over one link, then the last slice and the latency of each link after that.
  */
 #include "collective.h"
 
@@ -25,7 +25,6 @@ static const struct emu_fabric fabric = {.intra_GBps = 100,
 static double expected(unsigned ranks, double bytes)
 {
     double slice = bytes / fmax(1, ceil(bytes / (double)fabric.ring_chunk_bytes)) / 4;
-
     return (bytes + (ranks - 2) * slice) / fabric.intra_GBps +
            (double)(fabric.intra_latency_ns * (ranks - 1));
 }
@@ -33,7 +32,6 @@ static double expected(unsigned ranks, double bytes)
 static void check(enum collective_op op, unsigned ranks, uint64_t bytes, unsigned root)
 {
     unsigned last = op == COLLECTIVE_REDUCE ? root : (root + ranks - 1) % ranks;
-
     collective_play(&fabric, &(struct collective){.op = op,
                                                   .ranks = ranks,
                                                   .root = root,

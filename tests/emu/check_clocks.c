@@ -46,10 +46,9 @@ static void fail(const char *what)
 static void find(void *library, const char *name, void *slot)
 {
     void *found = dlsym(library, name);
-
-    if (!found)
+    if (found == NULL)
         fail(name);
-    memcpy(slot, &found, sizeof(found));
+    memcpy(slot, &found, sizeof found);
 }
 
 static void ok(CUresult result)
@@ -61,8 +60,7 @@ static void ok(CUresult result)
 static int number(const char *name, int otherwise)
 {
     const char *value = getenv(name);
-
-    return value ? (int)strtol(value, NULL, 10) : otherwise;
+    return value != NULL ? (int)strtol(value, NULL, 10) : otherwise;
 }
 
 /* ---- exchanges ---- */
@@ -82,11 +80,10 @@ static void send_to(int to, int count, double ppm)
     struct letter letter = {call_emu_time(), call_emuHostClockNs(), ppm};
     char path[512], made[544];
     FILE *file;
-
-    path_of(path, sizeof(path), rank, to, count);
-    snprintf(made, sizeof(made), "%s.new", path);
+    path_of(path, sizeof path, rank, to, count);
+    snprintf(made, sizeof made, "%s.new", path);
     file = fopen(made, "wb");
-    if (!file || fwrite(&letter, sizeof(letter), 1, file) != 1 || fclose(file) ||
+    if (file == NULL || fwrite(&letter, sizeof letter, 1, file) != 1 || fclose(file) ||
         rename(made, path))
         fail("cannot send");
 }
@@ -96,11 +93,10 @@ static struct letter receive_from(int from, int count)
     struct letter letter;
     char path[512];
     FILE *file = NULL;
-
-    path_of(path, sizeof(path), from, rank, count);
-    for (int i = 0; i < 10000 && !(file = fopen(path, "rb")); i++)
+    path_of(path, sizeof path, from, rank, count);
+    for (int i = 0; i < 10000 && (file = fopen(path, "rb")) == NULL; i++)
         usleep(2000);
-    if (!file || fread(&letter, sizeof(letter), 1, file) != 1)
+    if (file == NULL || fread(&letter, sizeof letter, 1, file) != 1)
         fail("nothing came");
     fclose(file);
     unlink(path);
@@ -116,7 +112,6 @@ static double gpu_ppm(void)
     CUevent first, last;
     uint64_t begun, took;
     float ms;
-
     ok(call_cuEventCreate(&first, CU_EVENT_DEFAULT));
     ok(call_cuEventCreate(&last, CU_EVENT_DEFAULT));
     begun = call_emuHostClockNs();
@@ -134,7 +129,6 @@ static double offset(int peer, int count, double *ppm)
 {
     uint64_t asked = call_emuHostClockNs();
     struct letter answer;
-
     send_to(peer, count, 0);
     answer = receive_from(peer, count);
     *ppm = answer.ppm;
@@ -146,7 +140,6 @@ static double offset(int peer, int count, double *ppm)
 static double tenths(double value)
 {
     double rounded = (double)(long)(value * 10 + (value < 0 ? -0.5 : 0.5)) / 10;
-
     return rounded < 0 || rounded > 0 ? rounded : 0;
 }
 
@@ -154,7 +147,6 @@ static void compare(int peer)
 {
     uint64_t begun = call_emuHostClockNs();
     double ppm, first = offset(peer, 0, &ppm), last;
-
     call_emu_work(10 * (uint64_t)SPAN_NS);
     last = offset(peer, 1, &ppm);
     printf("rank %d: GPU %+.1f ppm of its host, host %+.1f us and %+.1f ppm of rank 0's\n", peer,
@@ -175,10 +167,9 @@ int main(void)
     void *library = dlopen("libcuda.so.1", RTLD_NOW);
     CUcontext context;
     double ppm;
-
     rank = number("RANK", 0);
     world = number("WORLD_SIZE", 1);
-    if (!library)
+    if (library == NULL)
         fail(dlerror());
 #define X(_type, _name, _params) find(library, #_name, &call_##_name);
     FUNCTIONS(X)

@@ -35,7 +35,6 @@ static void fill(ncclDataType_t type, size_t count)
 static void expect(const void *array, ncclDataType_t type, size_t i, double want)
 {
     double got = number_get(array, i, (enum number)type);
-
     if (fabs(got - want) > 1e-6) {
         fprintf(stderr, "rank %d: type %d element %zu is %g, not %g\n", rank, (int)type, i, got,
                 want);
@@ -47,10 +46,8 @@ static void expect(const void *array, ncclDataType_t type, size_t i, double want
 static double reduced(ncclRedOp_t op, size_t i)
 {
     double result = value(0, i);
-
     for (int r = 1; r < world; r++) {
         double v = value(r, i);
-
         result = op == ncclProd  ? result * v
                  : op == ncclMax ? fmax(result, v)
                  : op == ncclMin ? fmin(result, v)
@@ -79,8 +76,7 @@ static void all_reduces(void)
     static const ncclDataType_t types[] = {ncclInt8,    ncclUint8,   ncclInt32,   ncclUint32,
                                            ncclInt64,   ncclUint64,  ncclFloat16, ncclFloat32,
                                            ncclFloat64, ncclBfloat16};
-
-    for (size_t t = 0; t < sizeof(types) / sizeof(types[0]); t++)
+    for (size_t t = 0; t < sizeof types / sizeof *types; t++)
         for (int op = ncclSum; op <= ncclMin; op++)
             all_reduce(types[t], (ncclRedOp_t)op, t % 2);
     all_reduce(ncclFloat32, ncclAvg, 0);
@@ -93,7 +89,6 @@ static void premultiplied(void)
 {
     float factor = 0.5f;
     ncclRedOp_t op;
-
     OK(ncclRedOpCreatePreMulSum(&op, &factor, ncclFloat32, ncclScalarHostImmediate, comm));
     fill(ncclFloat32, COUNT);
     OK(ncclAllReduce(in, out, COUNT, ncclFloat32, op, comm, stream));
@@ -145,7 +140,6 @@ static void one_to_all(int root)
 {
     bool here = rank == root;
     char *part = out + (size_t)rank * COUNT * sizeof(float);
-
     fill(ncclFloat32, COUNT);
     OK(ncclGather(in, here ? out : NULL, COUNT, ncclFloat32, root, comm, stream));
     sync_stream();
@@ -168,7 +162,6 @@ static void one_to_all(int root)
 static void messages(void)
 {
     size_t step = COUNT * sizeof(float);
-
     fill(ncclFloat32, COUNT);
     for (int round = 0; round < 3; round++) {
         OK(ncclGroupStart());
@@ -207,7 +200,6 @@ static void split(void)
 {
     int color = rank == world - 1 && world > 2 ? NCCL_SPLIT_NOCOLOR : rank % 2, n, r;
     ncclComm_t child = comm;
-
     OK(ncclCommSplit(comm, color, -rank, &child, NULL));
     if (color == NCCL_SPLIT_NOCOLOR) {
         CHECK(child == NULL, 1);

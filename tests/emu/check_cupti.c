@@ -39,7 +39,6 @@ static void completed(CUcontext context, uint32_t stream, uint8_t *buffer, size_
                       size_t valid)
 {
     CUpti_Activity *record = NULL;
-
     (void)context;
     (void)stream;
     CHECK(valid <= size, 1);
@@ -60,7 +59,6 @@ static void forget(void)
 static unsigned count_of(CUpti_ActivityKind kind)
 {
     unsigned count = 0;
-
     for (unsigned i = 0; i < record_count; i++)
         count += records[i]->kind == kind;
     return count;
@@ -104,7 +102,7 @@ static const CUpti_ActivityKind recorded[] = {
 
 static void record_all(bool enable)
 {
-    for (size_t i = 0; i < sizeof(recorded) / sizeof(recorded[0]); i++)
+    for (size_t i = 0; i < sizeof recorded / sizeof *recorded; i++)
         OK(enable ? cuptiActivityEnable(recorded[i]) : cuptiActivityDisable(recorded[i]));
 }
 
@@ -135,7 +133,6 @@ static void work(void)
 {
     const float one = 1, zero = 0;
     float *d = (float *)(void *)device;
-
     OK(cuptiActivityPushExternalCorrelationId(CUPTI_EXTERNAL_CORRELATION_KIND_CUSTOM0, 71));
     launch("first_kernel", 5000, streams[0]);
     launch("second_kernel", 7000, streams[0]);
@@ -158,11 +155,9 @@ static void work(void)
 static void check_order(void)
 {
     uint64_t ends[64] = {0};
-
     for (unsigned i = 0; i < count_of(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL); i++) {
         const CUpti_ActivityKernel10 *k = kernel(i);
         const CUpti_ActivityAPI *call = call_of(k->correlationId);
-
         CHECK(k->streamId < 64 && k->start >= ends[k->streamId] && k->end > k->start, 1);
         CHECK(call && call->start <= call->end && call->end <= k->start, 1);
         ends[k->streamId] = k->end;
@@ -175,7 +170,6 @@ static void check_work(uint64_t begun)
                                 *out = record_of(CUPTI_ACTIVITY_KIND_MEMCPY, 1);
     const CUpti_ActivityMemset4 *fill = record_of(CUPTI_ACTIVITY_KIND_MEMSET, 0);
     const CUpti_ActivityCudaEvent2 *mark = record_of(CUPTI_ACTIVITY_KIND_CUDA_EVENT, 0);
-
     CHECK(count_of(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL), 3);
     CHECK(count_of(CUPTI_ACTIVITY_KIND_MEMCPY), 2);
     CHECK(count_of(CUPTI_ACTIVITY_KIND_MEMSET), 1);
@@ -204,10 +198,8 @@ static void check_work(uint64_t begun)
 static void check_external(void)
 {
     unsigned found[3] = {0};
-
     for (unsigned i = 0; i < record_count; i++) {
         const CUpti_ActivityExternalCorrelation *e = (const void *)records[i];
-
         if (e->kind != CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION)
             continue;
         CHECK(e->externalKind, CUPTI_EXTERNAL_CORRELATION_KIND_CUSTOM0);
@@ -225,7 +217,6 @@ static void check_external(void)
 static void check_records(void)
 {
     uint64_t begun;
-
     OK(cuptiActivityEnableCudaEventDeviceTimestamps(1));
     CHECK(cuptiActivityEnable(CUPTI_ACTIVITY_KIND_INVALID), CUPTI_ERROR_INVALID_KIND);
     record_all(true);
@@ -251,7 +242,6 @@ static void check_records(void)
 static void check_one_call(void)
 {
     const CUpti_ActivityKernel10 *k;
-
     record_all(true);
     OK(cuptiActivityEnableRuntimeApi(211, 0)); /* cudaLaunchKernel */
     forget();
@@ -275,7 +265,7 @@ static void check_buffers(void)
     size_t whole = 0, dropped;
 
     record_all(true);
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         buffer_size = cases[i].size;
         buffer_most = cases[i].most;
         forget();
@@ -303,7 +293,6 @@ static void check_graph(void)
 {
     cudaGraph_t graph;
     cudaGraphExec_t exec;
-
     OK(cudaStreamBeginCapture(streams[0], cudaStreamCaptureModeRelaxed));
     launch("in_graph", 3000, streams[0]);
     launch("in_graph", 3000, streams[0]);
@@ -328,7 +317,6 @@ static void check_nccl(void)
 {
     ncclComm_t comm;
     int zero = 0;
-
     OK(ncclCommInitAll(&comm, 1, &zero));
     record_all(true);
     forget();
@@ -359,7 +347,6 @@ static void called_back(void *user, CUpti_CallbackDomain domain, CUpti_CallbackI
                         const void *data)
 {
     const CUpti_CallbackData *call = data;
-
     CHECK(user == &entered, 1);
     if (domain == CUPTI_CB_DOMAIN_RESOURCE) {
         contexts += cbid == CUPTI_CBID_RESOURCE_CONTEXT_CREATED;
@@ -381,7 +368,6 @@ static void check_subscriber(void)
 {
     CUpti_SubscriberHandle one, two;
     const char *text;
-
     OK(cuptiSubscribe(&one, called_back, &entered));
     CHECK(cuptiSubscribe(&two, called_back, &entered), 39);
     OK(cuptiGetResultString(CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED, &text));
@@ -411,7 +397,6 @@ static void check_subscriber(void)
 static uint64_t own_clock(void)
 {
     struct timespec now;
-
     clock_gettime(CLOCK_MONOTONIC, &now);
     return 3 * ((uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec);
 }
@@ -422,7 +407,6 @@ static void check_clock(void)
 {
     uint64_t begun, ended;
     double took;
-
     record_all(true);
     OK(cuptiActivityRegisterTimestampCallback(own_clock));
     launch("earlier", 40000000, streams[0]);
@@ -438,7 +422,6 @@ static void check_clock(void)
     CHECK(took > 30000000 * 0.9999 && took < 30000000 * 1.0001, 1);
     for (unsigned i = 0; i < record_count; i++) {
         const CUpti_ActivityAPI *call = (const void *)records[i];
-
         if (call->kind == CUPTI_ACTIVITY_KIND_RUNTIME)
             CHECK(call->start >= begun && call->end <= ended, 1);
     }
@@ -453,7 +436,6 @@ static void *launch_many(void *argument)
 {
     uint64_t id = *(uint64_t *)argument;
     cudaStream_t stream;
-
     OK(cudaSetDevice(0));
     OK(cudaStreamCreate(&stream));
     OK(cuptiActivityPushExternalCorrelationId(CUPTI_EXTERNAL_CORRELATION_KIND_CUSTOM1, id));
@@ -472,7 +454,6 @@ static uint64_t external_of(uint32_t correlation)
 {
     for (unsigned i = 0; i < record_count; i++) {
         const CUpti_ActivityExternalCorrelation *e = (const void *)records[i];
-
         if (e->kind == CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION && e->correlationId == correlation)
             return e->externalId;
     }
@@ -483,7 +464,6 @@ static void check_threads(void)
 {
     uint64_t ids[THREADS];
     pthread_t threads[THREADS];
-
     buffer_size = 1001;
     record_all(true);
     forget();
@@ -497,7 +477,6 @@ static void check_threads(void)
     CHECK(count_of(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL), THREADS * LAUNCHES);
     for (unsigned i = 0; i < record_count; i++) {
         const CUpti_ActivityKernel10 *k = (const void *)records[i];
-
         if (k->kind == CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL)
             CHECK(external_of(k->correlationId), k->end - k->start - 1000);
     }
@@ -519,7 +498,6 @@ static void print_drift(void)
 {
     const CUpti_ActivityAPI *first, *last;
     double apart_ns = 1e10, calls;
-
     start();
     record_all(true);
     launch("first", 5000, streams[0]);

@@ -18,7 +18,6 @@ static void before_use(void)
     CUevent e;
     int count, active;
     unsigned flags;
-
     CHECK(cuDeviceGetCount(&count), CUDA_ERROR_NOT_INITIALIZED);
     OK(cuInit(0));
     OK(cuDeviceGetCount(&count));
@@ -44,7 +43,6 @@ static void made_context(void)
     CUcontext primary, made, context;
     CUstream stream;
     CUevent of_made;
-
     OK(cuCtxGetCurrent(&primary));
     CHECK(cuCtxDestroy_v2(primary), CUDA_ERROR_INVALID_CONTEXT);
     OK(cuCtxCreate_v2(&made, 0, 0));
@@ -70,7 +68,6 @@ static void contexts(void)
     CUstream on_one;
     CUevent of_zero, of_one;
     float ms;
-
     OK(cuCtxGetCurrent(&zero));
     OK(cuEventCreate(&of_zero, 0));
     OK(cuDevicePrimaryCtxRetain(&one, 1));
@@ -103,7 +100,6 @@ static void events(void)
     cudaEvent_t timed, again, untimed;
     char *buffer;
     float ms;
-
     OK(cudaEventCreate(&timed));
     OK(cudaEventCreate(&again));
     OK(cudaEventCreateWithFlags(&untimed, cudaEventDisableTiming));
@@ -133,7 +129,6 @@ static void default_streams(void)
     cudaEvent_t copied, legacy, apart;
     char *buffer;
     float ms;
-
     OK(cudaStreamCreate(&blocking));
     OK(cudaStreamCreateWithFlags(&nonblocking, cudaStreamNonBlocking));
     OK(cudaEventCreate(&copied));
@@ -160,7 +155,6 @@ static void observer(void)
     char *buffer;
     uint64_t clock;
     float ms, whole;
-
     OK(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
     OK(cudaMalloc((void **)&buffer, 1 << 20));
     OK(cuEventCreate(&app, 0));
@@ -203,7 +197,6 @@ static float busy_stream(int traced)
     CUevent mark;
     char *buffer;
     float ms;
-
     OK(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
     OK(cudaMalloc((void **)&buffer, 1 << 20));
     OK(cudaEventCreate(&first));
@@ -231,7 +224,6 @@ static void reset(void)
     cudaEvent_t event;
     int active;
     unsigned flags;
-
     OK(cudaStreamCreate(&stream));
     OK(cudaEventCreate(&event));
     OK(cudaEventRecord(event, stream));
@@ -248,7 +240,6 @@ static void forked(void)
 {
     pid_t child = fork();
     int status, count;
-
     if (child == 0)
         _exit(cudaGetDeviceCount(&count) == cudaErrorInitializationError ? 0 : 1);
     OK(waitpid(child, &status, 0) != child);
@@ -261,18 +252,16 @@ static void signals(void)
     char path[64], line[256];
     unsigned long blocked;
     int threads = 0;
-
     for (int tid = getpid(); tid < getpid() + 64; tid++) {
         FILE *file;
-
-        snprintf(path, sizeof(path), "/proc/self/task/%d/status", tid);
+        snprintf(path, sizeof path, "/proc/self/task/%d/status", tid);
         file = fopen(path, "r");
-        while (file && fgets(line, sizeof(line), file))
+        while (file != NULL && fgets(line, sizeof line, file) != NULL)
             if (sscanf(line, "SigBlk: %lx", &blocked) == 1 && tid != getpid()) {
                 CHECK(blocked >> (SIGXFSZ - 1) & blocked >> (SIGUSR1 - 1) & 1, 1);
                 threads++;
             }
-        if (file)
+        if (file != NULL)
             fclose(file);
     }
     CHECK(threads > 0, 1);
@@ -281,7 +270,6 @@ static void signals(void)
 int main(void)
 {
     float plain;
-
     before_use();
     contexts();
     made_context();

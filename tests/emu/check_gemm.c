@@ -74,7 +74,6 @@ static struct whole_complex stored(const struct type *t, int which, int row, int
                                    cublasOperation_t trans, int batch)
 {
     int at = batch * SIZE + (trans != CUBLAS_OP_N ? col + row * LD : row + col * LD);
-
     if (t->parts == 1)
         return (struct whole_complex){entry(which, at), 0};
     return (struct whole_complex){entry(which, 2 * at),
@@ -91,12 +90,10 @@ static struct whole_complex plus_times(struct whole_complex sum, struct whole_co
 static void expect(const struct type *t, const struct checked_gemm *p, int batch)
 {
     size_t first = (size_t)(batch * SIZE * t->parts);
-
     for (int i = 0; i < p->m; i++)
         for (int j = 0; j < p->n; j++) {
             struct whole_complex none = {0, 0}, sum = none, want;
             size_t at = first + (size_t)((i + j * LD) * t->parts);
-
             for (int l = 0; l < p->k; l++)
                 sum = plus_times(sum, stored(t, 1, i, l, p->transa, batch),
                                  stored(t, 2, l, j, p->transb, batch));
@@ -120,7 +117,6 @@ static void put_scalar(const struct type *t, void *scalars, size_t index,
                        : t->compute == CUBLAS_COMPUTE_32I ? NUMBER_I32
                        : t->compute == CUBLAS_COMPUTE_16F ? NUMBER_F16
                                                           : NUMBER_F32;
-
     number_put(scalars, index * (size_t)t->parts, type, value.re);
     if (t->parts == 2)
         number_put(scalars, index * 2 + 1, type, value.im);
@@ -141,10 +137,10 @@ static int takes(const struct gemm_function *f, const struct type *t)
         {'Z', CUDA_C_64F, CUBLAS_COMPUTE_64F, 2},
     };
 
-    for (size_t i = 0; i < sizeof(letters) / sizeof(letters[0]); i++)
+    for (size_t i = 0; i < sizeof letters / sizeof *letters; i++)
         if (f->name[6] == letters[i].letter)
             return t->compute == letters[i].compute && t->parts == letters[i].parts &&
-                   (strstr(f->name, "Ex") || t->cuda == letters[i].type);
+                   (strstr(f->name, "Ex") != NULL || t->cuda == letters[i].type);
     return 1;
 }
 
@@ -152,7 +148,6 @@ static struct gemm_call matrices(const struct type *t)
 {
     size_t in = number_size(t->number) * (size_t)t->parts;
     size_t out = number_size(t->out_number) * (size_t)t->parts;
-
     for (size_t i = 0; i < BATCH; i++) {
         pointers[0][i] = a + i * SIZE * in;
         pointers[1][i] = b + i * SIZE * in;
@@ -183,7 +178,6 @@ static void one_shape(const struct gemm_function *f, const struct type *t, struc
 {
     char alpha[16], beta[16];
     struct gemm_call call = matrices(t);
-
     put_scalar(t, alpha, 0, p.alpha);
     put_scalar(t, beta, 0, p.beta);
     call.alpha = alpha;
@@ -205,11 +199,10 @@ static const void *pair(const struct gemm_function *f, int64_t into[2], int64_t 
                         int64_t second)
 {
     const int narrow[2] = {(int)first, (int)second};
-
     if (f->wide)
         memcpy(into, (const int64_t[]){first, second}, 2 * sizeof(int64_t));
     else
-        memcpy(into, narrow, sizeof(narrow));
+        memcpy(into, narrow, sizeof narrow);
     return into;
 }
 
@@ -227,7 +220,6 @@ static void two_groups(const struct gemm_function *f, const struct type *t, stru
     int64_t numbers[5][2];
     char alpha[32], beta[32];
     struct gemm_call call = matrices(t);
-
     put_scalar(t, alpha, 0, p.alpha);
     put_scalar(t, alpha, 1, q.alpha);
     put_scalar(t, beta, 0, p.beta);
@@ -253,7 +245,6 @@ static void two_groups(const struct gemm_function *f, const struct type *t, stru
 static void every(const struct gemm_function *f, const struct type *t)
 {
     struct checked_gemm p = {.m = M, .n = N, .k = K, .alpha = {2, t->parts - 1}, .beta = {-1, 0}};
-
     for (int trans = 0; trans < 9; trans++) {
         p.transa = (cublasOperation_t)(trans % 3);
         p.transb = (cublasOperation_t)(trans / 3);
@@ -271,7 +262,6 @@ static void refused(const struct gemm_function *f)
     int64_t short_ld[2], numbers[2], one[2];
     const cublasOperation_t none = CUBLAS_OP_N;
     float scalar[4] = {1, 0, 1, 0};
-
     call.alpha = call.beta = call.alpha_array = call.beta_array = scalar;
     call.m = call.n = call.k = M;
     call.lda = M - 1;
@@ -287,9 +277,8 @@ static void refused(const struct gemm_function *f)
 static cublasLtMatrixLayout_t layout(cublasLtOrder_t order, uint64_t rows, uint64_t cols)
 {
     cublasLtMatrixLayout_t made;
-
     OK(cublasLtMatrixLayoutCreate(&made, CUDA_R_32F, rows, cols, LD));
-    OK(cublasLtMatrixLayoutSetAttribute(made, CUBLASLT_MATRIX_LAYOUT_ORDER, &order, sizeof(order)));
+    OK(cublasLtMatrixLayoutSetAttribute(made, CUBLASLT_MATRIX_LAYOUT_ORDER, &order, sizeof order));
     return made;
 }
 
@@ -298,17 +287,16 @@ static void attributes(cublasLtMatmulDesc_t desc, cublasLtMatrixLayout_t l)
     uint64_t rows;
     int32_t trans, small;
     size_t written;
-
-    OK(cublasLtMatrixLayoutGetAttribute(l, CUBLASLT_MATRIX_LAYOUT_ROWS, &rows, sizeof(rows),
+    OK(cublasLtMatrixLayoutGetAttribute(l, CUBLASLT_MATRIX_LAYOUT_ROWS, &rows, sizeof rows,
                                         &written));
     CHECK(rows, K);
-    CHECK(written, sizeof(rows));
+    CHECK(written, sizeof rows);
     OK(cublasLtMatrixLayoutGetAttribute(l, CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT, NULL, 0, &written));
     CHECK(written, 4);
-    CHECK(cublasLtMatrixLayoutGetAttribute(l, CUBLASLT_MATRIX_LAYOUT_ROWS, &small, sizeof(small),
+    CHECK(cublasLtMatrixLayoutGetAttribute(l, CUBLASLT_MATRIX_LAYOUT_ROWS, &small, sizeof small,
                                            &written),
           CUBLAS_STATUS_INVALID_VALUE);
-    OK(cublasLtMatmulDescGetAttribute(desc, CUBLASLT_MATMUL_DESC_TRANSA, &trans, sizeof(trans),
+    OK(cublasLtMatmulDescGetAttribute(desc, CUBLASLT_MATMUL_DESC_TRANSA, &trans, sizeof trans,
                                       NULL));
     CHECK(trans, CUBLAS_OP_T);
 }
@@ -323,17 +311,15 @@ static void light_weight(cublasLtOrder_t order)
     float one = 1, *bias = (float *)(void *)(a + SIZE * BATCH * 8), *d = bias + SIZE;
     cublasOperation_t by_row = order == CUBLASLT_ORDER_ROW ? CUBLAS_OP_T : CUBLAS_OP_N;
     const struct type *t = &types[0];
-
     fill(t);
     for (int i = 0; i < M; i++)
         bias[i] = (float)i - 2;
     OK(cublasLtMatmulDescCreate(&desc, CUBLAS_COMPUTE_32F, CUDA_R_32F));
     OK(cublasLtMatmulDescSetAttribute(desc, CUBLASLT_MATMUL_DESC_TRANSA, &transposed,
-                                      sizeof(transposed)));
+                                      sizeof transposed));
     OK(cublasLtMatmulDescSetAttribute(desc, CUBLASLT_MATMUL_DESC_EPILOGUE, &epilogue,
-                                      sizeof(epilogue)));
-    OK(cublasLtMatmulDescSetAttribute(desc, CUBLASLT_MATMUL_DESC_BIAS_POINTER, &bias,
-                                      sizeof(bias)));
+                                      sizeof epilogue));
+    OK(cublasLtMatmulDescSetAttribute(desc, CUBLASLT_MATMUL_DESC_BIAS_POINTER, &bias, sizeof bias));
     la = layout(order, K, M);
     lb = layout(order, K, N);
     lc = layout(order, M, N);
@@ -343,7 +329,6 @@ static void light_weight(cublasLtOrder_t order)
     for (int i = 0; i < M; i++)
         for (int j = 0; j < N; j++) {
             int want = stored(t, 3, i, j, by_row, 0).re + i - 2;
-
             for (int l = 0; l < K; l++)
                 want += stored(t, 1, l, i, by_row, 0).re * stored(t, 2, l, j, by_row, 0).re;
             CHECK(d[by_row ? j + i * LD : i + j * LD], want > 0 ? want : 0);
@@ -369,11 +354,10 @@ static void light_complex(void)
     const float alpha[] = {2, 1}, beta[] = {-1, 2};
     cublasLtMatmulDesc_t desc;
     cublasLtMatrixLayout_t la, lb, lc;
-
     fill(t);
     OK(cublasLtMatmulDescCreate(&desc, CUBLAS_COMPUTE_32F, CUDA_C_32F));
     OK(cublasLtMatmulDescSetAttribute(desc, CUBLASLT_MATMUL_DESC_TRANSA, &p.transa,
-                                      sizeof(p.transa)));
+                                      sizeof p.transa));
     OK(cublasLtMatrixLayoutCreate(&la, CUDA_C_32F, K, M, LD));
     OK(cublasLtMatrixLayoutCreate(&lb, CUDA_C_32F, K, N, LD));
     OK(cublasLtMatrixLayoutCreate(&lc, CUDA_C_32F, M, N, LD));
@@ -400,7 +384,6 @@ static void management(void)
     unsigned long long reasons;
     unsigned count, value;
     char name[96];
-
     CHECK(nvml != NULL, 1);
     NVML_CALL("nvmlDeviceGetCount_v2", (unsigned *), (&count), 1);
     NVML_CALL("nvmlInit_v2", (void), (), 0);
@@ -411,7 +394,7 @@ static void management(void)
               ("0000:2b:00.0", &device), 0);
     NVML_CALL("nvmlDeviceGetIndex", (void *, unsigned *), (device, &value), 0);
     CHECK(value, 1);
-    NVML_CALL("nvmlDeviceGetName", (void *, char *, unsigned), (device, name, sizeof(name)), 0);
+    NVML_CALL("nvmlDeviceGetName", (void *, char *, unsigned), (device, name, sizeof name), 0);
     CHECK(strcmp(name, "NVIDIA H100 80GB HBM3"), 0);
     NVML_CALL("nvmlDeviceGetClockInfo", (void *, int, unsigned *), (device, 1, &value), 0);
     CHECK(value, 1980);
@@ -438,8 +421,7 @@ int main(void)
         OK(cudaMalloc((void **)&pointers[i], BATCH * sizeof(void *)));
     for (size_t i = 0; i < EVERY_GEMM_COUNT; i++) {
         unsigned long before = compared;
-
-        for (size_t j = 0; j < sizeof(types) / sizeof(types[0]); j++)
+        for (size_t j = 0; j < sizeof types / sizeof *types; j++)
             if (takes(&every_gemm[i], &types[j]))
                 every(&every_gemm[i], &types[j]);
         CHECK(compared > before, 1);

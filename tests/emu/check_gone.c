@@ -15,13 +15,13 @@
 #include "check.h"
 
 #define QUEUED 30
-#define ABORT_S 15 /* at most, on a busy machine; one after the other they would take QUEUED seconds */
+/* At most, on a busy machine; one after the other they would take QUEUED seconds. */
+#define ABORT_S 15
 
-/* Kernels that wait for rank 1 leave at once, those behind them, too. */
+/* Kernels that wait for rank 1 leave at once, those after them, too. */
 static void abort_queued(ncclComm_t comm, float *buffer, cudaStream_t stream)
 {
     time_t begin = time(NULL);
-
     if (check_rank() == 1) {
         sleep(1);
     } else {
@@ -40,7 +40,6 @@ int main(int argc, char **argv)
     ncclResult_t state = ncclSuccess;
     cudaStream_t stream;
     float *buffer;
-
     OK(cudaStreamCreate(&stream));
     OK(cudaMalloc((void **)&buffer, 4096));
     OK(ncclAllReduce(buffer, buffer, 8, ncclFloat32, ncclSum, comm, stream));

@@ -34,7 +34,6 @@ ncclResult_t ncclGetUniqueId(ncclUniqueId *id)
 static float elapsed(cudaEvent_t from, cudaEvent_t to)
 {
     float ms;
-
     OK(cudaEventElapsedTime(&ms, from, to));
     return ms;
 }
@@ -76,7 +75,6 @@ static void handles_in_a_group(void)
 {
     ncclComm_t comm = NULL, child = NULL;
     ncclUniqueId id = check_id("grouped");
-
     OK(ncclGroupStart());
     OK(ncclCommInitRank(&comm, check_world(), id, check_rank()));
     CHECK(comm == NULL, 1);
@@ -106,7 +104,6 @@ static void bad_calls(ncclComm_t comm)
 static void settle(ncclComm_t comm)
 {
     ncclResult_t state = ncclInProgress;
-
     for (int polls = 0; state == ncclInProgress; polls++) {
         OK(ncclCommGetAsyncError(comm, &state));
         CHECK(polls > 0 || state == ncclInProgress, 1);
@@ -124,7 +121,6 @@ static void nonblocking(void)
     ncclComm_t comm;
     int n;
     float ms;
-
     config.blocking = 0;
     CHECK(ncclCommInitRankConfig(&comm, 1, check_id("bad"), 0, &bad), ncclInvalidArgument);
     CHECK(ncclCommInitRankConfig(&comm, check_world(), check_id("async"), check_rank(), &config),
@@ -154,19 +150,17 @@ static void one_process(void)
     cudaStream_t streams[4];
     float *sums[4], sum;
     int device;
-
     unique_ids = 0;
     OK(ncclCommInitAll(comms, 4, NULL));
     CHECK(unique_ids, 1);
     for (int i = 0; i < 4; i++) {
         float mine = (float)i;
-
         OK(cudaSetDevice(i));
         OK(ncclCommCuDevice(comms[i], &device));
         CHECK(device, i);
         OK(cudaStreamCreate(&streams[i]));
         OK(cudaMalloc((void **)&sums[i], sizeof(float)));
-        OK(cudaMemcpy(sums[i], &mine, sizeof(mine), cudaMemcpyHostToDevice));
+        OK(cudaMemcpy(sums[i], &mine, sizeof mine, cudaMemcpyHostToDevice));
     }
     OK(ncclGroupStart());
     for (int i = 0; i < 4; i++)
@@ -175,7 +169,7 @@ static void one_process(void)
     for (int i = 0; i < 4; i++) {
         OK(cudaSetDevice(i));
         OK(cudaStreamSynchronize(streams[i]));
-        OK(cudaMemcpy(&sum, sums[i], sizeof(sum), cudaMemcpyDeviceToHost));
+        OK(cudaMemcpy(&sum, sums[i], sizeof sum, cudaMemcpyDeviceToHost));
         CHECK(sum, 6);
         OK(ncclCommDestroy(comms[i]));
     }
@@ -185,7 +179,6 @@ static void one_process(void)
 int main(void)
 {
     ncclComm_t comm = check_comm("group");
-
     OK(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
     OK(cudaStreamCreateWithFlags(&other, cudaStreamNonBlocking));
     OK(cudaEventCreate(&before));

@@ -74,11 +74,10 @@ static char *buffer;
 static void open_nvml(void)
 {
     void *library = dlopen("libnvidia-ml.so.1", RTLD_NOW | RTLD_LOCAL), *found;
-
     CHECK(library != NULL, 1);
-#define X(_name, _params)                  \
-    found = dlsym(library, #_name);        \
-    memcpy(&_name, &found, sizeof(found)); \
+#define X(_name, _params)                 \
+    found = dlsym(library, #_name);       \
+    memcpy(&_name, &found, sizeof found); \
     CHECK(found != NULL, 1);
     FUNCTIONS(X)
 #undef X
@@ -88,7 +87,6 @@ static void open_nvml(void)
 static void *handle_of(unsigned gpu)
 {
     void *device;
-
     OK(nvmlDeviceGetHandleByIndex_v2(gpu, &device));
     return device;
 }
@@ -106,7 +104,6 @@ static struct state look(unsigned gpu)
     struct nvml_process processes[32];
     void *device = handle_of(gpu);
     struct state s = {.processes = 32};
-
     OK(nvmlDeviceGetTemperature(device, 0, &s.celsius));
     OK(nvmlDeviceGetPowerUsage(device, &s.milliwatts));
     OK(nvmlDeviceGetClockInfo(device, 1, &s.MHz));
@@ -128,12 +125,10 @@ static void check_all(void)
 {
     unsigned count;
     char name[32];
-
     OK(nvmlDeviceGetCount_v2(&count));
     for (unsigned i = 0; i < count; i++) {
         struct state s = look(i);
-
-        snprintf(name, sizeof(name), "GPU %u", i);
+        snprintf(name, sizeof name, "GPU %u", i);
         print_state(name, &s);
     }
 }
@@ -144,7 +139,6 @@ static double product_us(void)
 {
     const float one = 1, zero = 0;
     float ms;
-
     OK(cudaEventRecord(begin, stream));
     OK(cublasGemmEx(cublas, CUBLAS_OP_N, CUBLAS_OP_N, 8192, 8192, 8192, &one, buffer, CUDA_R_16BF,
                     8192, buffer, CUDA_R_16BF, 8192, &zero, buffer, CUDA_R_16BF, 8192,
@@ -158,7 +152,6 @@ static double product_us(void)
 static void work_for(uint64_t ns)
 {
     uint64_t until = emu_time() + ns;
-
     while (emu_time() < until)
         product_us();
 }
@@ -169,20 +162,19 @@ static void print_ranks(ncclComm_t comm, const char *what)
     struct state s = look((unsigned)check_env("LOCAL_RANK", 0)), all[64];
     double us = product_us(), times[64];
     char name[64];
-
     CHECK(s.mine, 1);
-    OK(cudaMemcpy(buffer, &s, sizeof(s), cudaMemcpyHostToDevice));
-    OK(ncclAllGather(buffer, buffer + 4096, sizeof(s), ncclInt8, comm, stream));
-    OK(cudaMemcpyAsync(all, buffer + 4096, (size_t)check_world() * sizeof(s),
-                       cudaMemcpyDeviceToHost, stream));
+    OK(cudaMemcpy(buffer, &s, sizeof s, cudaMemcpyHostToDevice));
+    OK(ncclAllGather(buffer, buffer + 4096, sizeof s, ncclInt8, comm, stream));
+    OK(cudaMemcpyAsync(all, buffer + 4096, (size_t)check_world() * sizeof s, cudaMemcpyDeviceToHost,
+                       stream));
     OK(cudaStreamSynchronize(stream));
-    OK(cudaMemcpy(buffer, &us, sizeof(us), cudaMemcpyHostToDevice));
+    OK(cudaMemcpy(buffer, &us, sizeof us, cudaMemcpyHostToDevice));
     OK(ncclAllGather(buffer, buffer + 4096, 1, ncclFloat64, comm, stream));
-    OK(cudaMemcpyAsync(times, buffer + 4096, (size_t)check_world() * sizeof(us),
+    OK(cudaMemcpyAsync(times, buffer + 4096, (size_t)check_world() * sizeof us,
                        cudaMemcpyDeviceToHost, stream));
     OK(cudaStreamSynchronize(stream));
     for (int i = 0; i < check_world() && check_rank() == 0; i++) {
-        snprintf(name, sizeof(name), "%s: rank %d: GEMM %.0f us", what, i, times[i]);
+        snprintf(name, sizeof name, "%s: rank %d: GEMM %.0f us", what, i, times[i]);
         print_state(name, &all[i]);
     }
 }
@@ -191,12 +183,11 @@ static void print_ranks(ncclComm_t comm, const char *what)
 static void run_other(ncclComm_t comm, const char *program)
 {
     char command[4200];
-
     OK(cudaStreamSynchronize(stream));
     if (check_rank() == 0) {
         puts("another process:");
         fflush(stdout);
-        snprintf(command, sizeof(command), "'%s' look", program);
+        snprintf(command, sizeof command, "'%s' look", program);
         OK(system(command));
     }
     OK(ncclAllReduce(buffer, buffer, 1, ncclFloat32, ncclSum, comm, stream));
@@ -208,7 +199,6 @@ static void work(const char *program)
     ncclComm_t comm = check_comm("heat");
     void *device = handle_of((unsigned)check_env("LOCAL_RANK", 0));
     int refused;
-
     OK(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
     OK(cudaEventCreate(&begin));
     OK(cudaEventCreate(&end));
@@ -244,12 +234,10 @@ static void topology(void)
     unsigned long processors[16];
     char uuid[96];
     void *found;
-
     OK(nvmlDeviceGetCount_v2(&count));
     for (unsigned i = 0; i < count; i++) {
         void *device = handle_of(i);
-
-        OK(nvmlDeviceGetUUID(device, uuid, sizeof(uuid)));
+        OK(nvmlDeviceGetUUID(device, uuid, sizeof uuid));
         OK(nvmlDeviceGetHandleByUUID(uuid, &found));
         CHECK(found == device, 1);
         OK(nvmlDeviceGetPciInfo_v3(device, &pci));
@@ -285,7 +273,6 @@ int main(int argc, char **argv)
     const char *what = argc > 1 ? argv[1] : "";
     unsigned gpu = argc > 2 ? (unsigned)strtoul(argv[2], NULL, 10) : 0;
     unsigned MHz = argc > 3 ? (unsigned)strtoul(argv[3], NULL, 10) : 0;
-
     open_nvml();
     if (strcmp(what, "look") == 0)
         check_all();

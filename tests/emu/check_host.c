@@ -32,7 +32,7 @@ static void note(void *number)
 
 static void called_back(cudaStream_t stream, cudaError_t status, void *number)
 {
-    note(stream && status == cudaSuccess ? number : NULL);
+    note(stream != NULL && status == cudaSuccess ? number : NULL);
 }
 
 #define NUMBER(_n) ((void *)(intptr_t)(_n))
@@ -42,7 +42,6 @@ static void in_order(void)
     cudaEvent_t begin, end;
     cudaStream_t stream;
     float ms;
-
     OK(cudaStreamCreate(&stream));
     OK(cudaEventCreate(&begin));
     OK(cudaEventCreate(&end));
@@ -73,7 +72,6 @@ static void captured(void)
     cudaGraphExec_t exec;
     cudaStream_t stream;
     size_t count = 0;
-
     OK(cudaStreamCreateWithPriority(&stream, cudaStreamNonBlocking, -100));
     OK(cudaStreamGetPriority(stream, &calls));
     CHECK(calls, -5);
@@ -111,7 +109,6 @@ static void device(void)
 {
     struct cudaDeviceProp p;
     int value;
-
     OK(cudaGetDeviceProperties(&p, 0));
     OK(cudaDeviceGetAttribute(&value, cudaDevAttrMultiProcessorCount, 0));
     CHECK(value, p.multiProcessorCount);
@@ -163,7 +160,6 @@ static void cancelled(void)
     cudaStream_t stream;
     pthread_t waits;
     void *how;
-
     OK(cudaStreamCreate(&stream));
     OK(cudaLaunchHostFunc(stream, sleep_a_little, NULL));
     CHECK(pthread_create(&waits, NULL, wait_for_stream, stream), 0);

@@ -17,7 +17,6 @@ static void refused(void)
 {
     ncclComm_t comm = (ncclComm_t)(void *)"unset", all[2];
     const int twice[2] = {0, 0};
-
     CHECK(join(&comm), ncclInvalidUsage);
     CHECK(comm == NULL, 1);
     if (check_rank() == 0)
@@ -34,16 +33,15 @@ static void taken(void)
     cudaEvent_t begin, end;
     ncclComm_t comm;
     float ms;
-
     OK(join(&comm));
     OK(cudaEventCreate(&begin));
     OK(cudaEventCreate(&end));
     OK(cudaMalloc((void **)&buffer, 64 << 20));
-    OK(cudaMemcpy(buffer, &mine, sizeof(mine), cudaMemcpyHostToDevice));
+    OK(cudaMemcpy(buffer, &mine, sizeof mine, cudaMemcpyHostToDevice));
     OK(cudaEventRecord(begin, NULL));
     OK(ncclAllReduce(buffer, buffer, 16 << 20, ncclFloat32, ncclSum, comm, NULL));
     OK(cudaEventRecord(end, NULL));
-    OK(cudaMemcpy(&sum, buffer, sizeof(sum), cudaMemcpyDeviceToHost));
+    OK(cudaMemcpy(&sum, buffer, sizeof sum, cudaMemcpyDeviceToHost));
     OK(cudaEventElapsedTime(&ms, begin, end));
     if (check_rank() == 0)
         printf("sum %g, over the network: %d\n", (double)sum, ms > 64 * 1.048576f / 46 - 0.1f);

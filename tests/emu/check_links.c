@@ -27,7 +27,6 @@ static struct measured_link links[RANKS_MAX][RANKS_MAX];
 static double stop(void)
 {
     float ms;
-
     OK(cudaEventRecord(end, stream));
     OK(cudaStreamSynchronize(stream));
     OK(cudaEventElapsedTime(&ms, begin, end));
@@ -54,11 +53,10 @@ static double message(int from, int to, size_t bytes)
 static double broadcast_from(int rank, double us)
 {
     double value = us;
-
-    OK(cudaMemcpy(buffer, &value, sizeof(value), cudaMemcpyHostToDevice));
+    OK(cudaMemcpy(buffer, &value, sizeof value, cudaMemcpyHostToDevice));
     OK(ncclBroadcast(buffer, buffer, 1, ncclFloat64, rank, comm, stream));
     OK(cudaStreamSynchronize(stream));
-    OK(cudaMemcpy(&value, buffer, sizeof(value), cudaMemcpyDeviceToHost));
+    OK(cudaMemcpy(&value, buffer, sizeof value, cudaMemcpyDeviceToHost));
     return value;
 }
 
@@ -66,14 +64,12 @@ static struct measured_link measure(int from, int to)
 {
     double few = broadcast_from(to, message(from, to, 1)),
            many = broadcast_from(to, message(from, to, 256 * MIB));
-
     return (struct measured_link){few, (double)(256 * MIB - 1) / (many - few) / 1e3};
 }
 
 static bool same_node(int a, int b)
 {
     int gpus = check_env("GPUS_PER_NODE", 8);
-
     return a / gpus == b / gpus;
 }
 
@@ -81,7 +77,6 @@ static bool same_node(int a, int b)
 static struct measured_link usual(bool near)
 {
     struct measured_link best = {HUGE_VAL, 0};
-
     for (int i = 0; i < check_world(); i++)
         for (int j = 0; j < check_world(); j++)
             if (i != j && same_node(i, j) == near) {
@@ -94,7 +89,6 @@ static struct measured_link usual(bool near)
 static void print_links(bool near, const char *name)
 {
     struct measured_link best = usual(near);
-
     if (best.GBps <= 0)
         return;
     printf("%s: %.1f us, %.1f GB/s\n", name, best.us, best.GBps);
@@ -109,7 +103,6 @@ static void print_links(bool near, const char *name)
 int main(void)
 {
     double reduced;
-
     comm = check_comm("links");
     OK(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
     OK(cudaEventCreate(&begin));

@@ -13,7 +13,6 @@
 static uint64_t pool_says(cudaMemPool_t pool, enum cudaMemPoolAttr what)
 {
     uint64_t value = 0;
-
     OK(cudaMemPoolGetAttribute(pool, what, &value));
     return value;
 }
@@ -22,7 +21,6 @@ static uint64_t pool_says(cudaMemPool_t pool, enum cudaMemPoolAttr what)
 static void mixed_frees(cudaMemPool_t pool, cudaStream_t stream)
 {
     void *memory;
-
     OK(cudaMalloc(&memory, 4096));
     OK(cudaFreeAsync(memory, stream));
     OK(cudaStreamSynchronize(stream));
@@ -40,7 +38,6 @@ static void pools(void)
     cudaStream_t stream;
     cudaMemPool_t pool;
     char *memory, back = 0;
-
     OK(cudaStreamCreate(&stream));
     OK(cudaDeviceGetDefaultMemPool(&pool, 0));
     OK(cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &threshold));
@@ -68,7 +65,6 @@ static void pools(void)
 static struct cudaPointerAttributes known(const void *pointer)
 {
     struct cudaPointerAttributes attributes;
-
     OK(cudaPointerGetAttributes(&attributes, pointer));
     return attributes;
 }
@@ -77,7 +73,6 @@ static void pointers(void)
 {
     static char own[8192];
     char *device, *pinned;
-
     OK(cudaMalloc((void **)&device, 4096));
     OK(cudaMallocHost((void **)&pinned, 4096));
     CHECK(known(device + 4095).type, cudaMemoryTypeDevice);
@@ -88,7 +83,7 @@ static void pointers(void)
     CHECK(known(own).type, cudaMemoryTypeUnregistered);
     CHECK(known(own).device, cudaInvalidDeviceId);
     CHECK(known(own).devicePointer == NULL, 1);
-    OK(cudaHostRegister(own, sizeof(own), cudaHostRegisterDefault));
+    OK(cudaHostRegister(own, sizeof own, cudaHostRegisterDefault));
     CHECK(known(own + 8191).type, cudaMemoryTypeHost);
     CHECK(cudaHostRegister(own, 1, cudaHostRegisterDefault), cudaErrorHostMemoryAlreadyRegistered);
     CHECK(cudaFreeHost(own), cudaErrorInvalidValue);
@@ -107,10 +102,9 @@ static void end(void)
     cudaMemPool_t pool;
     size_t before, after, all;
     char *pooled, *device;
-
     OK(cudaMemGetInfo(&before, &all));
     own[8191] = 'o';
-    OK(cudaHostRegister(own, sizeof(own), cudaHostRegisterDefault));
+    OK(cudaHostRegister(own, sizeof own, cudaHostRegisterDefault));
     OK(cudaMalloc((void **)&device, 1 << 20));
     OK(cudaMallocAsync((void **)&pooled, 1 << 20, NULL));
     OK(cudaDeviceReset());
@@ -130,8 +124,7 @@ static FILE *give_number_away(void *memory, const cudaIpcMemHandle_t *handle)
 {
     struct memory_export shared;
     FILE *file;
-
-    memcpy(&shared, handle, sizeof(shared));
+    memcpy(&shared, handle, sizeof shared);
     OK(cudaFree(memory));
     file = tmpfile();
     CHECK(file && fileno(file) == shared.file, 1);
@@ -145,16 +138,15 @@ static void send_handle(int to, int done)
     char *memory, word[6] = "hello", answer = 0;
     FILE *other;
     void *opened;
-
     OK(cudaMalloc((void **)&memory, IPC_BYTES));
-    OK(cudaMemcpy(memory + 70000, word, sizeof(word), cudaMemcpyHostToDevice));
+    OK(cudaMemcpy(memory + 70000, word, sizeof word, cudaMemcpyHostToDevice));
     OK(cudaIpcGetMemHandle(&handle, memory + 5));
     CHECK(cudaIpcGetMemHandle(&none, word), cudaErrorInvalidValue);
     CHECK(cudaIpcOpenMemHandle(&opened, handle, cudaIpcMemLazyEnablePeerAccess),
           cudaErrorDeviceUninitialized);
-    CHECK(write(to, &handle, sizeof(handle)), sizeof(handle));
+    CHECK(write(to, &handle, sizeof handle), sizeof handle);
     CHECK(read(done, &answer, 1), 1);
-    OK(cudaMemcpy(word, memory + 70000, sizeof(word), cudaMemcpyDeviceToHost));
+    OK(cudaMemcpy(word, memory + 70000, sizeof word, cudaMemcpyDeviceToHost));
     OK(strcmp(word, "hallo"));
     other = give_number_away(memory, &handle);
     CHECK(write(to, "f", 1), 1);
@@ -166,12 +158,11 @@ static void take_handle(int from, int done)
 {
     cudaIpcMemHandle_t handle;
     char *memory, word[6];
-
-    CHECK(read(from, &handle, sizeof(handle)), sizeof(handle));
+    CHECK(read(from, &handle, sizeof handle), sizeof handle);
     CHECK(cudaIpcOpenMemHandle((void **)&memory, handle, 0), cudaErrorInvalidValue);
     OK(cudaIpcOpenMemHandle((void **)&memory, handle, cudaIpcMemLazyEnablePeerAccess));
     CHECK(known(memory).type, cudaMemoryTypeDevice);
-    OK(cudaMemcpy(word, memory + 70000, sizeof(word), cudaMemcpyDeviceToHost));
+    OK(cudaMemcpy(word, memory + 70000, sizeof word, cudaMemcpyDeviceToHost));
     OK(strcmp(word, "hello"));
     OK(cudaMemcpy(memory + 70001, "a", 1, cudaMemcpyHostToDevice));
     CHECK(cudaFree(memory), cudaErrorInvalidValue);
@@ -190,7 +181,6 @@ static pid_t other_process(int *to, int *done)
 {
     int there[2], back[2];
     pid_t child;
-
     OK(pipe(there));
     OK(pipe(back));
     child = fork();
@@ -207,7 +197,6 @@ int main(void)
 {
     int to, done, status;
     pid_t child = other_process(&to, &done);
-
     send_handle(to, done);
     CHECK(waitpid(child, &status, 0), child);
     CHECK(status, 0);

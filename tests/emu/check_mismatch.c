@@ -10,7 +10,6 @@ int main(void)
     size_t count = check_rank() == 1 ? 7 : 8;
     cudaStream_t stream;
     float *buffer;
-
     OK(cudaStreamCreate(&stream));
     OK(cudaMalloc((void **)&buffer, 4096));
     OK(ncclAllReduce(buffer, buffer, 8, ncclFloat32, ncclSum, comm, stream));

@@ -48,7 +48,6 @@ struct made_cubin {
 static uint32_t add_text(char *table, const char *text)
 {
     size_t at = 1;
-
     while (table[at])
         at += strlen(table + at) + 1;
     strcpy(table + at, text);
@@ -77,7 +76,6 @@ static void put_words(unsigned char *to, unsigned attribute, unsigned count, con
 static struct made_cubin make_cubin(void)
 {
     struct made_cubin c = {.global = {7, 8, 9, 10}};
-
     memcpy(c.header.e_ident, ELFMAG, SELFMAG);
     c.header.e_ident[EI_CLASS] = ELFCLASS64;
     c.header.e_machine = EM_CUDA;
@@ -86,7 +84,7 @@ static struct made_cubin make_cubin(void)
     c.header.e_shentsize = sizeof(Elf64_Shdr);
     c.header.e_shnum = COUNT;
     c.header.e_shstrndx = NAMES;
-#define AT(_field) offsetof(struct made_cubin, _field), sizeof(c._field)
+#define AT(_field) offsetof(struct made_cubin, _field), sizeof c._field
     set_section(&c, NAMES, ".shstrtab", SHT_STRTAB, AT(names));
     set_section(&c, STRINGS, ".strtab", SHT_STRTAB, AT(strings));
     set_section(&c, SYMBOLS, ".symtab", SHT_SYMTAB, AT(symbols));
@@ -105,7 +103,7 @@ static struct made_cubin make_cubin(void)
         add_text(c.strings, "helper"), ELF64_ST_INFO(STB_LOCAL, STT_FUNC), 0, TEXT, 0, 0};
     c.symbols[3] = (Elf64_Sym){
         add_text(c.strings, "table"), ELF64_ST_INFO(STB_GLOBAL, STT_OBJECT), 0, GLOBAL, 4,
-        sizeof(c.global) - 4};
+        sizeof c.global - 4};
     put_words(c.info, 0x2f, 2, (const uint32_t[]){1, REGISTERS});
     put_words(c.one, 0x05, 3, (const uint32_t[]){64, 4, 1});
     return c;
@@ -114,7 +112,6 @@ static struct made_cubin make_cubin(void)
 static int attribute(CUfunction function, CUfunction_attribute which)
 {
     int value = -1;
-
     OK(cuFuncGetAttribute(&value, which, function));
     return value;
 }
@@ -128,7 +125,6 @@ static void facts(void)
     CUfunction scale, other;
     CUmodule module, again;
     size_t bytes;
-
     OK(cuModuleLoadData(&module, &image));
     OK(cuModuleGetFunction(&scale, module, "scale"));
     CHECK(cuModuleGetFunction(&other, module, "helper"), CUDA_ERROR_NOT_FOUND);
@@ -141,7 +137,7 @@ static void facts(void)
     CHECK(attribute(scale, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK), 256);
     CHECK(attribute(scale, CU_FUNC_ATTRIBUTE_BINARY_VERSION), 90);
     OK(cuModuleGetGlobal(&table, &bytes, module, "table"));
-    CHECK(bytes, sizeof(there));
+    CHECK(bytes, sizeof there);
     OK(cudaMemcpy(there, (void *)(uintptr_t)table, bytes, cudaMemcpyDeviceToHost));
     CHECK(there[0] == 8 && there[2] == 10, 1);
     CHECK(cuModuleGetGlobal(&table, &bytes, module, "scale"), CUDA_ERROR_NOT_FOUND);
@@ -157,14 +153,12 @@ static void damage(void)
 {
     const char *path = "damaged.cubin";
     unsigned refused = 0, loaded = 0;
-
     for (size_t at = 0; at + 4 <= sizeof(struct made_cubin); at += 4) {
         struct made_cubin image = make_cubin();
         CUmodule module;
         FILE *file = fopen(path, "wb");
-
         memset((char *)&image + at, 0xff, 4);
-        CHECK(file && fwrite(&image, sizeof(image), 1, file) == 1 && fclose(file) == 0, 1);
+        CHECK(file && fwrite(&image, sizeof image, 1, file) == 1 && fclose(file) == 0, 1);
         if (cuModuleLoad(&module, path) == CUDA_SUCCESS) {
             loaded++;
             OK(cuModuleUnload(module));
@@ -204,7 +198,6 @@ static void other_forms(void)
     CUfunction function;
     CUdeviceptr variable;
     size_t bytes;
-
     OK(cuLibraryLoadData(&library, ptx, NULL, NULL, 0, NULL, NULL, 0));
     OK(cuLibraryGetKernel(&kernel, library, "first"));
     OK(cuKernelGetName(&name, kernel));
@@ -230,7 +223,6 @@ static CUfunction load_scale(CUmodule *module)
 {
     const struct made_cubin image = make_cubin();
     CUfunction scale;
-
     OK(cuModuleLoadData(module, &image));
     OK(cuModuleGetFunction(&scale, *module, "scale"));
     return scale;
@@ -240,10 +232,9 @@ static float time_of(CUfunction function, unsigned blocks, unsigned threads)
 {
     CUevent begin, end;
     float ms;
-
     OK(cuEventCreate(&begin, 0));
     OK(cuEventCreate(&end, 0));
-    /* behind a first launch, so that the host's part is not in it */
+    /* after a first launch, so that the host's part is not in it */
     OK(cuLaunchKernel(function, 1 << 20, 1, 1, 128, 1, 1, 0, 0, NULL, NULL));
     OK(cuEventRecord(begin, 0));
     OK(cuLaunchKernel(function, blocks, 1, 1, threads, 1, 1, 0, 0, NULL, NULL));
@@ -260,7 +251,6 @@ static void launches(void)
     CUmodule module;
     CUfunction scale = load_scale(&module);
     CUlaunchConfig config = {.gridDimX = 4, .gridDimY = 1, .gridDimZ = 1, .blockDimX = 64};
-
     CHECK(cuLaunchKernel(scale, 1, 1, 1, 512, 1, 1, 0, 0, NULL, NULL), CUDA_ERROR_INVALID_VALUE);
     CHECK(cuLaunchKernel(scale, 0, 1, 1, 64, 1, 1, 0, 0, NULL, NULL), CUDA_ERROR_INVALID_VALUE);
     CHECK(cuLaunchKernel(scale, 1, 1, 1, 64, 1, 1, 100000, 0, NULL, NULL),
@@ -287,7 +277,6 @@ static void occupancy(void)
     CUfunction scale = load_scale(&module);
     int blocks, threads, count;
     size_t bytes;
-
     OK(cuOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, scale, 256, 0));
     CHECK(blocks, 6); /* by 40 registers: 48 warps, 12 in each quarter of an SM */
     OK(cuOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, scale, 32, 0));
@@ -317,7 +306,6 @@ static void device(void)
 {
     int value;
     size_t limit;
-
     OK(cuDeviceGetAttribute(&value, CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN, 0));
     CHECK(value, 232448);
     OK(cuDeviceGetAttribute(&value, (CUdevice_attribute)10, 0)); /* a warp */
@@ -342,7 +330,6 @@ static void memory(void)
     int ordinal;
     void *answers[] = {&type, &ordinal};
     size_t bytes, left, less, all;
-
     OK(cuMemGetInfo(&left, &all));
     OK(cuMemAlloc(&memory, 1 << 20));
     OK(cuMemGetInfo(&less, &all));
@@ -375,7 +362,6 @@ static void *entry(const char *name, int version, cuuint64_t flags, CUresult wan
 {
     CUdriverProcAddressQueryResult status;
     void *found = NULL;
-
     CHECK(cuGetProcAddress(name, &found, version, flags, &status), want);
     CHECK(status == CU_GET_PROC_ADDRESS_SUCCESS, want == CUDA_SUCCESS);
     return found;
@@ -385,7 +371,6 @@ static void entries(void)
 {
     const cuuint64_t per_thread = CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM;
     void *plain = entry("cuLaunchKernel", 13000, 0, CUDA_SUCCESS);
-
     CHECK(plain == (void *)(uintptr_t)cuLaunchKernel, 1);
     CHECK(entry("cuLaunchKernel", 13000, per_thread, CUDA_SUCCESS) != plain, 1);
     CHECK(entry("cuMemAlloc", 13000, 0, CUDA_SUCCESS) == (void *)(uintptr_t)cuMemAlloc, 1);
@@ -404,7 +389,6 @@ static void ended(void)
     CUdeviceptr variable, other[8];
     CUfunction function;
     unsigned left = 0;
-
     OK(cuModuleLoadData(&module,
                         ".version 8.0\n.target sm_90\n.global .b8 small[1];\n.entry e() {}"));
     OK(cuModuleGetGlobal(&variable, NULL, module, "small"));
@@ -423,7 +407,6 @@ static void from_file(int count, char *const *args)
 {
     CUmodule module;
     CUfunction function;
-
     OK(cuModuleLoad(&module, args[0]));
     for (int i = 1; i < count; i++) {
         OK(cuModuleGetFunction(&function, module, args[i]));
@@ -441,7 +424,6 @@ static void asked(void)
     void *to = &context;
     unsigned flags;
     int active = 1;
-
     OK(cuPointerGetAttributes(1, &which, &to, (uintptr_t)&which));
     CHECK(context == NULL, 1);
     OK(cuDevicePrimaryCtxGetState(0, &flags, &active));
@@ -452,7 +434,6 @@ int main(int argc, char **argv)
 {
     CUmodule module;
     CUcontext context;
-
     CHECK(cuModuleLoadData(&module, NULL), CUDA_ERROR_NOT_INITIALIZED);
     OK(cuInit(0));
     CHECK(cuModuleLoadData(&module, NULL), CUDA_ERROR_INVALID_CONTEXT);

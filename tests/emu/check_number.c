@@ -14,7 +14,6 @@ static void round_trips(enum number type, unsigned patterns)
     for (unsigned bits = 0; bits < patterns; bits++) {
         unsigned short in = (unsigned short)bits, out = 0;
         double value = number_get(&in, 0, type);
-
         number_put(&out, 0, type, value);
         if (isnan(value))
             CHECK(isnan(number_get(&out, 0, type)), 1);
@@ -27,7 +26,6 @@ static void round_trips(enum number type, unsigned patterns)
 static void rounds(enum number type, double value, unsigned bits)
 {
     unsigned short out = 0;
-
     number_put(&out, 0, type, value);
     CHECK(out, bits);
     compared++;

@@ -23,7 +23,6 @@ static void done(const char *what)
 {
     float ms;
     cudaEvent_t end;
-
     OK(cudaEventCreate(&end));
     OK(cudaEventRecord(end, compute));
     OK(cudaDeviceSynchronize());
@@ -68,7 +67,7 @@ static void early_receive(void)
     done("early");
 }
 
-/* A collective that a peer comes to only after what is launched behind it. */
+/* A collective that a peer comes to only after what is launched after it. */
 static void crossed(void)
 {
     if (check_rank() == 0) {
@@ -89,8 +88,7 @@ static void polled(void)
 {
     cudaError_t error = cudaErrorNotReady;
     char path[512];
-
-    snprintf(path, sizeof(path), "%s.word", getenv("SPECTER_EXAMPLE_ID"));
+    snprintf(path, sizeof path, "%s.word", getenv("SPECTER_EXAMPLE_ID"));
     if (check_rank() == 0) {
         reduce(one, side);
         kernel(compute);
@@ -141,7 +139,6 @@ static void threads(void)
 {
     uint64_t clock = emu_time();
     pthread_t thread;
-
     if (check_rank() == 0)
         reduce(one, compute);
     OK(pthread_create(&thread, NULL, from_thread, &clock));
@@ -155,9 +152,8 @@ static void threads(void)
 int main(int argc, char **argv)
 {
     char path[512];
-
     CHECK(argc, 2);
-    snprintf(path, sizeof(path), "%s.%d", argv[1], check_rank());
+    snprintf(path, sizeof path, "%s.%d", argv[1], check_rank());
     log_file = fopen(path, "w");
     CHECK(log_file != NULL, 1);
     one = check_comm("order");

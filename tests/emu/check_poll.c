@@ -12,8 +12,7 @@ int main(void)
     cudaEvent_t event;
     float *buffer;
     char path[512];
-
-    snprintf(path, sizeof(path), "%s.word", getenv("SPECTER_EXAMPLE_ID"));
+    snprintf(path, sizeof path, "%s.word", getenv("SPECTER_EXAMPLE_ID"));
     OK(cudaStreamCreate(&stream));
     OK(cudaEventCreate(&event));
     OK(cudaMalloc((void **)&buffer, 4096));

@@ -22,10 +22,9 @@ static void *backward(void *ended)
 
 int main(void)
 {
-    int one_clock = strcmp(getenv("EMU_CLOCK") ? getenv("EMU_CLOCK") : "", "process") == 0;
+    int one_clock = strcmp(getenv("EMU_CLOCK") != NULL ? getenv("EMU_CLOCK") : "", "process") == 0;
     uint64_t before, ended, after;
     pthread_t thread;
-
     OK(cudaStreamCreate(&stream));
     OK(cudaMalloc((void **)&buffer, 4096));
     emu_work(5000000);

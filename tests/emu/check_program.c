@@ -35,7 +35,6 @@ static void saxpy(int n, float a, float *x)
     cudaStream_t stream;
     dim3 grid, block;
     size_t shared;
-
     OK(__cudaGetKernel(&kernel, (const void *)(uintptr_t)saxpy));
     OK(__cudaPopCallConfiguration(&grid, &block, &shared, &stream));
     (void)__cudaLaunchKernel(kernel, grid, block, args, shared, stream);
@@ -47,9 +46,8 @@ static void **load(void)
 {
     static const char code[16];
     void **binary = __cudaRegisterFatBinary((void *)(uintptr_t)code);
-
     __cudaRegisterFunction(binary, SAXPY, NULL, "_Z5saxpyifPf", -1, NULL, NULL, NULL, NULL, NULL);
-    __cudaRegisterVar(binary, (char *)table, NULL, "table", 0, sizeof(table), 0, 0);
+    __cudaRegisterVar(binary, (char *)table, NULL, "table", 0, sizeof table, 0, 0);
     __cudaRegisterFatBinaryEnd(binary);
     return binary;
 }
@@ -66,7 +64,6 @@ static float milliseconds(unsigned blocks, float *x)
 {
     cudaEvent_t begin, end;
     float ms;
-
     OK(cudaEventCreate(&begin));
     OK(cudaEventCreate(&end));
     OK(cudaEventRecord(begin, NULL));
@@ -81,7 +78,6 @@ static void names(void)
 {
     cudaKernel_t kernel;
     const char *name;
-
     OK(cudaFuncGetName(&name, SAXPY));
     OK(strcmp(name, "_Z5saxpyifPf"));
     OK(__cudaGetKernel(&kernel, SAXPY));
@@ -94,9 +90,8 @@ static void names(void)
 static void launches(void)
 {
     float one = 1, *x;
-
-    OK(cudaMalloc((void **)&x, sizeof(one)));
-    OK(cudaMemcpy(x, &one, sizeof(one), cudaMemcpyHostToDevice));
+    OK(cudaMalloc((void **)&x, sizeof one));
+    OK(cudaMemcpy(x, &one, sizeof one, cudaMemcpyHostToDevice));
     OK(launch(4, 256, 0, x));
     CHECK(launch(0, 256, 0, x), cudaErrorInvalidConfiguration);
     CHECK(launch(4, 2048, 0, x), cudaErrorInvalidConfiguration);
@@ -110,7 +105,7 @@ static void launches(void)
     (void)cudaGetLastError();
     CHECK(milliseconds(100000, x) > 10 * milliseconds(1, x), 1);
     CHECK(milliseconds(1, x) == milliseconds(1, x), 1);
-    OK(cudaMemcpy(&one, x, sizeof(one), cudaMemcpyDeviceToHost));
+    OK(cudaMemcpy(&one, x, sizeof one, cudaMemcpyDeviceToHost));
     CHECK(one == 1, 1); /* it computes nothing */
 }
 
@@ -118,7 +113,6 @@ static void attributes(void)
 {
     struct cudaFuncAttributes known;
     int blocks;
-
     OK(cudaFuncGetAttributes(&known, SAXPY));
     CHECK(known.maxThreadsPerBlock, 1024);
     CHECK(known.maxDynamicSharedSizeBytes, 65536);
@@ -141,32 +135,29 @@ static void symbols(void)
     const int three[3] = {1, 2, 3};
     int back[3] = {0};
     int *device;
-
     OK(cudaGetSymbolAddress((void **)&device, table));
     CHECK(device != table, 1);
-    OK(cudaMemcpyToSymbol(table, three, sizeof(three), sizeof(int), cudaMemcpyHostToDevice));
-    OK(cudaMemcpyFromSymbol(back, table, sizeof(back), 0, cudaMemcpyDeviceToHost));
+    OK(cudaMemcpyToSymbol(table, three, sizeof three, sizeof(int), cudaMemcpyHostToDevice));
+    OK(cudaMemcpyFromSymbol(back, table, sizeof back, 0, cudaMemcpyDeviceToHost));
     CHECK(back[0] * 100 + back[1] * 10 + back[2], 12);
-    OK(cudaMemcpy(back, device + 1, sizeof(back), cudaMemcpyDeviceToHost));
+    OK(cudaMemcpy(back, device + 1, sizeof back, cudaMemcpyDeviceToHost));
     CHECK(back[2], 3);
     CHECK(cudaGetSymbolAddress((void **)&device, three), cudaErrorInvalidSymbol);
     (void)cudaGetLastError();
 }
 
-/* Behind a reset variables are there again, as they were at first. */
+/* After a reset variables are there again, as they were at first. */
 static void symbols_again(void)
 {
     int back[3] = {9, 9, 9};
-
     OK(cudaDeviceReset());
-    OK(cudaMemcpyFromSymbol(back, table, sizeof(back), 0, cudaMemcpyDeviceToHost));
+    OK(cudaMemcpyFromSymbol(back, table, sizeof back, 0, cudaMemcpyDeviceToHost));
     CHECK(back[1], 0);
 }
 
 int main(void)
 {
     void **binary = load();
-
     launches();
     names();
     attributes();

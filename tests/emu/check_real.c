@@ -10,7 +10,6 @@
 static uint64_t now(void)
 {
     struct timespec t;
-
     clock_gettime(CLOCK_MONOTONIC, &t);
     return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
@@ -23,7 +22,6 @@ int main(void)
     cudaStream_t stream;
     char *buffer;
     float ms;
-
     CHECK(host >= begun && host - begun < 1000000000u, 1);
     OK(cudaStreamCreate(&stream));
     OK(cudaEventCreate(&start));

@@ -16,7 +16,6 @@ static char *buffer;
 static double finish(void)
 {
     float ms;
-
     OK(cudaEventRecord(stop, stream));
     OK(cudaStreamSynchronize(stream));
     OK(cudaEventElapsedTime(&ms, start, stop));
@@ -40,11 +39,10 @@ static void all_reduce(size_t bytes)
 {
     double n = check_world(), us;
     char name[64];
-
     begin();
     OK(ncclAllReduce(buffer, buffer, bytes / 2, ncclFloat16, ncclSum, comm, stream));
     us = finish();
-    snprintf(name, sizeof(name), "AllReduce %zu", bytes);
+    snprintf(name, sizeof name, "AllReduce %zu", bytes);
     print(name, us, (double)bytes / us / 1e3 * 2 * (n - 1) / n);
 }
 
@@ -53,13 +51,12 @@ static void gemm(int m, int n, int k)
     const float one = 1, zero = 0;
     char name[64];
     double us;
-
     begin();
     OK(cublasGemmEx(cublas, CUBLAS_OP_N, CUBLAS_OP_N, m, n, k, &one, buffer, CUDA_R_16BF, m, buffer,
                     CUDA_R_16BF, k, &zero, buffer, CUDA_R_16BF, m, CUBLAS_COMPUTE_32F,
                     CUBLAS_GEMM_DEFAULT));
     us = finish();
-    snprintf(name, sizeof(name), "GemmEx %dx%dx%d", m, n, k);
+    snprintf(name, sizeof name, "GemmEx %dx%dx%d", m, n, k);
     print(name, us, 2.0 * m * n * k / us / 1e6);
 }
 
@@ -67,18 +64,16 @@ static void copy(size_t bytes)
 {
     char name[64];
     double us;
-
     begin();
     OK(cudaMemcpyAsync(buffer, buffer + bytes, bytes, cudaMemcpyDeviceToDevice, stream));
     us = finish();
-    snprintf(name, sizeof(name), "Memcpy %zu", bytes);
+    snprintf(name, sizeof name, "Memcpy %zu", bytes);
     print(name, us, (double)bytes / us / 1e3);
 }
 
 int main(void)
 {
     struct cudaDeviceProp properties;
-
     comm = check_comm("speed");
     OK(cudaGetDeviceProperties(&properties, 0));
     if (check_rank() == 0)

@@ -25,7 +25,6 @@ static void host(const char *what)
 static void elapsed(const char *what, int from, int to)
 {
     float ms;
-
     OK(cudaEventElapsedTime(&ms, events[from], events[to]));
     fprintf(log_file, "%s %.6f ms\n", what, (double)ms);
 }
@@ -33,7 +32,6 @@ static void elapsed(const char *what, int from, int to)
 static void product(int m, int n, int k)
 {
     const float one = 1, zero = 0;
-
     OK(cublasGemmEx(cublas, CUBLAS_OP_N, CUBLAS_OP_N, m, n, k, &one, buffer, CUDA_R_16BF, m, buffer,
                     CUDA_R_16BF, k, &zero, buffer, CUDA_R_16BF, m, CUBLAS_COMPUTE_32F,
                     CUBLAS_GEMM_DEFAULT));
@@ -44,7 +42,6 @@ static void poll_event(cudaEvent_t event)
 {
     int polls = 0;
     cudaError_t error;
-
     while ((error = cudaEventQuery(event)) == cudaErrorNotReady)
         polls++;
     OK(error);
@@ -56,7 +53,6 @@ static void round_of(int round)
 {
     size_t count = (size_t)1 << (8 + round % 14);
     char *wide = buffer + (32 << 20);
-
     emu_work((uint64_t)(check_rank() * 7 % 5) * 3000);
     OK(cudaEventRecord(events[0], compute));
     product(256 + 64 * (round % 5), 512, 256);
@@ -82,9 +78,8 @@ int main(int argc, char **argv)
 {
     int rounds = argc > 2 ? (int)strtol(argv[2], NULL, 10) : 20;
     char path[512];
-
     CHECK(argc > 1, 1);
-    snprintf(path, sizeof(path), "%s.%d", argv[1], check_rank());
+    snprintf(path, sizeof path, "%s.%d", argv[1], check_rank());
     log_file = fopen(path, "w");
     CHECK(log_file != NULL, 1);
     comm = check_comm("times");

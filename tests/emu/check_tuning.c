@@ -25,25 +25,23 @@ static ncclResult_t make(const char *algorithm, const char *protocol, int ctas, 
     static int made;
     ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
     char name[32];
-
-    snprintf(name, sizeof(name), "tuning%d", made++);
+    snprintf(name, sizeof name, "tuning%d", made++);
     if (ctas)
         config.minCTAs = config.maxCTAs = ctas;
     unsetenv("NCCL_ALGO");
     unsetenv("NCCL_PROTO");
-    if (algorithm)
+    if (algorithm != NULL)
         setenv("NCCL_ALGO", algorithm, 1);
-    if (protocol)
+    if (protocol != NULL)
         setenv("NCCL_PROTO", protocol, 1);
     return ncclCommInitRankConfig(comm, check_world(), check_id(name), check_rank(), &config);
 }
 
-/* All begin at once: behind a first operation, at a time that is the same on all. */
+/* All begin at once: after a first operation, at a time that is the same on all. */
 static double us(ncclComm_t comm, bool gather, size_t bytes)
 {
     size_t part = gather ? bytes / (size_t)check_world() : bytes;
     float ms;
-
     OK(cudaStreamSynchronize(stream));
     emu_join((emu_time() / 1000000000 + 1) * 1000000000);
     OK(cudaEventRecord(begin, stream));
@@ -62,7 +60,6 @@ static double forced(const char *algorithm, const char *protocol, int ctas, bool
 {
     ncclComm_t comm;
     double took;
-
     OK(make(algorithm, protocol, ctas, &comm));
     took = us(comm, gather, bytes);
     OK(ncclCommDestroy(comm));
@@ -85,7 +82,6 @@ static void protocols(void)
     double own = forced(NULL, NULL, 0, false, 8), ll = forced(NULL, "LL", 0, false, 8);
     double ll128 = forced(NULL, "LL128", 0, false, 8), simple = forced(NULL, "simple", 0, false, 8);
     double much = forced("Ring", "Simple", 0, false, 512 * MIB);
-
     fact("small: LL is the stand-in's own, then LL128, then Simple",
          near(own, ll, 0.01) && ll < ll128 && ll128 < simple);
     fact("large: LL takes twice as long as Simple",
@@ -105,7 +101,6 @@ static void algorithms(void)
     double tree = forced("Tree", NULL, 0, false, 8), ring = forced("ring", NULL, 0, false, 8);
     double trees = forced("Tree", NULL, 0, false, 512 * MIB);
     double rings = forced("^Tree", NULL, 0, false, 512 * MIB);
-
     fact("small: a tree is quicker than a ring", tree < ring);
     fact("large: a tree is about as quick as a ring", near(trees, rings, 0.35));
     fact("a list for one function leaves the others",
@@ -117,13 +112,11 @@ static void channels(void)
 {
     double n = check_world(), own = forced(NULL, NULL, 0, true, 512 * MIB);
     char text[64];
-
     for (int ctas = 1; ctas <= 16; ctas *= 2) {
         double took = forced(NULL, NULL, ctas, true, 512 * MIB);
         double rate = (double)(512 * MIB) * (n - 1) / n / took / 1e3;
         double most = (double)(512 * MIB) * (n - 1) / n / own / 1e3;
-
-        snprintf(text, sizeof(text), "%d channels move what they can", ctas);
+        snprintf(text, sizeof text, "%d channels move what they can", ctas);
         fact(text, near(rate, fmin(ctas * CHANNEL_GBPS, most), 0.06));
     }
 }
@@ -135,7 +128,6 @@ static double product_beside(int ctas)
     cublasHandle_t cublas;
     ncclComm_t comm;
     float ms;
-
     OK(make(NULL, NULL, ctas, &comm));
     OK(cublasCreate(&cublas));
     OK(cublasSetStream(cublas, stream));
@@ -161,7 +153,6 @@ static int refused(const char *algorithm, const char *protocol, bool gather)
 {
     ncclComm_t comm;
     ncclResult_t result = make(algorithm, protocol, 0, &comm);
-
     if (result)
         return 0;
     if (gather)
@@ -177,7 +168,6 @@ int main(void)
 {
     ncclComm_t comm = check_comm("tuning");
     bool alone = check_world() == 1;
-
     OK(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
     OK(cudaStreamCreateWithFlags(&side, cudaStreamNonBlocking));
     OK(cudaEventCreate(&begin));
@@ -185,7 +175,8 @@ int main(void)
     OK(cudaMalloc((void **)&buffer, 2048 * MIB));
     fact("unknown words are refused as the communicator is made",
          refused("Ring,Square", NULL, false) == 0 && refused(NULL, "LL256", false) == 0 &&
-             refused("allreduced:ring", NULL, false) == 0 && refused("ring;tree", NULL, false) == 0);
+             refused("allreduced:ring", NULL, false) == 0 &&
+             refused("ring;tree", NULL, false) == 0);
     fact("a tree for AllGather is refused when it is called for, but for one rank",
          refused("Tree", NULL, true) == (alone ? -1 : 1) && refused("Tree", NULL, false) == -1);
     fact("what is not imitated is refused", refused("NVLS", NULL, false) == (alone ? -1 : 1));

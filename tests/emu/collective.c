@@ -44,7 +44,6 @@ static void sort_by_node(struct play *p)
 {
     for (unsigned i = 0; i < p->n; i++) {
         unsigned rank = i, at = i;
-
         while (at > 0 && p->c->nodes[p->order[at - 1]] > p->c->nodes[rank]) {
             p->order[at] = p->order[at - 1];
             at--;
@@ -76,8 +75,7 @@ static struct emu_link link_of(const struct play *p, unsigned from, unsigned to)
 {
     const unsigned *gpus = p->c->gpus;
     unsigned a = p->order[from], b = p->order[to];
-
-    return emu_fabric_link(p->f, gpus ? gpus[a] : a, gpus ? gpus[b] : b,
+    return emu_fabric_link(p->f, gpus != NULL ? gpus[a] : a, gpus != NULL ? gpus[b] : b,
                            node_of(p, from) == node_of(p, to));
 }
 
@@ -86,7 +84,6 @@ static double link_latency(const struct play *p, unsigned from, unsigned to)
 {
     unsigned rails = rails_of(p, from, to);
     double latency = link_of(p, from, to).latency_ns;
-
     for (unsigned i = 0; rails > 1 && i < rails; i++)
         latency = later(latency, link_of(p, p->first[from] + i, p->first[to] + i).latency_ns);
     return latency * p->costs.latency;
@@ -113,12 +110,12 @@ static double memory_work(const struct emu_fabric *f, double bytes)
 
 static const struct calendar *busy_of(const struct play *p, unsigned position)
 {
-    return p->c->busy ? p->c->busy[p->order[position]] : NULL;
+    return p->c->busy != NULL ? p->c->busy[p->order[position]] : NULL;
 }
 
 static struct calendar *used_of(const struct play *p, unsigned position)
 {
-    return p->c->used ? p->c->used[p->order[position]] : NULL;
+    return p->c->used != NULL ? p->c->used[p->order[position]] : NULL;
 }
 
 /* The device's memory does its part while bytes are on a link. */
@@ -126,8 +123,7 @@ static void use_memory(const struct play *p, unsigned position, double begin, do
                        double work)
 {
     double origin = (double)p->origin;
-
-    if (p->c->used)
+    if (p->c->used != NULL)
         calendar_add(used_of(p, position), PORT_MEMORY, origin + begin, origin + end, work);
 }
 
@@ -136,9 +132,8 @@ static double through(const struct calendar_path *path, uint64_t origin, double 
 {
     double end = calendar_pass(path, (double)origin + t, work) - (double)origin;
     bool free_to_use = true;
-
     for (int i = 0; i < 2; i++)
-        free_to_use = free_to_use && (!path->busy[i] || !path->busy[i]->bin);
+        free_to_use = free_to_use && (path->busy[i] == NULL || !path->busy[i]->bin);
     return free_to_use ? t + work : end;
 }
 
@@ -151,7 +146,6 @@ static double take_port(struct play *p, unsigned from, unsigned to, double depar
         .busy = {busy_of(p, from), busy_of(p, to)},
         .used = {used_of(p, from), used_of(p, to)},
     };
-
     return through(&path, p->origin, depart, work);
 }
 
@@ -162,12 +156,10 @@ static double take_link(struct play *p, unsigned from, unsigned to, double depar
 {
     unsigned rails = rails_of(p, from, to);
     double done = depart;
-
     if (rails == 1)
         done = take_port(p, from, to, depart, link_work(p, from, to, 1, bytes) * slow);
     for (unsigned i = 0; rails > 1 && i < rails; i++) {
         unsigned a = p->first[from] + i, b = p->first[to] + i;
-
         done = later(done, take_port(p, a, b, depart, link_work(p, a, b, rails, bytes) * slow));
     }
     use_memory(p, from, depart, done, memory_work(p->f, bytes));
@@ -178,11 +170,10 @@ static double take_link(struct play *p, unsigned from, unsigned to, double depar
 static void begin(struct play *p, const struct emu_fabric *f, const struct collective *c)
 {
     unsigned n = c->ranks;
-    double *columns = emu_alloc(4 * n * sizeof(*columns));
-
+    double *columns = emu_alloc(4 * n * sizeof *columns);
     *p = (struct play){.f = f, .c = c, .n = n, .origin = c->start[0]};
     p->costs = collective_costs(f, c->protocol);
-    p->order = emu_alloc(3 * n * sizeof(*p->order));
+    p->order = emu_alloc(3 * n * sizeof *p->order);
     p->first = p->order + n;
     p->count = p->order + 2 * n;
     p->ready = columns;
@@ -194,11 +185,10 @@ static void begin(struct play *p, const struct emu_fabric *f, const struct colle
             p->origin = c->start[i];
     sort_by_node(p);
     count_nodes(p);
-    for (unsigned i = 0; c->used && i < n; i++)
+    for (unsigned i = 0; c->used != NULL && i < n; i++)
         calendar_reset(c->used[i], p->origin);
     for (unsigned i = 0; i < n; i++) {
         uint64_t rank = p->order[i], hash = emu_hash(emu_hash(f->seed, c->key), rank);
-
         p->ready[i] = (double)(c->start[rank] - p->origin) + (double)f->collective_ns / 2;
         p->slow[i] = 1 + f->jitter * emu_unit(hash);
         p->free_at[i] = p->done[i] = p->ready[i];
@@ -209,7 +199,6 @@ static void finish(struct play *p)
 {
     for (unsigned i = 0; i < p->n; i++) {
         double end = later(p->done[i], p->free_at[i]) + (double)p->f->collective_ns / 2;
-
         p->c->end[p->order[i]] = p->origin + (uint64_t)llround(end);
     }
     free(p->order);
@@ -221,7 +210,6 @@ static void finish(struct play *p)
 static double pass_on(struct play *p, unsigned from, unsigned to, double there, double bytes)
 {
     double depart = later(there, p->free_at[from]), arrive, wire = bytes * p->costs.wire;
-
     p->free_at[from] = take_link(p, from, to, depart, wire, p->slow[from]) + (double)p->f->slice_ns;
     arrive = later(p->free_at[from] + link_latency(p, from, to), p->ready[to]);
     p->done[to] = later(p->done[to], arrive);
@@ -240,18 +228,16 @@ static void play_ring(struct play *p, unsigned steps)
     double chunk = (double)p->c->bytes / p->n;
     unsigned passes = passes_of(p, chunk);
     double slice = chunk / passes / SLICES;
-    double *have = emu_alloc(2 * p->n * SLICES * sizeof(*have)), *next = have + p->n * SLICES;
-
+    double *have = emu_alloc(2 * p->n * SLICES * sizeof *have), *next = have + p->n * SLICES;
     for (unsigned pass = 0; pass < passes; pass++) {
         for (unsigned i = 0; i < p->n * SLICES; i++)
             have[i] = p->ready[i / SLICES];
         for (unsigned step = 0; step < steps; step++) {
             for (unsigned i = 0; i < p->n * SLICES; i++) {
                 unsigned from = i / SLICES, to = (from + 1) % p->n;
-
                 next[to * SLICES + i % SLICES] = pass_on(p, from, to, have[i], slice);
             }
-            memcpy(have, next, p->n * SLICES * sizeof(*have));
+            memcpy(have, next, p->n * SLICES * sizeof *have);
         }
     }
     free(have);
@@ -261,7 +247,6 @@ static void play_ring(struct play *p, unsigned steps)
 static unsigned root_position(const struct play *p)
 {
     unsigned i = 0;
-
     while (p->order[i] != p->c->root)
         i++;
     return i;
@@ -273,14 +258,11 @@ static void play_chain(struct play *p, bool towards_root)
 {
     unsigned root = root_position(p), slices = passes_of(p, (double)p->c->bytes) * SLICES;
     double slice = (double)p->c->bytes / slices;
-
     for (unsigned i = 0; i < slices; i++) {
         double there = 0;
-
         for (unsigned hop = 0; hop + 1 < p->n; hop++) {
             unsigned from = towards_root ? p->n - 1 - hop : hop;
             unsigned to = towards_root ? from - 1 : from + 1;
-
             from = (from + root) % p->n;
             to = (to + root) % p->n;
             there = pass_on(p, from, to, later(there, p->ready[from]), slice);
@@ -291,12 +273,10 @@ static void play_chain(struct play *p, bool towards_root)
 /* Up a binary heap over the positions, and down. */
 static void play_tree(struct play *p)
 {
-    double *have = emu_alloc(p->n * sizeof(*have));
-
-    memcpy(have, p->ready, p->n * sizeof(*have));
+    double *have = emu_alloc(p->n * sizeof *have);
+    memcpy(have, p->ready, p->n * sizeof *have);
     for (unsigned i = p->n; i-- > 1;) {
         unsigned to = (i - 1) / 2;
-
         have[to] = later(have[to], pass_on(p, i, to, have[i], (double)p->c->bytes));
     }
     for (unsigned i = 1; i < p->n; i++)
@@ -338,7 +318,6 @@ static bool is_before(const struct sending *a, const struct sending *b)
 static void put_sending(struct sendings *q, struct sending s)
 {
     unsigned at = q->count++;
-
     s.order = q->made++;
     for (; at && is_before(&s, &q->heap[(at - 1) / 2]); at = (at - 1) / 2)
         q->heap[at] = q->heap[(at - 1) / 2];
@@ -349,7 +328,6 @@ static struct sending take_sending(struct sendings *q)
 {
     struct sending first = q->heap[0], last = q->heap[--q->count];
     unsigned at = 0, below;
-
     while ((below = 2 * at + 1) < q->count) {
         below += below + 1 < q->count && is_before(&q->heap[below + 1], &q->heap[below]);
         if (!is_before(&q->heap[below], &last))
@@ -369,17 +347,14 @@ static unsigned from_head(const struct play *p, unsigned first, unsigned i, bool
 
 static void link_tree(const struct play *p, struct tree_positions *t, bool mirrored)
 {
-    unsigned nodes = 0, *first = emu_alloc(p->n * sizeof(*first));
-
+    unsigned nodes = 0, *first = emu_alloc(p->n * sizeof *first);
     for (unsigned i = 0; i < p->n; i += p->count[i])
         first[nodes++] = i;
     for (unsigned k = 0; k < nodes; k++) {
         unsigned node = first[mirrored ? nodes - 1 - k : k];
         unsigned above = k ? (k - 1) / 2 : 0;
-
         for (unsigned i = 0; i < p->count[node]; i++) {
             unsigned at = from_head(p, node, i, mirrored), parent = NO_PARENT;
-
             if (i)
                 parent = from_head(p, node, (i - 1) / 2, mirrored);
             else if (k)
@@ -404,7 +379,6 @@ static void send_slice(struct play *p, const struct tree_positions *t, struct se
 {
     unsigned parent = t->parent[s.at], at;
     double there;
-
     if (s.up) {
         at = parent * slices + s.slice;
         there = pass_on(p, s.at, parent, s.there, bytes);
@@ -425,16 +399,14 @@ static void play_trees(struct play *p)
     double bytes = (double)p->c->bytes / TREES;
     unsigned slices = (unsigned)fmax(1, fmin(ceil(sqrt(bytes / TREE_SLICE)), PASSES_MAX * SLICES));
     size_t places = (size_t)p->n * slices;
-    struct sendings q = {emu_alloc(TREES * places * sizeof(*q.heap)), 0, 0};
+    struct sendings q = {emu_alloc(TREES * places * sizeof *q.heap), 0, 0};
     struct tree_positions trees[TREES];
-
     for (unsigned k = 0; k < TREES; k++) {
         struct tree_positions *t = &trees[k];
-
-        t->parent = emu_alloc((2 * p->n + places) * sizeof(*t->parent));
+        t->parent = emu_alloc((2 * p->n + places) * sizeof *t->parent);
         t->children = t->parent + p->n;
         t->missing = t->children + p->n;
-        t->there = emu_alloc(places * sizeof(*t->there));
+        t->there = emu_alloc(places * sizeof *t->there);
         link_tree(p, t, k > 0);
         for (unsigned i = 0; i < places; i++) {
             t->missing[i] = t->children[i / slices];
@@ -445,7 +417,6 @@ static void play_trees(struct play *p)
     }
     while (q.count) {
         struct sending s = take_sending(&q);
-
         send_slice(p, &trees[s.tree], &q, s, slices, bytes / slices);
     }
     for (unsigned k = 0; k < TREES; k++) {
@@ -459,7 +430,6 @@ static void play_trees(struct play *p)
 static void play_allreduce(struct play *p)
 {
     bool small = p->c->bytes <= p->f->tree_bytes;
-
     if (p->c->algorithm == COLLECTIVE_RING || (p->c->algorithm != COLLECTIVE_TREE && !small))
         play_ring(p, 2 * (p->n - 1));
     else if (small)
@@ -472,8 +442,7 @@ static void play_allreduce(struct play *p)
 static void play_pairs(struct play *p)
 {
     double part = (double)p->c->bytes / p->n;
-    double *taking = emu_alloc(p->n * sizeof(*taking));
-
+    double *taking = emu_alloc(p->n * sizeof *taking);
     for (unsigned i = 0; i < p->n; i++)
         p->free_at[i] += part / (p->f->memory_GBps / 2); /* its own part */
     for (unsigned round = 1; round < p->n; round++)
@@ -481,7 +450,6 @@ static void play_pairs(struct play *p)
             unsigned to = (from + round) % p->n;
             double work = link_work(p, from, to, 1, part) * p->slow[from];
             double depart = later(later(p->free_at[from], taking[to]), p->ready[to]);
-
             double done = take_port(p, from, to, depart, work);
 
             use_memory(p, from, depart, done, memory_work(p->f, part));
@@ -498,10 +466,8 @@ static void play_rooted(struct play *p, bool to_root)
     double part = (double)p->c->bytes / p->n;
     unsigned root = root_position(p);
     double taking = p->ready[root];
-
     for (unsigned i = 1; i < p->n; i++) {
         unsigned other = (root + i) % p->n;
-
         if (to_root)
             taking = pass_on(p, other, root, later(taking, p->ready[other]), part) -
                      link_latency(p, other, root);
@@ -514,7 +480,6 @@ static void play_rooted(struct play *p, bool to_root)
 static void play_alone(struct play *p)
 {
     double work = (double)p->c->bytes / (p->f->memory_GBps * p->f->memory_efficiency / 2);
-
     use_memory(p, 0, p->done[0], p->done[0] + work, work);
     p->done[0] += work;
 }
@@ -537,7 +502,6 @@ struct collective_costs collective_costs(const struct emu_fabric *f,
 void collective_play(const struct emu_fabric *f, const struct collective *c)
 {
     struct play p;
-
     begin(&p, f, c);
     if (p.n == 1)
         play_alone(&p);
@@ -568,8 +532,7 @@ uint64_t collective_message(const struct emu_fabric *f, const struct collective_
     double depart = (double)f->collective_ns / 2;
     double done = through(&path, m->start, depart, alone * (m->sharing ? m->sharing : 1));
     double begin = (double)m->start + depart, end = (double)m->start + done;
-
-    if (used) {
+    if (used != NULL) {
         calendar_add(used, path.port[!sends], begin, end, alone);
         calendar_add(used, PORT_MEMORY, begin, end, memory_work(f, (double)m->bytes));
     }

@@ -30,9 +30,8 @@ static _Thread_local char last_error[256];
 ncclResult_t comm_fail(ncclResult_t result, const char *fmt, ...)
 {
     va_list ap;
-
     va_start(ap, fmt);
-    vsnprintf(last_error, sizeof(last_error), fmt, ap);
+    vsnprintf(last_error, sizeof last_error, fmt, ap);
     va_end(ap);
     return result;
 }
@@ -44,7 +43,7 @@ const char *comm_last_error(void)
 
 ncclResult_t comm_check(const struct ncclComm *comm)
 {
-    if (!comm || comm->magic != COMM_MAGIC)
+    if (comm == NULL || comm->magic != COMM_MAGIC)
         return comm_fail(ncclInvalidArgument, "invalid communicator");
     return ncclSuccess;
 }
@@ -59,8 +58,7 @@ bool comm_knows(const struct ncclComm *comm, int op)
 ncclResult_t comm_check_ready(const struct ncclComm *comm)
 {
     ncclResult_t result = comm_check(comm);
-
-    if (!result && comm->job)
+    if (!result && comm->job != NULL)
         result = comm_fail(ncclInvalidArgument, "communicator is still in progress");
     return result;
 }
@@ -68,8 +66,7 @@ ncclResult_t comm_check_ready(const struct ncclComm *comm)
 void names_segment(char *path, size_t size, uint64_t key, pid_t root_pid)
 {
     const char *dir = secure_getenv("EMU_DIR");
-
-    if (dir && *dir)
+    if (dir != NULL && *dir)
         snprintf(path, size, "%s/comm-%016llx", dir, (unsigned long long)key);
     else
         snprintf(path, size, "/dev/shm/emu-%d-%016llx", (int)root_pid, (unsigned long long)key);
@@ -80,7 +77,6 @@ static bool left_over(int dir, const char *name)
 {
     struct stat st;
     int pid;
-
     if (sscanf(name, "emu-%d-", &pid) != 1 || fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) != 0)
         return false;
     return S_ISREG(st.st_mode) && st.st_uid == geteuid() && time(NULL) - st.st_mtime > 60 &&
@@ -91,10 +87,9 @@ void names_sweep(void)
 {
     DIR *dir = opendir("/dev/shm");
     struct dirent *entry;
-
-    if (!dir)
+    if (dir == NULL)
         return;
-    while ((entry = readdir(dir)))
+    while ((entry = readdir(dir)) != NULL)
         if (left_over(dirfd(dir), entry->d_name))
             unlinkat(dirfd(dir), entry->d_name, 0);
     closedir(dir);
@@ -102,11 +97,10 @@ void names_sweep(void)
 
 static bool grow_counts(uint32_t **counts, int ranks)
 {
-    uint32_t *grown = realloc(*counts, (size_t)ranks * sizeof(*grown));
-
-    if (!grown)
+    uint32_t *grown = realloc(*counts, (size_t)ranks * sizeof *grown);
+    if (grown == NULL)
         return false;
-    memset(grown, 0, (size_t)ranks * sizeof(*grown));
+    memset(grown, 0, (size_t)ranks * sizeof *grown);
     *counts = grown;
     return true;
 }
@@ -115,14 +109,12 @@ int comm_count_peers(struct ncclComm *comm, int ranks)
 {
     bool made = grow_counts(&comm->sent, ranks) && grow_counts(&comm->received, ranks) &&
                 grow_counts(&comm->awaited, ranks);
-
     return made ? 0 : -1;
 }
 
 struct ncclComm *comm_new(int ranks, int rank, uint64_t key, pid_t root_pid)
 {
-    struct ncclComm *comm = emu_alloc(sizeof(*comm));
-
+    struct ncclComm *comm = emu_alloc(sizeof *comm);
     comm->magic = COMM_MAGIC;
     atomic_init(&comm->refs, 1);
     comm->ranks = ranks;
@@ -138,9 +130,9 @@ struct ncclComm *comm_new(int ranks, int rank, uint64_t key, pid_t root_pid)
 
 void comm_unref(struct ncclComm *comm)
 {
-    if (!comm || atomic_fetch_sub(&comm->refs, 1) != 1)
+    if (comm == NULL || atomic_fetch_sub(&comm->refs, 1) != 1)
         return;
-    if (comm->published.clock) {
+    if (comm->published.clock != NULL) {
         emu_unpublish(&comm->published);
         stall_leave(comm);
     }
@@ -167,8 +159,7 @@ static uint64_t host_of(const struct ncclComm *comm)
 {
     const char *id = secure_getenv("NCCL_HOSTID");
     uint64_t host = 1;
-
-    if (!id || !*id)
+    if (id == NULL || !*id)
         return node_of(comm);
     for (; *id; id++)
         host = emu_hash(host, (unsigned char)*id);
@@ -182,16 +173,15 @@ ncclResult_t comm_attach(struct ncclComm *comm, struct emu_thread *self)
         tuning_read(&comm->tuning, comm->options.ctas_min, comm->options.ctas_max);
     struct segment_member *m;
     char path[4096];
-
     if (result)
         return result;
     if (head > emu_fabric()->head_bytes)
         head = (size_t)emu_fabric()->head_bytes;
     head = head & ~(size_t)255 ? head & ~(size_t)255 : 256;
-    names_segment(path, sizeof(path), comm->key, comm->root_pid);
+    names_segment(path, sizeof path, comm->key, comm->root_pid);
     comm->segment = segment_open(path, (unsigned)comm->ranks, (unsigned)comm->rank, head,
                                  head < MESSAGE_BYTES ? head : MESSAGE_BYTES);
-    if (!comm->segment)
+    if (comm->segment == NULL)
         return comm_fail(ncclSystemError, "cannot share '%s': %s", path, strerror(errno));
     m = segment_member(comm->segment, (unsigned)comm->rank);
     comm->published.clock = &m->clock;
@@ -207,7 +197,6 @@ ncclResult_t comm_attach(struct ncclComm *comm, struct emu_thread *self)
 void comm_drain(struct ncclComm *comm, struct emu_thread *self)
 {
     int cancelling;
-
     pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancelling); /* never with the lock */
     pthread_mutex_lock(&comm->lock);
     while (comm->serving != comm->tickets)
@@ -221,7 +210,6 @@ void comm_drain(struct ncclComm *comm, struct emu_thread *self)
 static bool is_busy(struct ncclComm *comm)
 {
     bool busy;
-
     pthread_mutex_lock(&comm->lock);
     busy = comm->serving != comm->tickets;
     pthread_mutex_unlock(&comm->lock);

@@ -85,7 +85,7 @@ struct nccl_task {
 extern const struct emu_kind launch_kind;
 
 struct nccl_launch {
-    struct ncclComm *comm; /* counted */
+    struct ncclComm *comm;   /* counted */
     struct nccl_task *tasks; /* owned */
     unsigned count;
     bool captured; /* belongs to a graph */

@@ -24,10 +24,8 @@ int emu_device_count(void)
 {
     const char *visible = visible_devices();
     int count = 1;
-
-    if (!visible) {
+    if (visible == NULL) {
         uint64_t all = emu_fabric()->gpus_per_node;
-
         return all < EMU_DEVICES_MAX ? (int)all : EMU_DEVICES_MAX;
     }
     if (!*visible || *visible == '-')
@@ -40,14 +38,13 @@ int emu_device_count(void)
 unsigned emu_device_place(int device)
 {
     const char *visible = visible_devices();
-
-    if (!visible)
+    if (visible == NULL)
         return (unsigned)device;
-    for (int i = 0; i < device && visible; i++) {
+    for (int i = 0; i < device && visible != NULL; i++) {
         visible = strchr(visible, ',');
-        visible = visible ? visible + 1 : NULL;
+        visible = visible != NULL ? visible + 1 : NULL;
     }
-    return visible ? (unsigned)strtoul(visible, NULL, 10) : (unsigned)device;
+    return visible != NULL ? (unsigned)strtoul(visible, NULL, 10) : (unsigned)device;
 }
 
 unsigned emu_device_number(int device)
@@ -84,7 +81,6 @@ CUcontext emu_primary(int device)
 {
     struct CUctx_st *context = emu_context(device);
     bool was_active;
-
     emu_lock();
     was_active = context->active;
     if (!was_active)
@@ -99,7 +95,6 @@ CUcontext emu_primary(int device)
 CUcontext emu_primary_retain(int device)
 {
     struct CUctx_st *context = emu_context(device);
-
     bool was_active;
 
     emu_lock();
@@ -116,7 +111,6 @@ CUresult emu_primary_release(struct emu_thread *self, int device)
 {
     struct CUctx_st *context = emu_context(device);
     bool active, last;
-
     emu_lock();
     active = context->active;
     context->retained -= context->retained > 0;
@@ -130,7 +124,6 @@ CUresult emu_primary_release(struct emu_thread *self, int device)
 int emu_context_active(int device)
 {
     int active;
-
     emu_lock();
     active = emu_context(device)->active;
     emu_unlock();
@@ -144,7 +137,7 @@ int emu_context_device(CUcontext context)
 
 CUcontext emu_runtime_context(struct emu_thread *self)
 {
-    if (!self->context)
+    if (self->context == NULL)
         self->context = emu_primary(0);
     else if (!self->context->active)
         emu_primary(self->context->device);
@@ -157,13 +150,11 @@ static CUresult sync_context(struct emu_thread *self, struct CUctx_st *context)
     struct emu_op *last[256];
     unsigned count = 0;
     CUresult result = CUDA_SUCCESS;
-
-    for (struct CUstream_st *s = context->streams; s; s = s->next)
-        if (s->last && !s->observer && count < 256)
+    for (struct CUstream_st *s = context->streams; s != NULL; s = s->next)
+        if (s->last != NULL && !s->observer && count < 256)
             last[count++] = emu_op_ref(s->last);
     for (unsigned i = 0; i < count; i++) {
         CUresult error = emu_op_wait(self, last[i]);
-
         result = result ? result : error;
         emu_op_unref(last[i]);
     }
@@ -174,8 +165,7 @@ CUresult emu_device_sync(struct emu_thread *self)
 {
     uint64_t start = self->clock;
     CUresult result;
-
-    if (!self->context || !self->context->active)
+    if (self->context == NULL || !self->context->active)
         return CUDA_ERROR_INVALID_CONTEXT;
     emu_lock();
     result = emu_capture_forbids(self);
@@ -190,7 +180,6 @@ CUresult emu_device_sync(struct emu_thread *self)
 static void forget_event(struct emu_handle *handle, void *context)
 {
     struct CUevent_st *event = (struct CUevent_st *)(void *)handle;
-
     if (event->context == context)
         emu_unregister(handle);
 }
@@ -204,7 +193,7 @@ static void end_context(struct emu_thread *self, struct CUctx_st *context)
     emu_lock();
     sync_context(self, context);
     emu_each_handle(EMU_EVENT, forget_event, context);
-    while (context->streams)
+    while (context->streams != NULL)
         emu_stream_close(context->streams);
     if (!context->made)
         emu_memory_forget(context->device);
@@ -222,8 +211,7 @@ CUresult emu_context_reset(struct emu_thread *self, int device)
 
 CUcontext emu_context_new(int device)
 {
-    struct CUctx_st *context = emu_alloc(sizeof(*context));
-
+    struct CUctx_st *context = emu_alloc(sizeof *context);
     context->device = device;
     context->active = context->made = true;
     return context;
@@ -232,7 +220,7 @@ CUcontext emu_context_new(int device)
 /* It stays as it is now, so that its handle is known for one that is gone. */
 CUresult emu_context_destroy(struct emu_thread *self, CUcontext context)
 {
-    if (!context || !context->made)
+    if (context == NULL || !context->made)
         return CUDA_ERROR_INVALID_CONTEXT;
     if (emu_context_gone(context))
         return CUDA_ERROR_CONTEXT_IS_DESTROYED;

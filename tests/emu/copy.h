@@ -17,7 +17,7 @@ EMU_API CUresult emu_copy_async(struct emu_thread *self, void *to, const void *f
 EMU_API CUresult emu_fill_async(struct emu_thread *self, void *pointer, int value, size_t bytes,
                                 CUstream handle);
 
-/* Of `height` rows of `width` bytes, each `*pitch` behind the one before: time and bytes are those
+/* Of `height` rows of `width` bytes, each `*pitch` after the one before: time and bytes are those
  * of one copy or fill after another, rows that touch being one. */
 EMU_API CUresult emu_copy_rows(struct emu_thread *self, void *to, size_t to_pitch, const void *from,
                                size_t from_pitch, size_t width, size_t height, CUstream handle);

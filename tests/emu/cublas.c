@@ -23,7 +23,7 @@ struct cublasContext {
 EMU_API cublasStatus_t cublasCreate(cublasHandle_t *handle)
 {
     EMU_CALL(self);
-    if (!handle)
+    if (handle == NULL)
         return CUBLAS_STATUS_INVALID_VALUE;
     if (emu_init() != CUDA_SUCCESS)
         return CUBLAS_STATUS_NOT_INITIALIZED;
@@ -35,7 +35,7 @@ EMU_API cublasStatus_t cublasCreate(cublasHandle_t *handle)
 EMU_API cublasStatus_t cublasDestroy(cublasHandle_t handle)
 {
     EMU_CALL(self);
-    if (!handle)
+    if (handle == NULL)
         return CUBLAS_STATUS_NOT_INITIALIZED;
     emu_device_sync(self);
     free(handle);
@@ -78,7 +78,7 @@ EMU_API cublasStatus_t cublasSetWorkspace(cublasHandle_t handle, void *workspace
 {
     (void)workspace;
     (void)bytes;
-    return handle ? CUBLAS_STATUS_SUCCESS : CUBLAS_STATUS_NOT_INITIALIZED;
+    return handle != NULL ? CUBLAS_STATUS_SUCCESS : CUBLAS_STATUS_NOT_INITIALIZED;
 }
 
 EMU_API const char *cublasGetStatusName(cublasStatus_t status)
@@ -117,7 +117,6 @@ static struct gemm_matrix matrix(struct operand o)
 static bool fits(struct operand o, int64_t rows, int64_t cols)
 {
     int64_t stored = o.trans == CUBLAS_OP_N ? rows : cols;
-
     return o.ld >= (stored > 1 ? stored : 1);
 }
 
@@ -131,10 +130,9 @@ static cublasStatus_t submit(struct emu_thread *self, cublasHandle_t handle, con
                              const void *beta, struct operand c, cublasComputeType_t compute)
 {
     struct gemm g = {0};
-
-    if (!handle)
+    if (handle == NULL)
         return CUBLAS_STATUS_NOT_INITIALIZED;
-    if (mnk[0] < 0 || mnk[1] < 0 || mnk[2] < 0 || batch < 0 || !alpha || !beta)
+    if (mnk[0] < 0 || mnk[1] < 0 || mnk[2] < 0 || batch < 0 || alpha == NULL || beta == NULL)
         return CUBLAS_STATUS_INVALID_VALUE;
     if (!is_operation(a.trans) || !is_operation(b.trans))
         return CUBLAS_STATUS_INVALID_VALUE;
@@ -178,13 +176,12 @@ static cublasStatus_t submit_groups(struct emu_thread *self, cublasHandle_t hand
     size_t scalar = emu_gemm_type_size(emu_gemm_scale_type(g->compute, g->type_a));
     int64_t before = 0;
     cublasStatus_t status = CUBLAS_STATUS_SUCCESS;
-
-    if (g->count < 0 || (g->count > 0 && (!g->transa || !g->transb || !g->m || !g->n || !g->k ||
-                                          !g->size || !g->lda || !g->ldb || !g->ldc)))
+    if (g->count < 0 || (g->count > 0 && (g->transa == NULL || g->transb == NULL || g->m == NULL ||
+                                          g->n == NULL || g->k == NULL || g->size == NULL ||
+                                          g->lda == NULL || g->ldb == NULL || g->ldc == NULL)))
         return CUBLAS_STATUS_INVALID_VALUE;
     for (int64_t i = 0; i < g->count && status == CUBLAS_STATUS_SUCCESS; i++) {
         int64_t size = entry(g, g->size, i);
-
         status = submit(
             self, handle, (int64_t[]){entry(g, g->m, i), entry(g, g->n, i), entry(g, g->k, i)},
             size, g->alpha + (size_t)i * scalar,

@@ -97,8 +97,7 @@ static cublasStatus_t set(void *object, const struct attribute *table, int id, c
                           size_t bytes)
 {
     const struct attribute *a = find(table, id);
-
-    if (!object || !a || !value || bytes < a->size)
+    if (object == NULL || a == NULL || value == NULL || bytes < a->size)
         return CUBLAS_STATUS_INVALID_VALUE;
     memcpy((char *)object + a->offset, value, a->size);
     return CUBLAS_STATUS_SUCCESS;
@@ -109,14 +108,13 @@ static cublasStatus_t get(const void *object, const struct attribute *table, int
                           size_t bytes, size_t *written)
 {
     const struct attribute *a = find(table, id);
-
-    if (!object || !a || (!written && !bytes))
+    if (object == NULL || a == NULL || (written == NULL && !bytes))
         return CUBLAS_STATUS_INVALID_VALUE;
-    if (written)
+    if (written != NULL)
         *written = a->size;
     if (!bytes)
         return CUBLAS_STATUS_SUCCESS;
-    if (!value || bytes < a->size)
+    if (value == NULL || bytes < a->size)
         return CUBLAS_STATUS_INVALID_VALUE;
     memcpy(value, (const char *)object + a->offset, a->size);
     return CUBLAS_STATUS_SUCCESS;
@@ -128,7 +126,7 @@ EMU_API cublasStatus_t cublasLtCreate(cublasLtHandle_t *handle)
     if (emu_init() != CUDA_SUCCESS)
         return CUBLAS_STATUS_NOT_INITIALIZED;
     emu_runtime_context(self);
-    if (!handle)
+    if (handle == NULL)
         return CUBLAS_STATUS_INVALID_VALUE;
     *handle = emu_alloc(sizeof(**handle));
     return CUBLAS_STATUS_SUCCESS;
@@ -138,7 +136,7 @@ EMU_API cublasStatus_t cublasLtDestroy(cublasLtHandle_t handle)
 {
     EMU_CALL(self);
     (void)self;
-    if (!handle)
+    if (handle == NULL)
         return CUBLAS_STATUS_INVALID_VALUE;
     free(handle);
     return CUBLAS_STATUS_SUCCESS;
@@ -164,7 +162,6 @@ EMU_API cublasStatus_t cublasLtMatmulDescCreate(cublasLtMatmulDesc_t *made,
 {
     EMU_CALL(self);
     struct desc *d;
-
     (void)self;
     *made = emu_alloc(sizeof(**made));
     d = (void *)*made;
@@ -203,7 +200,6 @@ EMU_API cublasStatus_t cublasLtMatrixLayoutCreate(cublasLtMatrixLayout_t *made, 
 {
     EMU_CALL(self);
     struct matrix_layout *l;
-
     (void)self;
     *made = emu_alloc(sizeof(**made));
     l = (void *)*made;
@@ -265,9 +261,10 @@ EMU_API cublasStatus_t cublasLtMatmulAlgoGetHeuristic(
     EMU_CALL(self);
     (void)self;
     (void)preference;
-    if (!handle || !desc || !a || !b || !c || !d || requested < 1)
+    if (handle == NULL || desc == NULL || a == NULL || b == NULL || c == NULL || d == NULL ||
+        requested < 1)
         return CUBLAS_STATUS_INVALID_VALUE;
-    memset(&results[0], 0, sizeof(results[0]));
+    memset(&results[0], 0, sizeof *results);
     results[0].wavesCount = 1;
     *returned = 1;
     return CUBLAS_STATUS_SUCCESS;
@@ -285,10 +282,8 @@ static struct gemm_matrix matrix(const void *data, const struct matrix_layout *l
         .batch_step = l->batch_stride,
         .conjugate = trans == CUBLAS_OP_C,
     };
-
     if (trans != CUBLAS_OP_N) {
         int64_t step = x.row_step;
-
         x.row_step = x.col_step;
         x.col_step = step;
     }
@@ -308,11 +303,11 @@ EMU_API cublasStatus_t cublasLtMatmul(cublasLtHandle_t handle, cublasLtMatmulDes
     const struct desc *desc = (const void *)computeDesc;
     const struct matrix_layout *a = (const void *)Adesc, *d = (const void *)Ddesc;
     struct gemm g = {0};
-
     (void)algo;
     (void)workspace;
     (void)workspaceSizeInBytes;
-    if (!handle || !desc || !alpha || !beta || !a || !Bdesc || !Cdesc || !d || !A || !B || !D)
+    if (handle == NULL || desc == NULL || alpha == NULL || beta == NULL || a == NULL ||
+        Bdesc == NULL || Cdesc == NULL || d == NULL || A == NULL || B == NULL || D == NULL)
         return CUBLAS_STATUS_INVALID_VALUE;
     g.m = d->rows;
     g.n = d->cols;

@@ -51,16 +51,14 @@ EMU_API void emu_deinitialize(void)
 static void begin_process(void)
 {
     const char *at_exit = secure_getenv("EMU_EXIT");
-
     watch_forks();
-    if (at_exit && strcmp(at_exit, "deinitialize") == 0)
+    if (at_exit != NULL && strcmp(at_exit, "deinitialize") == 0)
         atexit(emu_deinitialize);
 }
 
 CUresult emu_init(void)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
-
     if (atomic_load(&forked))
         return CUDA_ERROR_NOT_INITIALIZED;
     if (!emu_device_count())
@@ -81,7 +79,7 @@ EMU_API CUresult cuDriverGetVersion(int *version)
 {
     EMU_CALL(self);
     (void)self;
-    if (!version)
+    if (version == NULL)
         return CUDA_ERROR_INVALID_VALUE;
     *version = CUDA_VERSION;
     return CUDA_SUCCESS;
@@ -102,7 +100,7 @@ static const struct error_text {
 
 static const struct error_text *find_error(CUresult error)
 {
-    for (size_t i = 0; i < sizeof(error_texts) / sizeof(error_texts[0]); i++)
+    for (size_t i = 0; i < sizeof error_texts / sizeof *error_texts; i++)
         if (error_texts[i].error == (int)error)
             return &error_texts[i];
     return NULL;
@@ -111,19 +109,17 @@ static const struct error_text *find_error(CUresult error)
 EMU_API CUresult cuGetErrorName(CUresult error, const char **name)
 {
     const struct error_text *e = find_error(error);
-
-    if (name)
-        *name = e ? e->name : NULL;
-    return e && name ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+    if (name != NULL)
+        *name = e != NULL ? e->name : NULL;
+    return e != NULL && name != NULL ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
 EMU_API CUresult cuGetErrorString(CUresult error, const char **text)
 {
     const struct error_text *e = find_error(error);
-
-    if (text)
-        *text = e ? e->text : NULL;
-    return e && text ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+    if (text != NULL)
+        *text = e != NULL ? e->text : NULL;
+    return e != NULL && text != NULL ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
 /* ---- streams ---- */
@@ -177,7 +173,6 @@ EMU_API CUresult cuStreamGetCtx(CUstream stream, CUcontext *context)
     EMU_CALL(self);
     struct CUstream_st *s;
     CUresult result;
-
     READY();
     result = emu_stream_find(self, stream, NULL, &s);
     if (!result)
@@ -190,7 +185,6 @@ EMU_API CUresult cuStreamGetCtx_v2(CUstream stream, CUcontext *context, CUgreenC
     EMU_CALL(self);
     struct CUstream_st *s;
     CUresult result;
-
     READY();
     result = emu_stream_find(self, stream, NULL, &s);
     if (!result) {
@@ -356,13 +350,13 @@ STREAM_CALL(cuLaunchCooperativeKernel, (CUfunction kernel, GRID, void **params),
 static CUresult launch_config(struct emu_thread *self, const CUlaunchConfig *c, CUfunction kernel,
                               CUstream otherwise)
 {
-    if (!c)
+    if (c == NULL)
         return CUDA_ERROR_INVALID_VALUE;
     return emu_kernel_launch(self, kernel,
                              &(struct emu_grid){{c->gridDimX, c->gridDimY, c->gridDimZ},
                                                 {c->blockDimX, c->blockDimY, c->blockDimZ},
                                                 c->sharedMemBytes},
-                             c->hStream ? c->hStream : otherwise);
+                             c->hStream != NULL ? c->hStream : otherwise);
 }
 
 #define CONFIG_PARAMS (const CUlaunchConfig *config, CUfunction kernel, void **params, void **extra)

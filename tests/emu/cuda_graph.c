@@ -13,19 +13,18 @@ CUresult cuStreamGetCaptureInfo_v2(CUstream stream, CUstreamCaptureStatus *statu
     EMU_CALL(self);
     struct emu_capture_state state = {0};
     CUresult result;
-
     READY();
     result = emu_capture_info(self, stream, &state);
     if (result)
         return result;
     *status = state.status;
-    if (id)
+    if (id != NULL)
         *id = state.id;
-    if (graph)
+    if (graph != NULL)
         *graph = (CUgraph)(void *)state.graph;
-    if (dependencies)
+    if (dependencies != NULL)
         *dependencies = (const CUgraphNode *)(const void *)state.after;
-    if (count)
+    if (count != NULL)
         *count = state.after_count;
     return CUDA_SUCCESS;
 }
@@ -34,7 +33,6 @@ static CUresult end_capture(struct emu_thread *self, CUstream stream, CUgraph *g
 {
     struct emu_graph *captured = NULL;
     CUresult result = emu_capture_end(self, stream, &captured);
-
     *graph = (CUgraph)(void *)captured;
     return result;
 }
@@ -42,8 +40,7 @@ static CUresult end_capture(struct emu_thread *self, CUstream stream, CUgraph *g
 static CUresult instantiate(CUgraphExec *exec, CUgraph graph)
 {
     struct emu_exec *made = NULL;
-
-    if (!exec || !graph)
+    if (exec == NULL || graph == NULL)
         return CUDA_ERROR_INVALID_VALUE;
     emu_graph_instantiate(&made, (struct emu_graph *)(void *)graph);
     *exec = (CUgraphExec)(void *)made;
@@ -60,7 +57,6 @@ static CUresult update(CUgraphExec exec, CUgraph graph, CUgraphExecUpdateResultI
 {
     CUresult result =
         emu_exec_update((struct emu_exec *)(void *)exec, (struct emu_graph *)(void *)graph);
-
     info->result =
         result ? CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED : CU_GRAPH_EXEC_UPDATE_SUCCESS;
     return result;

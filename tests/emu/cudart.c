@@ -28,7 +28,6 @@ EMU_API cudaError_t cudaGetLastError(void)
 {
     EMU_CALL(self);
     cudaError_t error = last_error;
-
     (void)self;
     last_error = cudaSuccess;
     return error;
@@ -58,8 +57,7 @@ static const struct error_text *find_error(cudaError_t error)
 {
     static const struct error_text unknown = {-1, "unrecognized error code",
                                               "unrecognized error code"};
-
-    for (size_t i = 0; i < sizeof(error_texts) / sizeof(error_texts[0]); i++)
+    for (size_t i = 0; i < sizeof error_texts / sizeof *error_texts; i++)
         if (error_texts[i].error == (int)error)
             return &error_texts[i];
     return &unknown;
@@ -77,7 +75,7 @@ EMU_API const char *cudaGetErrorString(cudaError_t error)
 
 EMU_API cudaError_t cudaDriverGetVersion(int *version)
 {
-    if (!version)
+    if (version == NULL)
         return cudart_keep(CUDA_ERROR_INVALID_VALUE);
     *version = CUDA_VERSION;
     return cudaSuccess;
@@ -85,7 +83,7 @@ EMU_API cudaError_t cudaDriverGetVersion(int *version)
 
 EMU_API cudaError_t cudaRuntimeGetVersion(int *version)
 {
-    if (!version)
+    if (version == NULL)
         return cudart_keep(CUDA_ERROR_INVALID_VALUE);
     *version = CUDART_VERSION;
     return cudaSuccess;
@@ -97,7 +95,6 @@ EMU_API cudaError_t cudaGetDeviceCount(int *count)
 {
     EMU_CALL(self);
     CUresult result = emu_init();
-
     (void)self;
     *count = result ? 0 : emu_device_count();
     return cudart_keep(result);
@@ -107,7 +104,6 @@ EMU_API cudaError_t cudaSetDevice(int device)
 {
     EMU_CALL(self);
     CUresult result = emu_init();
-
     if (!result && (device < 0 || device >= emu_device_count()))
         result = CUDA_ERROR_INVALID_DEVICE;
     if (!result)
@@ -119,8 +115,7 @@ EMU_API cudaError_t cudaGetDevice(int *device)
 {
     EMU_CALL(self);
     CUresult result = emu_init();
-
-    *device = self->context ? emu_context_device(self->context) : 0;
+    *device = self->context != NULL ? emu_context_device(self->context) : 0;
     return cudart_keep(result);
 }
 
@@ -129,12 +124,11 @@ EMU_API cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp *prop, int dev
     EMU_CALL(self);
     const struct emu_fabric *f = emu_fabric();
     int value;
-
     (void)self;
     if (device < 0 || device >= emu_device_count())
         return cudart_keep(CUDA_ERROR_INVALID_DEVICE);
-    memset(prop, 0, sizeof(*prop));
-    snprintf(prop->name, sizeof(prop->name), "%s", f->gpu_name);
+    memset(prop, 0, sizeof *prop);
+    snprintf(prop->name, sizeof prop->name, "%s", f->gpu_name);
     prop->totalGlobalMem = (size_t)f->memory_GiB << 30;
 #define NUMBER(_field, _attribute)                                        \
     if (!emu_attribute(CU_DEVICE_ATTRIBUTE_##_attribute, device, &value)) \
@@ -149,7 +143,7 @@ EMU_API cudaError_t cudaDeviceGetPCIBusId(char *id, int len, int device)
     (void)self;
     if (device < 0 || device >= emu_device_count())
         return cudart_keep(CUDA_ERROR_INVALID_DEVICE);
-    if (!id || len < 13)
+    if (id == NULL || len < 13)
         return cudart_keep(CUDA_ERROR_INVALID_VALUE);
     snprintf(id, (size_t)len, "0000:%02x:00.0", emu_device_bus(device));
     return cudaSuccess;
@@ -159,9 +153,9 @@ EMU_API cudaError_t cudaDeviceGetStreamPriorityRange(int *least, int *greatest)
 {
     EMU_CALL(self);
     (void)self;
-    if (least)
+    if (least != NULL)
         *least = 0;
-    if (greatest)
+    if (greatest != NULL)
         *greatest = EMU_PRIORITY_GREATEST;
     return cudaSuccess;
 }
@@ -184,7 +178,7 @@ EMU_API cudaError_t cudaDeviceGetAttribute(int *value, enum cudaDeviceAttr attri
     (void)self;
     if (device < 0 || device >= emu_device_count())
         return cudart_keep(CUDA_ERROR_INVALID_DEVICE);
-    if (!value)
+    if (value == NULL)
         return cudart_keep(CUDA_ERROR_INVALID_VALUE);
     return cudart_keep(emu_attribute((CUdevice_attribute)attribute, device, value));
 }
@@ -199,8 +193,8 @@ EMU_API cudaError_t cudaDeviceCanAccessPeer(int *can, int device, int peer)
 {
     EMU_CALL(self);
     (void)self;
-    if (!can || !valid_devices(device, peer))
-        return cudart_keep(can ? CUDA_ERROR_INVALID_DEVICE : CUDA_ERROR_INVALID_VALUE);
+    if (can == NULL || !valid_devices(device, peer))
+        return cudart_keep(can != NULL ? CUDA_ERROR_INVALID_DEVICE : CUDA_ERROR_INVALID_VALUE);
     *can = device != peer;
     return cudaSuccess;
 }
@@ -208,7 +202,6 @@ EMU_API cudaError_t cudaDeviceCanAccessPeer(int *can, int device, int peer)
 EMU_API cudaError_t cudaDeviceEnablePeerAccess(int peer, unsigned int flags)
 {
     static atomic_bool enabled[64][64];
-
     RUNTIME_CALL(self);
     int device = emu_context_device(self->context);
 
@@ -233,12 +226,11 @@ EMU_API cudaError_t cudaGetDriverEntryPointByVersion(const char *symbol, void **
     EMU_CALL(self);
     CUdriverProcAddressQueryResult status = CU_GET_PROC_ADDRESS_SUCCESS;
     CUresult result;
-
     (void)self;
     result = cuGetProcAddress_v2(symbol, function, (int)version, flags, &status);
-    if (found)
+    if (found != NULL)
         *found = (enum cudaDriverEntryPointQueryResult)status;
-    if (found && status != CU_GET_PROC_ADDRESS_SUCCESS)
+    if (found != NULL && status != CU_GET_PROC_ADDRESS_SUCCESS)
         return cudaSuccess;
     return result == CUDA_ERROR_NOT_FOUND ? cudart_fail(cudaErrorSymbolNotFound)
                                           : cudart_keep(result);

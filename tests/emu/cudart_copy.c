@@ -24,16 +24,16 @@ static CUresult to_symbol(struct emu_thread *self, const void *symbol, size_t of
                           const void *from, size_t bytes, cudaStream_t stream)
 {
     char *device = cudart_symbol(symbol);
-
-    return device ? emu_copy_async(self, device + offset, from, bytes, stream) : INVALID_SYMBOL;
+    return device != NULL ? emu_copy_async(self, device + offset, from, bytes, stream)
+                          : INVALID_SYMBOL;
 }
 
 static CUresult from_symbol(struct emu_thread *self, void *to, const void *symbol, size_t offset,
                             size_t bytes, cudaStream_t stream)
 {
     const char *device = cudart_symbol(symbol);
-
-    return device ? emu_copy_async(self, to, device + offset, bytes, stream) : INVALID_SYMBOL;
+    return device != NULL ? emu_copy_async(self, to, device + offset, bytes, stream)
+                          : INVALID_SYMBOL;
 }
 
 /* A copy that the host waits for, unless it is within the device. */
@@ -42,7 +42,6 @@ static CUresult wait_for_copy(struct emu_thread *self, CUresult result, const vo
 {
     bool within = emu_memory_type_of(to, NULL) == MEMORY_DEVICE &&
                   emu_memory_type_of(from, NULL) == MEMORY_DEVICE;
-
     return within ? result : wait_for(self, result, stream);
 }
 

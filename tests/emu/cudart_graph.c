@@ -10,7 +10,6 @@ static CUresult end_capture(struct emu_thread *self, cudaStream_t stream, cudaGr
 {
     struct emu_graph *captured = NULL;
     CUresult result = emu_capture_end(self, stream, &captured);
-
     *graph = (cudaGraph_t)(void *)captured;
     return result;
 }
@@ -18,8 +17,7 @@ static CUresult end_capture(struct emu_thread *self, cudaStream_t stream, cudaGr
 static CUresult instantiate(cudaGraphExec_t *exec, cudaGraph_t graph)
 {
     struct emu_exec *made = NULL;
-
-    if (!exec || !graph)
+    if (exec == NULL || graph == NULL)
         return CUDA_ERROR_INVALID_VALUE;
     emu_graph_instantiate(&made, (struct emu_graph *)(void *)graph);
     *exec = (cudaGraphExec_t)(void *)made;
@@ -37,7 +35,6 @@ static CUresult update(cudaGraphExec_t exec, cudaGraph_t graph, cudaGraphExecUpd
 {
     CUresult result =
         emu_exec_update((struct emu_exec *)(void *)exec, (struct emu_graph *)(void *)graph);
-
     info->result = result ? cudaGraphExecUpdateErrorTopologyChanged : cudaGraphExecUpdateSuccess;
     return result;
 }
@@ -87,20 +84,20 @@ static CUresult capture_info(struct emu_thread *self, cudaStream_t stream,
                              cudaGraph_t *graph, const cudaGraphNode_t **after, size_t *count)
 {
     struct emu_capture_state state = {0};
-    CUresult result = status ? emu_capture_info(self, stream, &state) : CUDA_ERROR_INVALID_VALUE;
-
+    CUresult result =
+        status != NULL ? emu_capture_info(self, stream, &state) : CUDA_ERROR_INVALID_VALUE;
     if (result)
         return result;
     *status = (enum cudaStreamCaptureStatus)state.status;
     if (state.status != CU_STREAM_CAPTURE_STATUS_ACTIVE)
         return CUDA_SUCCESS;
-    if (id)
+    if (id != NULL)
         *id = state.id;
-    if (graph)
+    if (graph != NULL)
         *graph = (cudaGraph_t)(void *)state.graph;
-    if (after)
+    if (after != NULL)
         *after = (const cudaGraphNode_t *)(const void *)state.after;
-    if (count)
+    if (count != NULL)
         *count = state.after_count;
     return CUDA_SUCCESS;
 }
@@ -116,11 +113,11 @@ STREAM_CALL(cudaStreamGetCaptureInfo,
 static CUresult list_nodes(cudaGraphNode_t *out, size_t *room, struct emu_node *const *nodes,
                            size_t count)
 {
-    if (!room)
+    if (room == NULL)
         return CUDA_ERROR_INVALID_VALUE;
-    for (size_t i = 0; out && i < *room; i++)
+    for (size_t i = 0; out != NULL && i < *room; i++)
         out[i] = i < count ? (cudaGraphNode_t)(void *)nodes[i] : NULL;
-    if (!out || *room > count)
+    if (out == NULL || *room > count)
         *room = count;
     return CUDA_SUCCESS;
 }
@@ -132,7 +129,7 @@ EMU_API cudaError_t cudaGraphGetNodes(cudaGraph_t graph, cudaGraphNode_t *nodes,
     size_t count;
 
     (void)self;
-    if (!graph)
+    if (graph == NULL)
         return cudart_keep(CUDA_ERROR_INVALID_VALUE);
     count = emu_graph_nodes((const struct emu_graph *)(const void *)graph, &all);
     return cudart_keep(list_nodes(nodes, room, all, count));
@@ -149,7 +146,7 @@ EMU_API cudaError_t cudaGraphNodeGetDependencies(cudaGraphNode_t node, cudaGraph
 
     (void)self;
     (void)edges; /* none has data */
-    if (!node)
+    if (node == NULL)
         return cudart_keep(CUDA_ERROR_INVALID_VALUE);
     count = emu_node_after((const struct emu_node *)(const void *)node, &all);
     return cudart_keep(list_nodes(after, room, all, count));
@@ -174,10 +171,10 @@ EMU_API cudaError_t cudaGraphDebugDotPrint(cudaGraph_t graph, const char *path, 
 
     (void)self;
     (void)flags;
-    if (!graph || !path)
+    if (graph == NULL || path == NULL)
         return cudart_keep(CUDA_ERROR_INVALID_VALUE);
     out = fopen(path, "we");
-    if (!out)
+    if (out == NULL)
         return cudart_fail(cudaErrorOperatingSystem);
     count = emu_graph_nodes((const struct emu_graph *)(const void *)graph, &all);
     fputs("digraph graph {\n", out);

@@ -47,8 +47,7 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 EMU_API void **__cudaRegisterFatBinary(void *code);
 EMU_API void **__cudaRegisterFatBinary(void *code)
 {
-    struct binary *b = emu_alloc(sizeof(*b));
-
+    struct binary *b = emu_alloc(sizeof *b);
     (void)code; /* for a GPU, which there is none of */
     pthread_mutex_lock(&lock);
     b->next = binaries;
@@ -78,8 +77,7 @@ EMU_API void __cudaRegisterFunction(void **handle, const char *stub, char *devic
 {
     const struct emu_kernel_facts facts = {.name = name, .registers = 32};
     struct binary *b = (struct binary *)(void *)handle;
-    struct stub *s = emu_alloc(sizeof(*s));
-
+    struct stub *s = emu_alloc(sizeof *s);
     (void)device_stub; /* all the rest is of long gone versions */
     (void)thread_limit;
     (void)tid;
@@ -100,8 +98,7 @@ EMU_API void __cudaRegisterVar(void **handle, char *host, char *device_address, 
                                int external, size_t bytes, int constant, int global)
 {
     struct binary *b = (struct binary *)(void *)handle;
-    struct host_variable *v = emu_alloc(sizeof(*v));
-
+    struct host_variable *v = emu_alloc(sizeof *v);
     (void)device_address;
     (void)name;
     (void)external;
@@ -116,9 +113,8 @@ EMU_API void __cudaRegisterVar(void **handle, char *host, char *device_address, 
 
 static void forget_kernels(struct binary *b)
 {
-    while (b->stubs) {
+    while (b->stubs != NULL) {
         struct stub *s = b->stubs;
-
         b->stubs = s->next;
         emu_kernel_forget(s->address);
         free(s);
@@ -127,11 +123,10 @@ static void forget_kernels(struct binary *b)
 
 static void forget_variables(struct binary *b)
 {
-    while (b->variables) {
+    while (b->variables != NULL) {
         struct host_variable *v = b->variables;
-
         b->variables = v->next;
-        if (v->device && v->age == emu_memory_age(SYMBOL_DEVICE))
+        if (v->device != NULL && v->age == emu_memory_age(SYMBOL_DEVICE))
             emu_memory_unmap(v->device);
         free(v);
     }
@@ -141,11 +136,10 @@ EMU_API void __cudaUnregisterFatBinary(void **handle);
 EMU_API void __cudaUnregisterFatBinary(void **handle)
 {
     struct binary *b = (struct binary *)(void *)handle, **at = &binaries;
-
     pthread_mutex_lock(&lock);
-    while (*at && *at != b)
+    while (*at != NULL && *at != b)
         at = &(*at)->next;
-    if (*at)
+    if (*at != NULL)
         *at = b->next;
     pthread_mutex_unlock(&lock);
     forget_kernels(b);
@@ -156,8 +150,8 @@ EMU_API void __cudaUnregisterFatBinary(void **handle)
 /* The lock is held. */
 static struct host_variable *find_variable(const void *symbol)
 {
-    for (const struct binary *b = binaries; b; b = b->next)
-        for (struct host_variable *v = b->variables; v; v = v->next)
+    for (const struct binary *b = binaries; b != NULL; b = b->next)
+        for (struct host_variable *v = b->variables; v != NULL; v = v->next)
             if (v->host == symbol)
                 return v;
     return NULL;
@@ -167,14 +161,13 @@ void *cudart_symbol(const void *symbol)
 {
     struct host_variable *v;
     void *device;
-
     pthread_mutex_lock(&lock);
     v = find_variable(symbol);
-    if (v && (!v->device || v->age != emu_memory_age(SYMBOL_DEVICE))) {
+    if (v != NULL && (v->device == NULL || v->age != emu_memory_age(SYMBOL_DEVICE))) {
         v->age = emu_memory_age(SYMBOL_DEVICE);
         v->device = emu_memory_map(v->bytes, MEMORY_DEVICE, SYMBOL_DEVICE);
     }
-    device = v ? v->device : NULL;
+    device = v != NULL ? v->device : NULL;
     pthread_mutex_unlock(&lock);
     return device;
 }
@@ -185,9 +178,9 @@ EMU_API cudaError_t cudaGetSymbolAddress(void **pointer, const void *symbol)
     void *device = cudart_symbol(symbol);
 
     (void)self;
-    if (!pointer)
+    if (pointer == NULL)
         return cudart_keep(CUDA_ERROR_INVALID_VALUE);
-    if (!device)
+    if (device == NULL)
         return cudart_fail(cudaErrorInvalidSymbol);
     *pointer = device;
     return cudaSuccess;
@@ -222,7 +215,6 @@ EMU_API cudaError_t __cudaPopCallConfiguration(dim3 *grid, dim3 *block, size_t *
                                                void *stream)
 {
     const struct configuration *c;
-
     if (!pending_count)
         return cudart_fail(cudaErrorMissingConfiguration);
     c = &pending[--pending_count];
@@ -236,7 +228,7 @@ EMU_API cudaError_t __cudaPopCallConfiguration(dim3 *grid, dim3 *block, size_t *
 EMU_API cudaError_t __cudaGetKernel(cudaKernel_t *kernel, const void *stub);
 EMU_API cudaError_t __cudaGetKernel(cudaKernel_t *kernel, const void *stub)
 {
-    if (!emu_kernel_find(stub))
+    if (emu_kernel_find(stub) == NULL)
         return cudart_fail(cudaErrorInvalidDeviceFunction);
     *kernel = (cudaKernel_t)(uintptr_t)stub;
     return cudaSuccess;
@@ -247,8 +239,7 @@ static cudaError_t launch(struct emu_thread *self, const void *handle, dim3 grid
 {
     const struct emu_grid g = {{grid.x, grid.y, grid.z}, {block.x, block.y, block.z}, shared};
     const struct emu_kernel *kernel = emu_kernel_find(handle);
-
-    if (!kernel)
+    if (kernel == NULL)
         return cudart_fail(cudaErrorInvalidDeviceFunction);
     if (kernel->foreign && !emu_kernel_takes(kernel, &g) && shared <= kernel->shared_dynamic_max)
         return cudart_fail(cudaErrorInvalidConfiguration);
@@ -297,7 +288,7 @@ EMU_API cudaError_t cudaFuncGetName(const char **name, const void *kernel)
     EMU_CALL(self);
     (void)self;
     *name = emu_kernel_name(kernel);
-    return *name ? cudaSuccess : cudart_fail(cudaErrorInvalidDeviceFunction);
+    return *name != NULL ? cudaSuccess : cudart_fail(cudaErrorInvalidDeviceFunction);
 }
 
 EMU_API cudaError_t cudaFuncGetAttributes(struct cudaFuncAttributes *attributes, const void *kernel)
@@ -306,11 +297,11 @@ EMU_API cudaError_t cudaFuncGetAttributes(struct cudaFuncAttributes *attributes,
     const struct emu_kernel *k = emu_kernel_find(kernel);
 
     (void)self;
-    if (!attributes)
+    if (attributes == NULL)
         return cudart_keep(CUDA_ERROR_INVALID_VALUE);
-    if (!k)
+    if (k == NULL)
         return cudart_fail(cudaErrorInvalidDeviceFunction);
-    memset(attributes, 0, sizeof(*attributes));
+    memset(attributes, 0, sizeof *attributes);
     attributes->maxThreadsPerBlock = (int)emu_kernel_threads_max(k);
     attributes->numRegs = (int)k->facts.registers;
     attributes->sharedSizeBytes = k->facts.shared_bytes;
@@ -331,7 +322,7 @@ EMU_API cudaError_t cudaFuncSetAttribute(const void *kernel, enum cudaFuncAttrib
     int most = 0;
 
     (void)self;
-    if (!k)
+    if (k == NULL)
         return cudart_fail(cudaErrorInvalidDeviceFunction);
     if (attribute != cudaFuncAttributeMaxDynamicSharedMemorySize)
         return cudaSuccess; /* the others change no result */
@@ -345,10 +336,9 @@ EMU_API cudaError_t cudaFuncSetAttribute(const void *kernel, enum cudaFuncAttrib
 static cudaError_t occupancy(int *blocks, const void *handle, int threads, size_t shared)
 {
     const struct emu_kernel *k = emu_kernel_find(handle);
-
-    if (!blocks || threads < 1)
+    if (blocks == NULL || threads < 1)
         return cudart_keep(CUDA_ERROR_INVALID_VALUE);
-    if (!k)
+    if (k == NULL)
         return cudart_fail(cudaErrorInvalidDeviceFunction);
     *blocks = (int)emu_kernel_blocks_per_sm(k, (unsigned)threads, shared);
     return cudaSuccess;

@@ -12,8 +12,7 @@
 static cudaError_t allocate(struct emu_thread *self, void **pointer, size_t bytes,
                             enum memory_type type)
 {
-    CUresult result = pointer ? emu_unsafe(self) : CUDA_ERROR_INVALID_VALUE;
-
+    CUresult result = pointer != NULL ? emu_unsafe(self) : CUDA_ERROR_INVALID_VALUE;
     if (result)
         return cudart_keep(result);
     *pointer = NULL;
@@ -22,15 +21,14 @@ static cudaError_t allocate(struct emu_thread *self, void **pointer, size_t byte
     if (type == MEMORY_DEVICE && bytes > emu_memory_left())
         return cudart_keep(CUDA_ERROR_OUT_OF_MEMORY);
     *pointer = emu_memory_map(bytes, type, emu_context_device(self->context));
-    return cudart_keep(*pointer ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY);
+    return cudart_keep(*pointer != NULL ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY);
 }
 
 /* Freeing waits for the device, as the real call does. */
 static cudaError_t release(struct emu_thread *self, void *pointer)
 {
     CUresult result;
-
-    if (!pointer)
+    if (pointer == NULL)
         return cudaSuccess;
     result = emu_device_sync(self);
     if (!result && emu_memory_unmap(pointer) != 0)
@@ -99,15 +97,13 @@ static CUresult not_captured(struct emu_thread *self, cudaStream_t stream)
 {
     CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
     CUresult result = emu_capture_status(self, stream, &status);
-
     return result || status == CU_STREAM_CAPTURE_STATUS_NONE ? result : CUDA_ERROR_NOT_SUPPORTED;
 }
 
 static CUresult allocate_async(struct emu_thread *self, void **pointer, size_t bytes,
                                cudaStream_t stream)
 {
-    CUresult result = pointer ? not_captured(self, stream) : CUDA_ERROR_INVALID_VALUE;
-
+    CUresult result = pointer != NULL ? not_captured(self, stream) : CUDA_ERROR_INVALID_VALUE;
     if (result)
         return result;
     *pointer = NULL;
@@ -116,7 +112,7 @@ static CUresult allocate_async(struct emu_thread *self, void **pointer, size_t b
     if (bytes > emu_memory_left())
         return CUDA_ERROR_OUT_OF_MEMORY;
     *pointer = emu_memory_map_pooled(bytes, emu_context_device(self->context));
-    return *pointer ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
+    return *pointer != NULL ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
 }
 
 static uint64_t run_free(void *data, const struct emu_turn *turn, CUresult *error)
@@ -132,8 +128,7 @@ static CUresult free_async(struct emu_thread *self, void *pointer, cudaStream_t 
 {
     CUresult result = not_captured(self, stream);
     CUstream found;
-
-    if (!pointer || result)
+    if (pointer == NULL || result)
         return result;
     if (emu_memory_type_of(pointer, NULL) != MEMORY_DEVICE)
         return CUDA_ERROR_INVALID_VALUE;
@@ -172,7 +167,7 @@ EMU_API cudaError_t cudaMemPoolGetAttribute(cudaMemPool_t handle, enum cudaMemPo
     const struct pool_settings *p = find_pool(handle);
 
     (void)self;
-    if (!p || !value || attribute < cudaMemPoolReuseFollowEventDependencies ||
+    if (p == NULL || value == NULL || attribute < cudaMemPoolReuseFollowEventDependencies ||
         attribute > cudaMemPoolAttrUsedMemHigh)
         return cudart_keep(CUDA_ERROR_INVALID_VALUE);
     if (attribute < cudaMemPoolAttrReleaseThreshold)
@@ -194,7 +189,7 @@ EMU_API cudaError_t cudaMemPoolSetAttribute(cudaMemPool_t handle, enum cudaMemPo
     struct pool_settings *p = find_pool(handle);
 
     (void)self;
-    if (!p || !value || attribute < cudaMemPoolReuseFollowEventDependencies)
+    if (p == NULL || value == NULL || attribute < cudaMemPoolReuseFollowEventDependencies)
         return cudart_keep(CUDA_ERROR_INVALID_VALUE);
     if (attribute < cudaMemPoolAttrReleaseThreshold)
         p->reuse[attribute - cudaMemPoolReuseFollowEventDependencies] = *(int *)value;
@@ -214,7 +209,7 @@ EMU_API cudaError_t cudaMemPoolTrimTo(cudaMemPool_t handle, size_t keep)
     RUNTIME_CALL(self);
     (void)self;
     (void)keep; /* nothing is in reserve */
-    return find_pool(handle) ? cudaSuccess : cudart_keep(CUDA_ERROR_INVALID_VALUE);
+    return find_pool(handle) != NULL ? cudaSuccess : cudart_keep(CUDA_ERROR_INVALID_VALUE);
 }
 
 EMU_API cudaError_t cudaMemPoolSetAccess(cudaMemPool_t handle,
@@ -223,7 +218,7 @@ EMU_API cudaError_t cudaMemPoolSetAccess(cudaMemPool_t handle,
 {
     RUNTIME_CALL(self);
     (void)self;
-    if (!find_pool(handle) || !wanted)
+    if (find_pool(handle) == NULL || wanted == NULL)
         return cudart_keep(CUDA_ERROR_INVALID_VALUE);
     for (size_t i = 0; i < count_wanted; i++)
         if (wanted[i].location.type != cudaMemLocationTypeDevice || wanted[i].location.id < 0 ||
@@ -242,9 +237,9 @@ EMU_API cudaError_t cudaPointerGetAttributes(struct cudaPointerAttributes *attri
     enum memory_type type = emu_memory_type_of(pointer, &device);
 
     (void)self;
-    if (!attributes)
+    if (attributes == NULL)
         return cudart_keep(CUDA_ERROR_INVALID_VALUE);
-    memset(attributes, 0, sizeof(*attributes));
+    memset(attributes, 0, sizeof *attributes);
     attributes->type = type == MEMORY_DEVICE   ? cudaMemoryTypeDevice
                        : type == MEMORY_PINNED ? cudaMemoryTypeHost
                                                : cudaMemoryTypeUnregistered;
@@ -257,7 +252,7 @@ EMU_API cudaError_t cudaPointerGetAttributes(struct cudaPointerAttributes *attri
 EMU_API cudaError_t cudaHostRegister(void *pointer, size_t bytes, unsigned int flags)
 {
     RUNTIME_CALL(self);
-    if (!pointer || !bytes || flags > 15)
+    if (pointer == NULL || !bytes || flags > 15)
         return cudart_keep(CUDA_ERROR_INVALID_VALUE);
     if (emu_memory_register(pointer, bytes, emu_context_device(self->context)))
         return cudart_fail(cudaErrorHostMemoryAlreadyRegistered);
@@ -268,7 +263,7 @@ EMU_API cudaError_t cudaHostUnregister(void *pointer)
 {
     RUNTIME_CALL(self);
     (void)self;
-    if (!pointer)
+    if (pointer == NULL)
         return cudart_keep(CUDA_ERROR_INVALID_VALUE);
     return emu_memory_unregister(pointer) ? cudart_fail(cudaErrorHostMemoryNotRegistered)
                                           : cudaSuccess;
@@ -284,12 +279,12 @@ EMU_API cudaError_t cudaIpcGetMemHandle(cudaIpcMemHandle_t *handle, void *pointe
     struct memory_export shared;
     CUresult result = emu_device_sync(self); /* nothing runs that might write */
 
-    if (!result && (!handle || emu_memory_export(pointer, &shared)))
+    if (!result && (handle == NULL || emu_memory_export(pointer, &shared)))
         result = CUDA_ERROR_INVALID_VALUE;
     if (result)
         return cudart_keep(result);
-    memset(handle, 0, sizeof(*handle));
-    memcpy(handle, &shared, sizeof(shared));
+    memset(handle, 0, sizeof *handle);
+    memcpy(handle, &shared, sizeof shared);
     return cudaSuccess;
 }
 
@@ -301,13 +296,13 @@ EMU_API cudaError_t cudaIpcOpenMemHandle(void **pointer, cudaIpcMemHandle_t hand
     struct memory_export shared;
 
     (void)self;
-    memcpy(&shared, &handle, sizeof(shared));
-    if (!pointer || flags != cudaIpcMemLazyEnablePeerAccess)
+    memcpy(&shared, &handle, sizeof shared);
+    if (pointer == NULL || flags != cudaIpcMemLazyEnablePeerAccess)
         return cudart_keep(CUDA_ERROR_INVALID_VALUE);
     if (shared.pid == getpid())
         return cudart_keep(CUDA_ERROR_INVALID_CONTEXT);
     *pointer = emu_memory_import(&shared);
-    return *pointer ? cudaSuccess : cudart_keep(CUDA_ERROR_INVALID_HANDLE);
+    return *pointer != NULL ? cudaSuccess : cudart_keep(CUDA_ERROR_INVALID_HANDLE);
 }
 
 EMU_API cudaError_t cudaIpcCloseMemHandle(void *pointer)

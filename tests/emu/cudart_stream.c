@@ -120,7 +120,6 @@ struct stream_callback {
 static void run_callback(void *data)
 {
     struct stream_callback c = *(struct stream_callback *)data;
-
     free(data);
     c.function(c.stream, cudaSuccess, c.argument);
 }
@@ -130,15 +129,14 @@ static CUresult add_callback(struct emu_thread *self, cudaStream_t stream,
                              cudaStreamCallback_t function, void *argument, unsigned flags)
 {
     CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
-    CUresult result =
-        function && !flags ? emu_capture_status(self, stream, &status) : CUDA_ERROR_INVALID_VALUE;
+    CUresult result = function != NULL && !flags ? emu_capture_status(self, stream, &status)
+                                                 : CUDA_ERROR_INVALID_VALUE;
     struct stream_callback *c;
-
     if (result)
         return result;
     if (status != CU_STREAM_CAPTURE_STATUS_NONE)
         return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
-    c = emu_alloc(sizeof(*c));
+    c = emu_alloc(sizeof *c);
     *c = (struct stream_callback){function, stream, argument};
     result = emu_stream_call(self, stream, run_callback, c);
     if (result)

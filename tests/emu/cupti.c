@@ -27,7 +27,7 @@ static int compare(const void *name, const void *function)
 
 const struct cupti_function *cupti_function(const char *name)
 {
-    return bsearch(name, functions, sizeof(functions) / sizeof(functions[0]), sizeof(functions[0]),
+    return bsearch(name, functions, sizeof functions / sizeof *functions, sizeof *functions,
                    compare);
 }
 
@@ -36,9 +36,8 @@ const struct cupti_function *cupti_function(const char *name)
 static void call_begins(const struct emu_heard_call *call)
 {
     const struct cupti_function *function = cupti_function(call->name);
-
     cupti_clock_tie(call->start);
-    if (!function)
+    if (function == NULL)
         return;
     cupti_record_begin(function, call);
     cupti_tell_call(function, call, CUPTI_API_ENTER);
@@ -47,8 +46,7 @@ static void call_begins(const struct emu_heard_call *call)
 static void call_ends(const struct emu_heard_call *call)
 {
     const struct cupti_function *function = cupti_function(call->name);
-
-    if (!function)
+    if (function == NULL)
         return;
     cupti_record_call(function, call);
     cupti_tell_call(function, call, CUPTI_API_EXIT);
@@ -66,7 +64,6 @@ void cupti_listen(void)
     static const struct emu_listener listener = {call_begins, call_ends, cupti_record_work, synced,
                                                  cupti_tell_context};
     static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-
     pthread_mutex_lock(&lock); /* who asks last must tell last */
     emu_listen(cupti_recording() || cupti_subscribed() ? &listener : NULL);
     pthread_mutex_unlock(&lock);
@@ -76,7 +73,7 @@ void cupti_listen(void)
 
 EMU_API CUptiResult cuptiGetVersion(uint32_t *version)
 {
-    if (!version)
+    if (version == NULL)
         return CUPTI_ERROR_INVALID_PARAMETER;
     *version = CUPTI_API_VERSION;
     return CUPTI_SUCCESS;
@@ -111,7 +108,7 @@ static const struct {
 
 EMU_API CUptiResult cuptiGetResultString(CUptiResult result, const char **text)
 {
-    for (size_t i = 0; text && i < sizeof(results) / sizeof(results[0]); i++)
+    for (size_t i = 0; text != NULL && i < sizeof results / sizeof *results; i++)
         if (results[i].result == result) {
             *text = results[i].name;
             return CUPTI_SUCCESS;
@@ -126,7 +123,7 @@ EMU_API CUptiResult cuptiGetErrorMessage(CUptiResult result, const char **text)
 
 EMU_API CUptiResult cuptiGetTimestamp(uint64_t *timestamp)
 {
-    if (!timestamp)
+    if (timestamp == NULL)
         return CUPTI_ERROR_INVALID_PARAMETER;
     *timestamp = cupti_stamp(emu_time());
     return CUPTI_SUCCESS;
@@ -134,16 +131,16 @@ EMU_API CUptiResult cuptiGetTimestamp(uint64_t *timestamp)
 
 EMU_API CUptiResult cuptiGetContextId(CUcontext context, uint32_t *id)
 {
-    if (!context || !id)
-        return context ? CUPTI_ERROR_INVALID_PARAMETER : CUPTI_ERROR_INVALID_CONTEXT;
+    if (context == NULL || id == NULL)
+        return context != NULL ? CUPTI_ERROR_INVALID_PARAMETER : CUPTI_ERROR_INVALID_CONTEXT;
     *id = emu_context_id(context);
     return CUPTI_SUCCESS;
 }
 
 EMU_API CUptiResult cuptiGetDeviceId(CUcontext context, uint32_t *id)
 {
-    if (!context || !id)
-        return context ? CUPTI_ERROR_INVALID_PARAMETER : CUPTI_ERROR_INVALID_CONTEXT;
+    if (context == NULL || id == NULL)
+        return context != NULL ? CUPTI_ERROR_INVALID_PARAMETER : CUPTI_ERROR_INVALID_CONTEXT;
     *id = (uint32_t)emu_context_device(context);
     return CUPTI_SUCCESS;
 }
@@ -153,10 +150,9 @@ EMU_API CUptiResult cuptiGetStreamIdEx(CUcontext context, CUstream stream, uint8
 {
     static struct emu_thread nobody; /* asks for no thread's stream */
     CUstream found;
-
-    if (!context || !id)
-        return context ? CUPTI_ERROR_INVALID_PARAMETER : CUPTI_ERROR_INVALID_CONTEXT;
-    if (stream == CU_STREAM_PER_THREAD || (per_thread && !stream))
+    if (context == NULL || id == NULL)
+        return context != NULL ? CUPTI_ERROR_INVALID_PARAMETER : CUPTI_ERROR_INVALID_CONTEXT;
+    if (stream == CU_STREAM_PER_THREAD || (per_thread && stream == NULL))
         return CUPTI_ERROR_NOT_SUPPORTED;
     if (emu_stream_find(&nobody, stream, context, &found))
         return CUPTI_ERROR_INVALID_STREAM;
@@ -169,7 +165,7 @@ EMU_API CUptiResult cuptiActivitySetAttribute(CUpti_ActivityAttribute attribute,
                                               void *value)
 {
     (void)attribute;
-    return size && value ? CUPTI_SUCCESS : CUPTI_ERROR_INVALID_PARAMETER;
+    return size != NULL && value != NULL ? CUPTI_SUCCESS : CUPTI_ERROR_INVALID_PARAMETER;
 }
 
 EMU_API CUptiResult cuptiFinalize(void)

@@ -124,7 +124,7 @@ EMU_API CUptiResult cuptiActivityPopExternalCorrelationId(CUpti_ExternalCorrelat
     if (!external[kind].depth)
         return CUPTI_ERROR_QUEUE_EMPTY;
     external[kind].depth--;
-    if (last)
+    if (last != NULL)
         *last = external[kind].ids[external[kind].depth];
     return CUPTI_SUCCESS;
 }
@@ -146,11 +146,10 @@ void cupti_record_begin(const struct cupti_function *function, const struct emu_
             .kind = CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION,
             .externalKind = (CUpti_ExternalCorrelationKind)kind,
             .correlationId = call->correlation};
-
         if (!external[kind].depth)
             continue;
         record.externalId = external[kind].ids[external[kind].depth - 1];
-        cupti_put(&record, sizeof(record));
+        cupti_put(&record, sizeof record);
     }
 }
 
@@ -163,12 +162,11 @@ void cupti_record_call(const struct cupti_function *function, const struct emu_h
                                 .processId = (uint32_t)getpid(),
                                 .threadId = (uint32_t)pthread_self(),
                                 .correlationId = call->correlation};
-
     if (!wanted(function))
         return;
     record.start = cupti_stamp(call->start);
     record.end = cupti_stamp(call->end);
-    cupti_put(&record, sizeof(record));
+    cupti_put(&record, sizeof record);
 }
 
 static void record_kernel(const struct emu_heard_work *work)
@@ -194,9 +192,8 @@ static void record_kernel(const struct emu_heard_work *work)
                                      .name = what->name,
                                      .graphNodeId = work->node,
                                      .channelType = CUPTI_CHANNEL_TYPE_COMPUTE};
-
     record.completed = record.end;
-    cupti_put(&record, sizeof(record));
+    cupti_put(&record, sizeof record);
 }
 
 static const uint8_t memory_kinds[] = {[MEMORY_PAGEABLE] = CUPTI_ACTIVITY_MEMORY_KIND_PAGEABLE,
@@ -232,8 +229,7 @@ static void record_peer_copy(const struct emu_heard_work *work)
                                         .correlationId = work->correlation,
                                         .graphNodeId = work->node,
                                         .channelType = CUPTI_CHANNEL_TYPE_ASYNC_MEMCPY};
-
-    cupti_put(&record, sizeof(record));
+    cupti_put(&record, sizeof record);
 }
 
 static void record_copy(const struct emu_heard_work *work)
@@ -254,8 +250,7 @@ static void record_copy(const struct emu_heard_work *work)
                                     .graphNodeId = work->node,
                                     .channelType = CUPTI_CHANNEL_TYPE_ASYNC_MEMCPY,
                                     .copyCount = 1};
-
-    cupti_put(&record, sizeof(record));
+    cupti_put(&record, sizeof record);
 }
 
 static void record_fill(const struct emu_heard_work *work)
@@ -272,15 +267,13 @@ static void record_fill(const struct emu_heard_work *work)
                                     .memoryKind = memory_kinds[work->what.to],
                                     .graphNodeId = work->node,
                                     .channelType = CUPTI_CHANNEL_TYPE_COMPUTE};
-
-    cupti_put(&record, sizeof(record));
+    cupti_put(&record, sizeof record);
 }
 
 /* Copies between devices are switched on with the others. */
 void cupti_record_work(const struct emu_heard_work *work)
 {
     const struct emu_description *what = &work->what;
-
     if (what->type == EMU_KERNEL && on(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL))
         record_kernel(work);
     else if (what->type == EMU_FILL && on(CUPTI_ACTIVITY_KIND_MEMSET))
@@ -302,10 +295,9 @@ static void record_event(const struct emu_heard_sync *sync)
                                        .eventId = sync->event,
                                        .deviceId = (uint32_t)sync->device,
                                        .cudaEventSyncId = sync->correlation};
-
     if (atomic_load(&event_times))
         record.deviceTimestamp = cupti_device_stamp(sync->device, sync->end);
-    cupti_put(&record, sizeof(record));
+    cupti_put(&record, sizeof record);
 }
 
 void cupti_record_sync(const struct emu_heard_sync *sync)
@@ -322,7 +314,6 @@ void cupti_record_sync(const struct emu_heard_sync *sync)
                                              .contextId = sync->context,
                                              .streamId = sync->stream ? sync->stream : none,
                                              .cudaEventId = sync->event ? sync->event : none};
-
     if (sync->type == HEARD_RECORD) {
         if (on(CUPTI_ACTIVITY_KIND_CUDA_EVENT))
             record_event(sync);
@@ -333,5 +324,5 @@ void cupti_record_sync(const struct emu_heard_sync *sync)
     record.type = types[sync->type];
     record.start = cupti_stamp(sync->start);
     record.end = cupti_stamp(sync->end);
-    cupti_put(&record, sizeof(record));
+    cupti_put(&record, sizeof record);
 }

@@ -23,7 +23,7 @@ static struct {
 EMU_API CUptiResult cuptiActivityRegisterCallbacks(CUpti_BuffersCallbackRequestFunc requested,
                                                    CUpti_BuffersCallbackCompleteFunc completed)
 {
-    if (!requested || !completed)
+    if (requested == NULL || completed == NULL)
         return CUPTI_ERROR_INVALID_PARAMETER;
     pthread_mutex_lock(&lock);
     request = requested;
@@ -35,21 +35,21 @@ EMU_API CUptiResult cuptiActivityRegisterCallbacks(CUpti_BuffersCallbackRequestF
 /* The lock is held. */
 static void hand_back(void)
 {
-    if (current.bytes)
+    if (current.bytes != NULL)
         complete(NULL, 0, current.bytes, current.size, current.used);
-    memset(&current, 0, sizeof(current));
+    memset(&current, 0, sizeof current);
 }
 
 static bool fits(size_t size)
 {
-    return current.bytes && size <= current.size - current.used &&
+    return current.bytes != NULL && size <= current.size - current.used &&
            (!current.most || current.records < current.most);
 }
 
 void cupti_put(const void *record, size_t size)
 {
     pthread_mutex_lock(&lock);
-    if (request && !fits(size)) {
+    if (request != NULL && !fits(size)) {
         hand_back();
         request(&current.bytes, &current.size, &current.most);
     }
@@ -109,19 +109,17 @@ EMU_API CUptiResult cuptiActivityGetNextRecord(uint8_t *buffer, size_t valid,
 {
     uint8_t *next = buffer;
     CUpti_ActivityKind kind;
-
-    if (!buffer || !record)
+    if (buffer == NULL || record == NULL)
         return CUPTI_ERROR_INVALID_PARAMETER;
-    if (*record) {
+    if (*record != NULL) {
         size_t size = record_size((*record)->kind);
-
         if (!size)
             return CUPTI_ERROR_INVALID_KIND;
         next = (uint8_t *)*record + size;
     }
-    if (next + sizeof(kind) > buffer + valid)
+    if (next + sizeof kind > buffer + valid)
         return CUPTI_ERROR_MAX_LIMIT_REACHED;
-    memcpy(&kind, next, sizeof(kind));
+    memcpy(&kind, next, sizeof kind);
     if (!record_size(kind))
         return CUPTI_ERROR_INVALID_KIND;
     if (next + record_size(kind) > buffer + valid)
@@ -136,7 +134,7 @@ EMU_API CUptiResult cuptiActivityGetNumDroppedRecords(CUcontext context, uint32_
 {
     (void)context;
     (void)stream;
-    if (!count)
+    if (count == NULL)
         return CUPTI_ERROR_INVALID_PARAMETER;
     *count = atomic_exchange(&dropped, 0);
     return CUPTI_SUCCESS;

@@ -20,7 +20,6 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 bool cupti_subscribed(void)
 {
     bool any;
-
     pthread_mutex_lock(&lock);
     any = subscriber.function != NULL;
     pthread_mutex_unlock(&lock);
@@ -31,11 +30,10 @@ EMU_API CUptiResult cuptiSubscribe(CUpti_SubscriberHandle *handle, CUpti_Callbac
                                    void *data)
 {
     CUptiResult result = CUPTI_SUCCESS;
-
-    if (!handle || !callback)
+    if (handle == NULL || callback == NULL)
         return CUPTI_ERROR_INVALID_PARAMETER;
     pthread_mutex_lock(&lock);
-    if (subscriber.function) {
+    if (subscriber.function != NULL) {
         result = CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED;
     } else {
         subscriber.function = callback;
@@ -50,20 +48,19 @@ EMU_API CUptiResult cuptiSubscribe(CUpti_SubscriberHandle *handle, CUpti_Callbac
 void cupti_unsubscribe_all(void)
 {
     pthread_mutex_lock(&lock);
-    memset(&subscriber, 0, sizeof(subscriber));
+    memset(&subscriber, 0, sizeof subscriber);
     pthread_mutex_unlock(&lock);
 }
 
 /* The lock is held. */
 static bool is_subscriber(CUpti_SubscriberHandle handle)
 {
-    return handle == &subscriber && subscriber.function;
+    return handle == &subscriber && subscriber.function != NULL;
 }
 
 EMU_API CUptiResult cuptiUnsubscribe(CUpti_SubscriberHandle handle)
 {
     bool known;
-
     pthread_mutex_lock(&lock);
     known = is_subscriber(handle);
     pthread_mutex_unlock(&lock);
@@ -78,7 +75,6 @@ static CUptiResult want(uint32_t enable, CUpti_SubscriberHandle handle, CUpti_Ca
                         CUpti_CallbackId first, CUpti_CallbackId count)
 {
     CUptiResult result = CUPTI_ERROR_INVALID_PARAMETER;
-
     if (domain <= CUPTI_CB_DOMAIN_INVALID || domain > CUPTI_CB_DOMAIN_STATE || first >= CUPTI_CBIDS)
         return result;
     pthread_mutex_lock(&lock);
@@ -107,14 +103,13 @@ static void call_back(CUpti_CallbackDomain domain, CUpti_CallbackId cbid, const 
 {
     CUpti_CallbackFunc function = NULL;
     void *user = NULL;
-
     pthread_mutex_lock(&lock);
-    if (subscriber.function && subscriber.wanted[domain][cbid]) {
+    if (subscriber.function != NULL && subscriber.wanted[domain][cbid]) {
         function = subscriber.function;
         user = subscriber.data;
     }
     pthread_mutex_unlock(&lock);
-    if (function)
+    if (function != NULL)
         function(user, domain, cbid, data);
 }
 
@@ -129,14 +124,12 @@ void cupti_tell_call(const struct cupti_function *function, const struct emu_hea
                                .contextUid = emu_context_id(call->context),
                                .correlationData = &kept,
                                .correlationId = call->correlation};
-
     call_back(function->domain, function->cbid, &data);
 }
 
 void cupti_tell_context(CUcontext context, bool created)
 {
     CUpti_ResourceData data = {.context = context};
-
     call_back(CUPTI_CB_DOMAIN_RESOURCE,
               created ? CUPTI_CBID_RESOURCE_CONTEXT_CREATED
                       : CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING,

@@ -8,7 +8,7 @@
  *
  * A program that looks only at what lies between two readings of its clock (Kineto does) would miss
  * records if virtual time fell behind or ran ahead. Therefore times are tied anew by the first call
- * behind a flush, and who synchronises waits until the program's clock has come to the end of what
+ * after a flush, and who synchronises waits until the program's clock has come to the end of what
  * it waited for, as it would for real. With EMU_CLOCK=real both clocks run alike, and are tied
  * once.
  */
@@ -30,7 +30,6 @@ static uint64_t tied_ns, tied_to;
 static uint64_t monotonic(void)
 {
     struct timespec now;
-
     clock_gettime(CLOCK_MONOTONIC, &now);
     return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
@@ -38,7 +37,6 @@ static uint64_t monotonic(void)
 static void pause_ns(long ns)
 {
     struct timespec pause = {0, ns};
-
     while (nanosleep(&pause, &pause) != 0 && errno == EINTR)
         ;
 }
@@ -47,10 +45,8 @@ static void pause_ns(long ns)
 static void read_both(uint64_t *ns, uint64_t *value)
 {
     uint64_t best = UINT64_MAX;
-
     for (int i = 0; i < 8; i++) {
         uint64_t before = monotonic(), read = source(), after = monotonic();
-
         if (after - before >= best)
             continue;
         best = after - before;
@@ -62,7 +58,6 @@ static void read_both(uint64_t *ns, uint64_t *value)
 static void measure(void)
 {
     uint64_t ns[2], value[2];
-
     read_both(&ns[0], &value[0]);
     pause_ns(MEASURE_NS);
     read_both(&ns[1], &value[1]);
@@ -76,7 +71,7 @@ static void measure(void)
 
 EMU_API CUptiResult cuptiActivityRegisterTimestampCallback(CUpti_TimestampCallbackFunc callback)
 {
-    if (!callback)
+    if (callback == NULL)
         return CUPTI_ERROR_INVALID_PARAMETER;
     pthread_mutex_lock(&lock);
     source = callback;
@@ -89,8 +84,7 @@ EMU_API CUptiResult cuptiActivityRegisterTimestampCallback(CUpti_TimestampCallba
 static uint64_t stamp(uint64_t host_ns)
 {
     double since;
-
-    if (!source || rate <= 0)
+    if (source == NULL || rate <= 0)
         return host_ns;
     since = (double)(int64_t)(host_ns - emu_host_ns(tied_ns));
     return tied_to + (uint64_t)(int64_t)(since * rate);
@@ -99,7 +93,6 @@ static uint64_t stamp(uint64_t host_ns)
 static uint64_t stamp_locked(uint64_t host_ns)
 {
     uint64_t result;
-
     pthread_mutex_lock(&lock);
     result = stamp(host_ns);
     pthread_mutex_unlock(&lock);
@@ -120,7 +113,7 @@ uint64_t cupti_device_stamp(int device, uint64_t ns)
 void cupti_clock_tie(uint64_t ns)
 {
     pthread_mutex_lock(&lock);
-    if (loose && source && rate > 0) {
+    if (loose && source != NULL && rate > 0) {
         tied_ns = ns;
         tied_to = source();
         loose = false;
@@ -138,10 +131,10 @@ void cupti_clock_loosen(void)
 void cupti_clock_await(uint64_t ns)
 {
     int64_t early = 1;
-
     while (early > 0) {
         pthread_mutex_lock(&lock);
-        early = !source || rate <= 0 || loose ? 0 : (int64_t)(stamp(emu_host_ns(ns)) - source());
+        early =
+            source == NULL || rate <= 0 || loose ? 0 : (int64_t)(stamp(emu_host_ns(ns)) - source());
         early = early > 0 ? (int64_t)((double)early / rate) : 0;
         pthread_mutex_unlock(&lock);
         if (early > 0)

@@ -22,7 +22,7 @@ DEVICE_CALL(cuDeviceGet, (CUdevice * found, int device), (*found = device, CUDA_
 
 static CUresult name_of(char *name, int len)
 {
-    if (!name || len <= 0)
+    if (name == NULL || len <= 0)
         return CUDA_ERROR_INVALID_VALUE;
     snprintf(name, (size_t)len, "%s", emu_fabric()->gpu_name);
     return CUDA_SUCCESS;
@@ -30,7 +30,7 @@ static CUresult name_of(char *name, int len)
 
 static CUresult bus_id(char *id, int len, CUdevice device)
 {
-    if (!id || len < 13)
+    if (id == NULL || len < 13)
         return CUDA_ERROR_INVALID_VALUE;
     snprintf(id, (size_t)len, "0000:%02x:00.0", emu_device_bus(device));
     return CUDA_SUCCESS;
@@ -41,15 +41,14 @@ void emu_uuid(unsigned number, void *bytes)
 {
     unsigned gpus = (unsigned)emu_fabric()->gpus_per_node;
     uint8_t uuid[16] = "emu";
-
     uuid[13] = (uint8_t)(number / gpus);
     uuid[15] = (uint8_t)EMU_BUS(number % gpus);
-    memcpy(bytes, uuid, sizeof(uuid));
+    memcpy(bytes, uuid, sizeof uuid);
 }
 
 static CUresult uuid_of(CUuuid *uuid, CUdevice device)
 {
-    if (!uuid)
+    if (uuid == NULL)
         return CUDA_ERROR_INVALID_VALUE;
     emu_uuid(emu_device_number(device), uuid->bytes);
     return CUDA_SUCCESS;
@@ -85,7 +84,7 @@ DEVICE_CALL(cuDevicePrimaryCtxSetFlags_v2, (CUdevice device, unsigned int flags)
 
 static CUresult push(struct emu_thread *self, CUcontext context)
 {
-    if (!context || self->below_count == sizeof(self->below) / sizeof(self->below[0]))
+    if (context == NULL || self->below_count == sizeof self->below / sizeof *self->below)
         return CUDA_ERROR_INVALID_CONTEXT;
     if (emu_context_gone(context))
         return CUDA_ERROR_CONTEXT_IS_DESTROYED;
@@ -96,9 +95,9 @@ static CUresult push(struct emu_thread *self, CUcontext context)
 
 static CUresult pop(struct emu_thread *self, CUcontext *context)
 {
-    if (!self->context)
+    if (self->context == NULL)
         return CUDA_ERROR_INVALID_CONTEXT;
-    if (context)
+    if (context != NULL)
         *context = self->context;
     self->context = self->below_count ? self->below[--self->below_count] : NULL;
     return CUDA_SUCCESS;
@@ -113,7 +112,6 @@ static CUresult create(struct emu_thread *self, CUcontext *context, int device)
 static CUresult destroy(struct emu_thread *self, CUcontext context)
 {
     CUresult result = emu_context_destroy(self, context);
-
     return !result && context == self->context ? pop(self, NULL) : result;
 }
 
@@ -149,7 +147,7 @@ static size_t limits[] = {
 
 static size_t *limit_of(CUlimit limit)
 {
-    return (size_t)limit < sizeof(limits) / sizeof(limits[0]) ? &limits[limit] : NULL;
+    return (size_t)limit < sizeof limits / sizeof *limits ? &limits[limit] : NULL;
 }
 
 CONTEXT_CALL(cuCtxGetLimit, (size_t * value, CUlimit limit),

@@ -12,8 +12,7 @@
 static int number(const char *name, int otherwise)
 {
     const char *value = getenv(name);
-
-    return value ? (int)strtol(value, NULL, 10) : otherwise;
+    return value != NULL ? (int)strtol(value, NULL, 10) : otherwise;
 }
 
 /* A function of the library, in a form that ISO C lets call. */
@@ -27,7 +26,6 @@ static int run(void *library, const char *id_file, int rounds)
 {
     int rank = number("RANK", 0), world = number("WORLD_SIZE", 1), line;
     float sum = 0;
-
     LOOK_UP(library, ext_init, (int, int, const char *));
     LOOK_UP(library, ext_allreduce, (size_t));
     LOOK_UP(library, ext_gemm, (int, int, int));
@@ -50,8 +48,7 @@ static int run(void *library, const char *id_file, int rounds)
 int main(int argc, char **argv)
 {
     void *library = argc > 1 ? dlopen(argv[1], RTLD_NOW | RTLD_LOCAL) : NULL;
-
-    if (!library) {
+    if (library == NULL) {
         fprintf(stderr, "dlopen_local: %s\n", argc > 1 ? dlerror() : "no library given");
         return 2;
     }

@@ -29,8 +29,8 @@ void emu_join(uint64_t ns);
  * has run its exit handler. With EMU_EXIT=deinitialize such a handler is registered by cuInit. */
 void emu_deinitialize(void);
 
-/* The calling thread's CLOCK_MONOTONIC in virtual time, which is emu_time() on the clock of its node
- * (host_offset_ns and host_ppm of the fabric); the real one with EMU_CLOCK=real. */
+/* The calling thread's CLOCK_MONOTONIC in virtual time, which is emu_time() on the clock of its
+ * node (host_offset_ns and host_ppm of the fabric); the real one with EMU_CLOCK=real. */
 uint64_t emuHostClockNs(void);
 
 /* A kernel that takes ns on the device and does nothing: what cudaLaunchKernel, cuLaunchKernel and

@@ -45,7 +45,6 @@ static struct emu_handle **bucket_of(const void *handle)
 void emu_register(struct emu_handle *handle, enum emu_type type)
 {
     struct emu_handle **bucket = bucket_of(handle);
-
     handle->type = type;
     handle->next = *bucket;
     *bucket = handle;
@@ -53,7 +52,7 @@ void emu_register(struct emu_handle *handle, enum emu_type type)
 
 void emu_unregister(struct emu_handle *handle)
 {
-    for (struct emu_handle **at = bucket_of(handle); *at; at = &(*at)->next)
+    for (struct emu_handle **at = bucket_of(handle); *at != NULL; at = &(*at)->next)
         if (*at == handle) {
             *at = handle->next;
             return;
@@ -62,7 +61,7 @@ void emu_unregister(struct emu_handle *handle)
 
 bool emu_registered(const void *handle, enum emu_type type)
 {
-    for (const struct emu_handle *h = *bucket_of(handle); h; h = h->next)
+    for (const struct emu_handle *h = *bucket_of(handle); h != NULL; h = h->next)
         if (h == handle)
             return h->type == type;
     return false;
@@ -71,7 +70,7 @@ bool emu_registered(const void *handle, enum emu_type type)
 void emu_each_handle(enum emu_type type, void (*visit)(struct emu_handle *, void *), void *arg)
 {
     for (size_t i = 0; i < BUCKETS; i++)
-        for (struct emu_handle *h = buckets[i], *next; h; h = next) {
+        for (struct emu_handle *h = buckets[i], *next; h != NULL; h = next) {
             next = h->next;
             if (h->type == type)
                 visit(h, arg);
@@ -80,8 +79,7 @@ void emu_each_handle(enum emu_type type, void (*visit)(struct emu_handle *, void
 
 struct emu_work *emu_work_new(const struct emu_kind *kind, void *data)
 {
-    struct emu_work *work = emu_alloc(sizeof(*work));
-
+    struct emu_work *work = emu_alloc(sizeof *work);
     work->kind = kind;
     work->data = data;
     atomic_init(&work->refs, 1);
@@ -96,17 +94,16 @@ struct emu_work *emu_work_ref(struct emu_work *work)
 
 void emu_work_unref(struct emu_work *work)
 {
-    if (!work || atomic_fetch_sub(&work->refs, 1) != 1)
+    if (work == NULL || atomic_fetch_sub(&work->refs, 1) != 1)
         return;
-    if (work->kind->release)
+    if (work->kind->release != NULL)
         work->kind->release(work->data);
     free(work);
 }
 
 struct emu_op *emu_op_new(const struct emu_thread *self, struct CUstream_st *stream)
 {
-    struct emu_op *op = emu_alloc(sizeof(*op));
-
+    struct emu_op *op = emu_alloc(sizeof *op);
     op->refs = 1;
     op->stream = stream;
     op->observer = self->observer;
@@ -131,7 +128,7 @@ static void drop_deps(struct emu_op *op)
 
 void emu_op_unref(struct emu_op *op)
 {
-    if (!op || --op->refs)
+    if (op == NULL || --op->refs)
         return;
     drop_deps(op);
     emu_work_unref(op->work);
@@ -151,25 +148,23 @@ void emu_stream_unref(struct CUstream_st *stream)
 void emu_op_after(struct emu_op *op, struct emu_op *dep)
 {
     struct emu_op **deps;
-
-    if (!dep)
+    if (dep == NULL)
         return;
-    deps = realloc(op->deps, (op->dep_count + 1) * sizeof(*deps));
-    if (!deps)
+    deps = realloc(op->deps, (op->dep_count + 1) * sizeof *deps);
+    if (deps == NULL)
         emu_die("out of memory");
     op->deps = deps;
     op->deps[op->dep_count++] = emu_op_ref(dep);
 }
 
 /* Until an op is done, or `until` (NULL: without end). An application's thread that is cancelled
- * here must not end with the lock: it ends behind the wait. */
+ * here must not end with the lock: it ends after the wait. */
 static void wait_a_change(struct emu_op *op, const struct timespec *until)
 {
     int before;
-
     op->awaited = true;
     pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
-    if (until)
+    if (until != NULL)
         pthread_cond_timedwait(&done, &lock, until);
     else
         pthread_cond_wait(&done, &lock);
@@ -185,7 +180,6 @@ static void wait_done(struct emu_op *op)
 uint64_t emu_work_run(const struct emu_work *work, struct emu_turn *turn, CUresult *error)
 {
     uint64_t end;
-
     turn->clock = emu_pace_clock(turn->pace, turn->start);
     end = work->kind->run(work->data, turn, error);
     emu_pace_worked(turn->pace, work->kind->load, turn->clock, *turn->begun, end);
@@ -196,7 +190,6 @@ uint64_t emu_work_run(const struct emu_work *work, struct emu_turn *turn, CUresu
 static void run_op(struct CUstream_st *s, struct emu_op *op)
 {
     uint64_t start = op->earliest > s->end ? op->earliest : s->end;
-
     for (unsigned i = 0; i < op->dep_count; i++) {
         wait_done(op->deps[i]);
         if (op->deps[i]->end > start)
@@ -205,7 +198,7 @@ static void run_op(struct CUstream_st *s, struct emu_op *op)
     op->start = op->end = start;
     if (op->fixed) {
         op->end = op->fixed;
-    } else if (op->work) {
+    } else if (op->work != NULL) {
         uint64_t begun = start;
         struct emu_turn turn = {.token = op->token,
                                 .start = start,
@@ -213,7 +206,6 @@ static void run_op(struct CUstream_st *s, struct emu_op *op)
                                 .place = &op->place,
                                 .correlation = op->correlation,
                                 .begun = &begun};
-
         emu_unlock();
         op->end = emu_work_run(op->work, &turn, &op->error);
         emu_lane_leave(&op->place);
@@ -238,17 +230,15 @@ static void run_op(struct CUstream_st *s, struct emu_op *op)
 static void *stream_main(void *argument)
 {
     struct CUstream_st *s = own_stream = argument;
-
     emu_lock();
-    while (s->head || !s->closing) {
+    while (s->head != NULL || !s->closing) {
         struct emu_op *op = s->head;
-
-        if (!op) {
+        if (op == NULL) {
             pthread_cond_wait(&s->wake, &lock);
             continue;
         }
         s->head = op->next;
-        if (!s->head)
+        if (s->head == NULL)
             s->tail = &s->head;
         s->running = op;
         run_op(s, op);
@@ -264,15 +254,14 @@ static void *stream_main(void *argument)
 static void add_implicit_deps(struct emu_op *op)
 {
     struct CUstream_st *s = op->stream, *legacy = s->context->legacy;
-
     if (op->observer || s->flags & CU_STREAM_NON_BLOCKING)
         return;
     if (!s->legacy) {
-        if (legacy)
+        if (legacy != NULL)
             emu_op_after(op, legacy->last);
         return;
     }
-    for (struct CUstream_st *other = s->context->streams; other; other = other->next)
+    for (struct CUstream_st *other = s->context->streams; other != NULL; other = other->next)
         if (other != s && !(other->flags & CU_STREAM_NON_BLOCKING))
             emu_op_after(op, other->last);
 }
@@ -280,7 +269,6 @@ static void add_implicit_deps(struct emu_op *op)
 void emu_op_push(struct emu_op *op)
 {
     struct CUstream_st *s = op->stream;
-
     add_implicit_deps(op);
     emu_op_ref(op);
     if (!s->started) {
@@ -289,7 +277,7 @@ void emu_op_push(struct emu_op *op)
         if (emu_thread_start(stream_main, s) != 0)
             emu_die("cannot start a stream's thread");
     }
-    if (!s->head)
+    if (s->head == NULL)
         pthread_cond_signal(&s->wake);
     *s->tail = op;
     s->tail = &op->next;
@@ -302,11 +290,10 @@ void emu_op_push(struct emu_op *op)
 void emu_work_enter(struct emu_thread *self, const struct emu_work *work, int device, uint64_t at,
                     struct emu_place *place)
 {
-    bool communicates = work->kind->communicates && work->kind->communicates(work->data);
+    bool communicates = work->kind->communicates != NULL && work->kind->communicates(work->data);
     enum emu_lane_kind kind = communicates                        ? LANE_COMM
                               : work->kind->load == EMU_LOAD_GEMM ? LANE_GEMM
                                                                   : LANE_OTHER;
-
     emu_lane_enter(emu_lane_of(self, device), self, at, kind, place);
 }
 
@@ -317,16 +304,15 @@ CUresult emu_submit(struct emu_thread *self, CUstream s, struct emu_work *work, 
     CUresult result;
     struct emu_op *op;
     uint64_t token;
-
     emu_lock();
-    if (s->capture || (result = emu_capture_implicit(s))) {
-        result = s->capture ? emu_capture_work(s, work) : result;
+    if (s->capture != NULL || (result = emu_capture_implicit(s))) {
+        result = s->capture != NULL ? emu_capture_work(s, work) : result;
         emu_unlock();
         emu_work_unref(work);
         return result;
     }
     emu_unlock();
-    token = work->kind->issue ? work->kind->issue(work->data) : 0;
+    token = work->kind->issue != NULL ? work->kind->issue(work->data) : 0;
     emu_lock();
     op = emu_op_new(self, s);
     op->work = work;
@@ -344,7 +330,6 @@ CUresult emu_submit(struct emu_thread *self, CUstream s, struct emu_work *work, 
 static void sleep_until(uint64_t t)
 {
     struct timespec at = {(time_t)(t / 1000000000u), (long)(t % 1000000000u)};
-
     while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &at, NULL) == EINTR)
         ;
 }
@@ -362,8 +347,7 @@ static void join_clock(struct emu_thread *self, const struct emu_op *op)
 CUresult emu_op_wait(struct emu_thread *self, struct emu_op *op)
 {
     CUresult error;
-
-    if (!op)
+    if (op == NULL)
         return CUDA_SUCCESS;
     emu_op_ref(op);
     if (!op->done) {
@@ -389,12 +373,11 @@ static bool certainly_later(const struct emu_op *op, uint64_t t)
 {
     const struct CUstream_st *s = op->stream;
     const struct emu_op *running = s->running;
-
     if (op->earliest > t)
         return true;
-    if (s->waiting && s->waiting->later(s->waiting->argument, t))
+    if (s->waiting != NULL && s->waiting->later(s->waiting->argument, t))
         return true;
-    if (!running || running->done)
+    if (running == NULL || running->done)
         return false;
     if (running->start > t)
         return true;
@@ -410,10 +393,9 @@ static const struct emu_waiting *hangs_on(const struct emu_op *op)
 {
     const struct CUstream_st *s = op->stream;
     const struct emu_op *running = s->running;
-
-    if (s->waiting)
+    if (s->waiting != NULL)
         return s->waiting;
-    for (unsigned i = 0; running && i < running->dep_count; i++)
+    for (unsigned i = 0; running != NULL && i < running->dep_count; i++)
         if (!running->deps[i]->done)
             return hangs_on(running->deps[i]);
     return NULL;
@@ -424,10 +406,9 @@ static const struct emu_waiting *hangs_on(const struct emu_op *op)
 static unsigned look(const struct emu_op *op, unsigned looks)
 {
     const struct emu_waiting *waiting = hangs_on(op);
-
-    if (!waiting || !waiting->idle(waiting->argument))
+    if (waiting == NULL || !waiting->idle(waiting->argument))
         return 0;
-    if (looks + 1 < QUERY_LOOKS || !waiting->give_up)
+    if (looks + 1 < QUERY_LOOKS || waiting->give_up == NULL)
         return looks + 1;
     waiting->give_up(waiting->argument);
     return 0;
@@ -436,7 +417,6 @@ static unsigned look(const struct emu_op *op, unsigned looks)
 static void wait_a_little(struct emu_op *op, uint64_t ns)
 {
     struct timespec until;
-
     clock_gettime(CLOCK_REALTIME, &until);
     until.tv_nsec += (long)ns;
     if (until.tv_nsec >= 1000000000) {
@@ -452,10 +432,8 @@ static bool over_by(struct emu_op *op, uint64_t t)
 {
     uint64_t begun = emu_monotonic(), looked = begun;
     unsigned idle = 0;
-
     while (!op->done && !certainly_later(op, t) && idle < QUERY_LOOKS) {
         uint64_t now = emu_monotonic();
-
         if (now - begun > QUERY_LIMIT_NS)
             break;
         if (now - looked > QUERY_LOOK_NS) {
@@ -471,8 +449,7 @@ CUresult emu_op_query(struct emu_thread *self, struct emu_op *op)
 {
     CUresult error;
     bool over;
-
-    if (!op)
+    if (op == NULL)
         return CUDA_SUCCESS;
     emu_op_ref(op);
     if (emu_real_clock())
@@ -490,7 +467,7 @@ CUresult emu_op_query(struct emu_thread *self, struct emu_op *op)
 
 void emu_set_waiting(const struct emu_waiting *waiting)
 {
-    if (!own_stream)
+    if (own_stream == NULL)
         return;
     emu_lock();
     own_stream->waiting = waiting;

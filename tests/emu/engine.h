@@ -38,7 +38,7 @@ struct emu_op {
     struct emu_op **deps;       /* counted; gone when done */
     unsigned dep_count;
     unsigned refs;
-    bool observer; /* delays nothing behind it */
+    bool observer; /* delays nothing after it */
     bool done;
     bool awaited;
     CUresult error;

@@ -29,14 +29,14 @@ static const struct {
 
 static int since(const char *name)
 {
-    for (size_t i = 0; i < sizeof(newer) / sizeof(newer[0]); i++)
+    for (size_t i = 0; i < sizeof newer / sizeof *newer; i++)
         if (strcmp(newer[i].name, name) == 0)
             return newer[i].since;
-    return strstr(name, "_v2") ? OLDEST_V2 : OLDEST;
+    return strstr(name, "_v2") != NULL ? OLDEST_V2 : OLDEST;
 }
 
 /* In this library, whatever is in front of it: also of dlsym(). The linker puts the names of its
- * symbols right behind their table. */
+ * symbols right after their table. */
 static void *own(const char *name)
 {
     static const char here;
@@ -44,7 +44,6 @@ static void *own(const char *name)
     const char *names = NULL;
     struct link_map *object;
     Dl_info info;
-
     if (!dladdr1(&here, &info, (void **)&object, RTLD_DL_LINKMAP))
         return NULL;
     for (const ElfW(Dyn) *d = object->l_ld; d->d_tag != DT_NULL; d++)
@@ -65,12 +64,12 @@ static void *of_version(const char *symbol, const char *suffix, bool per_thread)
     char name[128];
     void *found = NULL;
 
-    for (size_t i = 0; per_thread && !found && i < sizeof(twins) / sizeof(twins[0]); i++) {
-        snprintf(name, sizeof(name), "%s%s%s", symbol, suffix, twins[i]);
+    for (size_t i = 0; per_thread && found == NULL && i < sizeof twins / sizeof *twins; i++) {
+        snprintf(name, sizeof name, "%s%s%s", symbol, suffix, twins[i]);
         found = own(name);
     }
-    snprintf(name, sizeof(name), "%s%s", symbol, suffix);
-    return found ? found : own(name);
+    snprintf(name, sizeof name, "%s%s", symbol, suffix);
+    return found != NULL ? found : own(name);
 }
 
 static CUresult look_up(const char *symbol, void **found, int version, cuuint64_t flags,
@@ -80,21 +79,20 @@ static CUresult look_up(const char *symbol, void **found, int version, cuuint64_
     bool per_thread = flags & CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM, too_new = false;
 
     *found = NULL;
-    for (size_t i = 0; !*found && i < sizeof(suffixes) / sizeof(suffixes[0]); i++) {
+    for (size_t i = 0; *found == NULL && i < sizeof suffixes / sizeof *suffixes; i++) {
         char name[128];
         void *there = of_version(symbol, suffixes[i], per_thread);
-
-        snprintf(name, sizeof(name), "%s%s", symbol, suffixes[i]);
-        if (there && since(name) <= version)
+        snprintf(name, sizeof name, "%s%s", symbol, suffixes[i]);
+        if (there != NULL && since(name) <= version)
             *found = there;
         else
             too_new |= there != NULL;
     }
-    if (status)
-        *status = *found    ? CU_GET_PROC_ADDRESS_SUCCESS
-                  : too_new ? CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT
-                            : CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND;
-    return *found ? CUDA_SUCCESS : CUDA_ERROR_NOT_FOUND;
+    if (status != NULL)
+        *status = *found != NULL ? CU_GET_PROC_ADDRESS_SUCCESS
+                  : too_new      ? CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT
+                                 : CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND;
+    return *found != NULL ? CUDA_SUCCESS : CUDA_ERROR_NOT_FOUND;
 }
 
 /* Before cuInit, too: programs ask for cuInit itself. */
@@ -103,8 +101,8 @@ EMU_API CUresult cuGetProcAddress_v2(const char *symbol, void **found, int versi
 {
     EMU_CALL(self);
     (void)self;
-    if (!symbol || !found || strncmp(symbol, "cu", 2) != 0 || strlen(symbol) > 100)
-        return symbol && found ? CUDA_ERROR_NOT_FOUND : CUDA_ERROR_INVALID_VALUE;
+    if (symbol == NULL || found == NULL || strncmp(symbol, "cu", 2) != 0 || strlen(symbol) > 100)
+        return symbol != NULL && found != NULL ? CUDA_ERROR_NOT_FOUND : CUDA_ERROR_INVALID_VALUE;
     return look_up(symbol, found, version, flags, status);
 }
 

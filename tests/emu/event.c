@@ -16,22 +16,20 @@
 static unsigned next_id(bool observer)
 {
     static atomic_uint last;
-
     return observer ? 0 : atomic_fetch_add(&last, 1) + 1;
 }
 
 CUresult emu_event_new(struct emu_thread *self, CUevent *event, unsigned flags)
 {
     struct CUevent_st *e;
-
-    if (!self->context || !self->context->active)
+    if (self->context == NULL || !self->context->active)
         return CUDA_ERROR_INVALID_CONTEXT;
-    if (!event ||
+    if (event == NULL ||
         flags > (CU_EVENT_BLOCKING_SYNC | CU_EVENT_DISABLE_TIMING | CU_EVENT_INTERPROCESS))
         return CUDA_ERROR_INVALID_VALUE;
     if ((flags & (CU_EVENT_INTERPROCESS | CU_EVENT_DISABLE_TIMING)) == CU_EVENT_INTERPROCESS)
         return CUDA_ERROR_INVALID_VALUE;
-    e = emu_alloc(sizeof(*e));
+    e = emu_alloc(sizeof *e);
     e->context = self->context;
     e->id = next_id(self->observer);
     e->flags = flags;
@@ -64,10 +62,9 @@ static void push_record(struct emu_thread *self, struct CUevent_st *event, struc
 {
     struct emu_op *op = emu_op_new(self, s);
     uint64_t known = self->app || emu_real_clock() ? self->clock : EMU_ORIGIN_NS;
-
     op->earliest = known + emu_fabric()->event_ns;
     op->event = event->id;
-    op->correlation = self->heard.name ? self->heard.correlation : 0;
+    op->correlation = self->heard.name != NULL ? self->heard.correlation : 0;
     if (self->observer && s->observer && !emu_real_clock())
         op->fixed = known - known % BASE_STEP_NS;
     emu_op_push(op);
@@ -80,7 +77,6 @@ CUresult emu_event_record(struct emu_thread *self, CUevent event, CUstream handl
 {
     struct CUstream_st *s;
     CUresult result;
-
     emu_lock();
     result = emu_stream_resolve(self, handle, NULL, &s);
     if (!result && !emu_registered(event, EMU_EVENT))
@@ -89,11 +85,11 @@ CUresult emu_event_record(struct emu_thread *self, CUevent event, CUstream handl
         result = CUDA_ERROR_INVALID_HANDLE;
     if (!result && flags > CU_EVENT_RECORD_EXTERNAL)
         result = CUDA_ERROR_INVALID_VALUE;
-    if (!result && !s->capture && flags & CU_EVENT_RECORD_EXTERNAL)
+    if (!result && s->capture == NULL && flags & CU_EVENT_RECORD_EXTERNAL)
         result = CUDA_ERROR_INVALID_VALUE;
-    if (!result && !s->capture)
+    if (!result && s->capture == NULL)
         result = emu_capture_implicit(s);
-    if (!result && s->capture)
+    if (!result && s->capture != NULL)
         result = emu_capture_record(s, event, flags);
     else if (!result)
         push_record(self, event, s);
@@ -107,7 +103,6 @@ CUresult emu_event_wait(struct emu_thread *self, CUstream handle, CUevent event)
     bool handled = false;
     unsigned stream = 0, id = 0;
     CUresult result;
-
     emu_lock();
     result = emu_stream_resolve(self, handle, NULL, &s);
     if (!result && !emu_registered(event, EMU_EVENT))
@@ -116,9 +111,8 @@ CUresult emu_event_wait(struct emu_thread *self, CUstream handle, CUevent event)
         result = emu_capture_wait(s, event, &handled);
     if (!result && !handled)
         result = emu_capture_implicit(s);
-    if (!result && !handled && event->op) {
+    if (!result && !handled && event->op != NULL) {
         struct emu_op *op = emu_op_new(self, s);
-
         stream = s->id;
         id = event->id;
         emu_op_after(op, event->op);
@@ -134,13 +128,11 @@ CUresult emu_event_wait(struct emu_thread *self, CUstream handle, CUevent event)
 CUresult emu_stream_follow(struct emu_thread *self, CUstream to, CUstream from)
 {
     CUresult result = CUDA_SUCCESS;
-
     emu_lock();
-    if (to->capture || from->capture) {
+    if (to->capture != NULL || from->capture != NULL) {
         result = emu_capture_follow(to, from);
-    } else if (from->last) {
+    } else if (from->last != NULL) {
         struct emu_op *op = emu_op_new(self, to);
-
         emu_op_after(op, from->last);
         emu_op_push(op);
         emu_op_unref(op);
@@ -167,17 +159,16 @@ CUresult emu_event_sync(struct emu_thread *self, CUevent event)
     struct CUctx_st *context = NULL;
     unsigned stream = 0, id = 0;
     CUresult result;
-
     emu_lock();
     result = begin_wait(self, event);
     if (!result) {
         context = event->context;
         id = event->id;
-        stream = event->op ? event->op->stream->id : 0;
+        stream = event->op != NULL ? event->op->stream->id : 0;
         result = emu_op_wait(self, event->op);
     }
     emu_unlock();
-    if (context && emu_heard(self))
+    if (context != NULL && emu_heard(self))
         emu_heard_synced(self, HEARD_EVENT_WAIT, context, stream, id, start);
     return result;
 }
@@ -185,7 +176,6 @@ CUresult emu_event_sync(struct emu_thread *self, CUevent event)
 CUresult emu_event_query(struct emu_thread *self, CUevent event)
 {
     CUresult result;
-
     emu_lock();
     result = begin_wait(self, event);
     if (!result)
@@ -200,12 +190,12 @@ static CUresult elapsed(struct emu_thread *self, float *milliseconds, struct CUe
 {
     uint64_t now = emu_real_clock() ? emu_monotonic() : self->clock;
     double ns;
-
-    if (!emu_registered(start, EMU_EVENT) || !emu_registered(end, EMU_EVENT) || !milliseconds)
-        return milliseconds ? CUDA_ERROR_INVALID_HANDLE : CUDA_ERROR_INVALID_VALUE;
+    if (!emu_registered(start, EMU_EVENT) || !emu_registered(end, EMU_EVENT) ||
+        milliseconds == NULL)
+        return milliseconds != NULL ? CUDA_ERROR_INVALID_HANDLE : CUDA_ERROR_INVALID_VALUE;
     if (start->captured || end->captured)
         return CUDA_ERROR_CAPTURED_EVENT;
-    if (!start->op || !end->op || start->context != end->context ||
+    if (start->op == NULL || end->op == NULL || start->context != end->context ||
         (start->flags | end->flags) & CU_EVENT_DISABLE_TIMING)
         return CUDA_ERROR_INVALID_HANDLE;
     if (!start->op->done || !end->op->done)
@@ -220,7 +210,6 @@ static CUresult elapsed(struct emu_thread *self, float *milliseconds, struct CUe
 CUresult emu_event_elapsed(struct emu_thread *self, float *milliseconds, CUevent start, CUevent end)
 {
     CUresult result;
-
     emu_lock();
     result = elapsed(self, milliseconds, start, end);
     emu_unlock();

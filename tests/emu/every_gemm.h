@@ -101,6 +101,6 @@ static const struct gemm_function every_gemm[] = {
 };
 #undef HOOK
 
-#define EVERY_GEMM_COUNT (sizeof(every_gemm) / sizeof(every_gemm[0]))
+#define EVERY_GEMM_COUNT (sizeof every_gemm / sizeof *every_gemm)
 
 #endif

@@ -36,20 +36,18 @@ static int share_id(ncclUniqueId *id, const char *path)
 {
     char made[4096];
     FILE *file;
-
     if (ext.rank == 0) {
-        snprintf(made, sizeof(made), "%s.%d", path, (int)getpid());
+        snprintf(made, sizeof made, "%s.%d", path, (int)getpid());
         CHECK(ncclGetUniqueId(id));
         file = fopen(made, "wb");
-        if (!file || fwrite(id, sizeof(*id), 1, file) != 1 || fclose(file) != 0)
+        if (file == NULL || fwrite(id, sizeof *id, 1, file) != 1 || fclose(file) != 0)
             return __LINE__;
         return rename(made, path) ? __LINE__ : 0;
     }
     for (int i = 0; i < 30000; i++) {
         file = fopen(path, "rb");
-        if (file) {
-            size_t got = fread(id, sizeof(*id), 1, file);
-
+        if (file != NULL) {
+            size_t got = fread(id, sizeof *id, 1, file);
             fclose(file);
             return got == 1 ? 0 : __LINE__;
         }
@@ -62,10 +60,9 @@ int ext_init(int rank, int world, const char *id_file)
 {
     ncclUniqueId id;
     int line, devices;
-
     ext.rank = rank;
-    memset(&id, 0, sizeof(id));
-    if (world > 1 || id_file) {
+    memset(&id, 0, sizeof id);
+    if (world > 1 || id_file != NULL) {
         line = share_id(&id, id_file);
         if (line)
             return line;
@@ -86,10 +83,9 @@ int ext_init(int rank, int world, const char *id_file)
 int ext_allreduce(size_t count)
 {
     float mine = (float)ext.rank + 1;
-
     if (count > BUFFER_BYTES / sizeof(float))
         return __LINE__;
-    CHECK(cudaMemcpyAsync(ext.buffer, &mine, sizeof(mine), cudaMemcpyHostToDevice, ext.stream));
+    CHECK(cudaMemcpyAsync(ext.buffer, &mine, sizeof mine, cudaMemcpyHostToDevice, ext.stream));
     CHECK(ncclAllReduce(ext.buffer, ext.buffer, count, ncclFloat32, ncclSum, ext.comm, ext.stream));
     return 0;
 }
@@ -99,7 +95,6 @@ int ext_gemm(int m, int n, int k)
     const float one = 1, zero = 0;
     char *base = (char *)ext.buffer + BUFFER_BYTES / 2;
     size_t third = BUFFER_BYTES / 8;
-
     CHECK(cublasGemmEx(ext.cublas, CUBLAS_OP_N, CUBLAS_OP_N, m, n, k, &one, base, CUDA_R_16F, m,
                        base + third, CUDA_R_16F, k, &zero, base + 2 * third, CUDA_R_16F, m,
                        CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT));
@@ -110,7 +105,7 @@ int ext_gemm(int m, int n, int k)
 int ext_sum(float *sum)
 {
     CHECK(cudaStreamSynchronize(ext.stream));
-    CHECK(cudaMemcpy(sum, ext.buffer, sizeof(*sum), cudaMemcpyDeviceToHost));
+    CHECK(cudaMemcpy(sum, ext.buffer, sizeof *sum, cudaMemcpyDeviceToHost));
     return 0;
 }
 

@@ -63,7 +63,6 @@ static pthread_once_t once = PTHREAD_ONCE_INIT;
 static void put_number(struct emu_fabric *f, const struct fabric_key *key, double value)
 {
     char *at = (char *)f + key->offset;
-
     if (key->kind == INT_KEY || key->kind == COUNT_KEY)
         *(uint64_t *)(void *)at = (uint64_t)value;
     else
@@ -74,8 +73,7 @@ static void put_text(struct emu_fabric *f, const struct fabric_key *key, const c
                      size_t len)
 {
     char *at = (char *)f + key->offset;
-
-    snprintf(at, sizeof(f->gpu_name), "%.*s", (int)len, text);
+    snprintf(at, sizeof f->gpu_name, "%.*s", (int)len, text);
 }
 
 static struct emu_list *list_of(struct emu_fabric *f, const struct fabric_key *key)
@@ -85,7 +83,7 @@ static struct emu_list *list_of(struct emu_fabric *f, const struct fabric_key *k
 
 void emu_fabric_defaults(struct emu_fabric *f)
 {
-    for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
         if (keys[i].kind == LIST_KEY)
             list_of(f, &keys[i])->count = 0;
         else if (keys[i].kind == TEXT_KEY)
@@ -102,7 +100,6 @@ static bool parse_number(const char *text, size_t len, double *value)
 {
     double scale = 0;
     bool any = false;
-
     *value = 0;
     for (size_t i = 0; i < len; i++) {
         if (text[i] == '.' && scale == 0) {
@@ -126,15 +123,13 @@ static bool parse_line_of_list(struct emu_list *list, const struct fabric_key *k
 {
     double *line = list->line[list->count];
     unsigned count = 0;
-
     if (list->count == EMU_LINES)
         return false;
-    memset(line, 0, sizeof(list->line[0]));
+    memset(line, 0, sizeof *list->line);
     for (size_t i = 0; i < len;) {
         size_t begin = i;
         bool negative;
-
-        while (i < len && !strchr(" \t>", text[i]))
+        while (i < len && strchr(" \t>", text[i]) == NULL)
             i++;
         if (i == begin) {
             i++;
@@ -154,8 +149,7 @@ static bool parse_line_of_list(struct emu_list *list, const struct fabric_key *k
 static struct function_cost *find_cost(const char *function, size_t len)
 {
     struct function_cost *c = costs;
-
-    while (c < costs + sizeof(costs) / sizeof(costs[0]) - 1 && c->function[0]) {
+    while (c < costs + sizeof costs / sizeof *costs - 1 && c->function[0]) {
         if (strlen(c->function) == len && memcmp(c->function, function, len) == 0)
             return c;
         c++;
@@ -166,10 +160,9 @@ static struct function_cost *find_cost(const char *function, size_t len)
 static bool set_cost(const char *function, size_t len, double ns)
 {
     struct function_cost *c = find_cost(function, len);
-
-    if (len >= sizeof(c->function))
+    if (len >= sizeof c->function)
         return false;
-    snprintf(c->function, sizeof(c->function), "%.*s", (int)len, function);
+    snprintf(c->function, sizeof c->function, "%.*s", (int)len, function);
     c->ns = (uint64_t)ns;
     return true;
 }
@@ -179,12 +172,10 @@ static bool set_key(struct emu_fabric *f, const char *name, size_t name_len, con
 {
     double number = 0;
     bool is_number = parse_number(value, value_len, &number);
-
     if (name_len > 7 && memcmp(name, "api_ns.", 7) == 0)
         return is_number && set_cost(name + 7, name_len - 7, number);
-    for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
         bool positive = keys[i].kind == COUNT_KEY || keys[i].kind == RATE_KEY;
-
         if (strlen(keys[i].name) != name_len || memcmp(keys[i].name, name, name_len) != 0)
             continue;
         if (keys[i].kind == TEXT_KEY) {
@@ -203,9 +194,9 @@ static bool set_key(struct emu_fabric *f, const char *name, size_t name_len, con
 /* Cuts blanks off both ends. */
 static void trim(const char **text, size_t *len)
 {
-    while (*len && strchr(" \t\r", (*text)[*len - 1]))
+    while (*len && strchr(" \t\r", (*text)[*len - 1]) != NULL)
         --*len;
-    while (*len && strchr(" \t", **text)) {
+    while (*len && strchr(" \t", **text) != NULL) {
         ++*text;
         --*len;
     }
@@ -214,14 +205,13 @@ static void trim(const char **text, size_t *len)
 static bool parse_line(struct emu_fabric *f, const char *line, size_t len)
 {
     const char *hash = memchr(line, '#', len), *equals;
-
-    if (hash)
+    if (hash != NULL)
         len = (size_t)(hash - line);
     trim(&line, &len);
     if (!len)
         return true;
     equals = memchr(line, '=', len);
-    if (!equals)
+    if (equals == NULL)
         return false;
 
     const char *value = equals + 1;
@@ -235,11 +225,9 @@ static bool parse_line(struct emu_fabric *f, const char *line, size_t len)
 unsigned emu_fabric_parse(struct emu_fabric *f, const char *text, size_t len)
 {
     unsigned number = 0;
-
     while (len) {
         const char *newline = memchr(text, '\n', len);
-        size_t line = newline ? (size_t)(newline - text) : len;
-
+        size_t line = newline != NULL ? (size_t)(newline - text) : len;
         number++;
         if (!parse_line(f, text, line))
             return number;
@@ -256,13 +244,12 @@ static void load(void)
     ssize_t len = -1;
     unsigned bad;
     int fd;
-
     emu_fabric_defaults(&fabric);
-    if (!path || !*path)
+    if (path == NULL || !*path)
         return;
     fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd >= 0) {
-        len = read(fd, text, sizeof(text));
+        len = read(fd, text, sizeof text);
         close(fd);
     }
     if (len < 0)
@@ -281,7 +268,6 @@ const struct emu_fabric *emu_fabric(void)
 uint64_t emu_fabric_api_ns(const char *function)
 {
     const struct function_cost *c;
-
     pthread_once(&once, load);
     c = find_cost(function, strlen(function));
     return c->function[0] && strcmp(c->function, function) == 0 ? c->ns : fabric.api_ns;
@@ -299,17 +285,14 @@ struct emu_link emu_fabric_link(const struct emu_fabric *f, unsigned from, unsig
 {
     struct emu_link link = {near ? f->intra_GBps : f->inter_GBps,
                             (double)(near ? f->intra_latency_ns : f->inter_latency_ns)};
-
     for (unsigned i = 0; i < f->slow_link.count; i++) {
         const double *line = f->slow_link.line[i];
-
         if ((unsigned)line[0] == from && (unsigned)line[1] == to)
             slow_down(&link, line[2], line[3]);
     }
     for (unsigned i = 0; !near && i < f->slow_nic.count; i++) {
         const double *line = f->slow_nic.line[i];
         unsigned gpu = (unsigned)(line[0] * (double)f->gpus_per_node + line[1]);
-
         if (gpu == from || gpu == to)
             slow_down(&link, line[2], line[3]);
     }
@@ -319,7 +302,6 @@ struct emu_link emu_fabric_link(const struct emu_fabric *f, unsigned from, unsig
 double emu_fabric_said(const struct emu_list *list, unsigned number)
 {
     double sum = 0;
-
     for (unsigned i = 0; i < list->count; i++)
         if ((unsigned)list->line[i][0] == number)
             sum += list->line[i][1];

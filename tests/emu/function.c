@@ -18,10 +18,10 @@ EMU_API CUresult cuKernelGetName(const char **name, CUkernel kernel);
 
 static CUresult name_of(const void *handle, const char **name)
 {
-    if (!name)
+    if (name == NULL)
         return CUDA_ERROR_INVALID_VALUE;
     *name = emu_kernel_name(handle);
-    return *name ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
+    return *name != NULL ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
 }
 
 DRIVER_CALL(cuFuncGetName, (const char **name, CUfunction function), name_of(function, name))
@@ -32,7 +32,6 @@ DRIVER_CALL(cuKernelGetName, (const char **name, CUkernel kernel), name_of(kerne
 static unsigned shared_most(const struct emu_kernel *k)
 {
     unsigned all = (unsigned)emu_fabric()->sm_shared_KiB * 1024 - EMU_SHARED_RESERVED;
-
     return all > k->facts.shared_bytes ? all - k->facts.shared_bytes : 0;
 }
 
@@ -40,28 +39,29 @@ static CUresult get(const void *handle, CUfunction_attribute attribute, int *val
 {
     const struct emu_kernel *k = emu_kernel_find(handle);
     const struct emu_fabric *f = emu_fabric();
-    const unsigned version =
-        k && k->facts.version ? k->facts.version : (unsigned)(10 * f->sm_major + f->sm_minor);
+    const unsigned version = k != NULL && k->facts.version
+                                 ? k->facts.version
+                                 : (unsigned)(10 * f->sm_major + f->sm_minor);
     const struct {
         CUfunction_attribute attribute;
         unsigned value;
     } known[] = {
-        {CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, k ? emu_kernel_threads_max(k) : 0},
-        {CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, k ? k->facts.shared_bytes : 0},
-        {CU_FUNC_ATTRIBUTE_CONST_SIZE_BYTES, k ? k->facts.constant_bytes : 0},
-        {CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES, k ? k->facts.local_bytes : 0},
-        {CU_FUNC_ATTRIBUTE_NUM_REGS, k ? k->facts.registers : 0},
+        {CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, k != NULL ? emu_kernel_threads_max(k) : 0},
+        {CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, k != NULL ? k->facts.shared_bytes : 0},
+        {CU_FUNC_ATTRIBUTE_CONST_SIZE_BYTES, k != NULL ? k->facts.constant_bytes : 0},
+        {CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES, k != NULL ? k->facts.local_bytes : 0},
+        {CU_FUNC_ATTRIBUTE_NUM_REGS, k != NULL ? k->facts.registers : 0},
         {CU_FUNC_ATTRIBUTE_PTX_VERSION, version},
         {CU_FUNC_ATTRIBUTE_BINARY_VERSION, version},
         {CU_FUNC_ATTRIBUTE_CACHE_MODE_CA, 0},
-        {CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, k ? k->shared_dynamic_max : 0},
-        {CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT, k ? (unsigned)k->carveout : 0},
-        {CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED, k && k->big_clusters},
+        {CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, k != NULL ? k->shared_dynamic_max : 0},
+        {CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT, k != NULL ? (unsigned)k->carveout : 0},
+        {CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED, k != NULL && k->big_clusters},
     };
 
-    if (!k)
+    if (k == NULL)
         return CUDA_ERROR_INVALID_HANDLE;
-    for (size_t i = 0; value && i < sizeof(known) / sizeof(known[0]); i++) {
+    for (size_t i = 0; value != NULL && i < sizeof known / sizeof *known; i++) {
         if (known[i].attribute != attribute)
             continue;
         *value = (int)known[i].value;
@@ -73,8 +73,7 @@ static CUresult get(const void *handle, CUfunction_attribute attribute, int *val
 static CUresult set(const void *handle, CUfunction_attribute attribute, int value)
 {
     struct emu_kernel *k = emu_kernel_find(handle);
-
-    if (!k)
+    if (k == NULL)
         return CUDA_ERROR_INVALID_HANDLE;
     if (attribute == CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES && value >= 0 &&
         (unsigned)value <= shared_most(k))
@@ -91,7 +90,7 @@ static CUresult set(const void *handle, CUfunction_attribute attribute, int valu
 
 static CUresult is_kernel(const void *handle)
 {
-    return emu_kernel_find(handle) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
+    return emu_kernel_find(handle) != NULL ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
 }
 
 DRIVER_CALL(cuFuncGetAttribute, (int *value, CUfunction_attribute attribute, CUfunction function),
@@ -112,8 +111,7 @@ DRIVER_CALL(cuKernelGetFunction, (CUfunction * function, CUkernel kernel),
 static CUresult module_of(const void *handle, CUmodule *module)
 {
     const struct emu_kernel *k = emu_kernel_find(handle);
-
-    if (!k || !k->module)
+    if (k == NULL || k->module == NULL)
         return CUDA_ERROR_INVALID_HANDLE;
     *module = k->module;
     return CUDA_SUCCESS;
@@ -126,9 +124,8 @@ DRIVER_CALL(cuFuncGetModule, (CUmodule * module, CUfunction function), module_of
 static CUresult blocks_per_sm(int *blocks, const void *handle, int threads, size_t shared)
 {
     const struct emu_kernel *k = emu_kernel_find(handle);
-
-    if (!k || !blocks || threads <= 0)
-        return k ? CUDA_ERROR_INVALID_VALUE : CUDA_ERROR_INVALID_HANDLE;
+    if (k == NULL || blocks == NULL || threads <= 0)
+        return k != NULL ? CUDA_ERROR_INVALID_VALUE : CUDA_ERROR_INVALID_HANDLE;
     *blocks = (int)emu_kernel_blocks_per_sm(k, (unsigned)threads, shared);
     return CUDA_SUCCESS;
 }
@@ -138,15 +135,13 @@ static CUresult best_block(int *grid, int *threads, const void *handle,
                            CUoccupancyB2DSize shared_of, size_t shared, int limit)
 {
     const struct emu_kernel *k = emu_kernel_find(handle);
-    int most = k ? (int)emu_kernel_threads_max(k) : 0, best = 0;
-
-    if (!k || !grid || !threads || limit < 0)
-        return k ? CUDA_ERROR_INVALID_VALUE : CUDA_ERROR_INVALID_HANDLE;
+    int most = k != NULL ? (int)emu_kernel_threads_max(k) : 0, best = 0;
+    if (k == NULL || grid == NULL || threads == NULL || limit < 0)
+        return k != NULL ? CUDA_ERROR_INVALID_VALUE : CUDA_ERROR_INVALID_HANDLE;
     most = limit && limit < most ? limit : most;
     for (int block = most; block > 0; block = (block - 1) / WARP * WARP) {
         int blocks = (int)emu_kernel_blocks_per_sm(k, (unsigned)block,
-                                                   shared_of ? shared_of(block) : shared);
-
+                                                   shared_of != NULL ? shared_of(block) : shared);
         if (blocks * block <= best)
             continue;
         best = blocks * block;
@@ -160,9 +155,8 @@ static CUresult shared_left(size_t *bytes, const void *handle, int blocks, int t
 {
     const struct emu_kernel *k = emu_kernel_find(handle);
     size_t all = (size_t)emu_fabric()->sm_shared_KiB * 1024, taken;
-
-    if (!k || !bytes || blocks <= 0 || threads <= 0)
-        return k ? CUDA_ERROR_INVALID_VALUE : CUDA_ERROR_INVALID_HANDLE;
+    if (k == NULL || bytes == NULL || blocks <= 0 || threads <= 0)
+        return k != NULL ? CUDA_ERROR_INVALID_VALUE : CUDA_ERROR_INVALID_HANDLE;
     if ((unsigned)blocks > emu_kernel_blocks_per_sm(k, (unsigned)threads, 0))
         return CUDA_ERROR_INVALID_VALUE;
     taken = k->facts.shared_bytes + EMU_SHARED_RESERVED;
@@ -191,10 +185,9 @@ static unsigned cluster_most(const struct emu_kernel *k)
 static CUresult clusters(int *count, const void *handle, const CUlaunchConfig *config)
 {
     const struct emu_kernel *k = emu_kernel_find(handle);
-    unsigned size = k && config ? cluster_of(config) : 0, threads;
-
-    if (!k || !count || !size || size > cluster_most(k))
-        return k ? CUDA_ERROR_INVALID_VALUE : CUDA_ERROR_INVALID_HANDLE;
+    unsigned size = k != NULL && config != NULL ? cluster_of(config) : 0, threads;
+    if (k == NULL || count == NULL || !size || size > cluster_most(k))
+        return k != NULL ? CUDA_ERROR_INVALID_VALUE : CUDA_ERROR_INVALID_HANDLE;
     threads = config->blockDimX * config->blockDimY * config->blockDimZ;
     *count = (int)(emu_kernel_blocks_per_sm(k, threads, config->sharedMemBytes) *
                    (unsigned)emu_fabric()->sms / size);
@@ -204,9 +197,8 @@ static CUresult clusters(int *count, const void *handle, const CUlaunchConfig *c
 static CUresult largest_cluster(int *size, const void *handle, const CUlaunchConfig *config)
 {
     const struct emu_kernel *k = emu_kernel_find(handle);
-
-    if (!k || !size || !config)
-        return k ? CUDA_ERROR_INVALID_VALUE : CUDA_ERROR_INVALID_HANDLE;
+    if (k == NULL || size == NULL || config == NULL)
+        return k != NULL ? CUDA_ERROR_INVALID_VALUE : CUDA_ERROR_INVALID_HANDLE;
     *size = (int)cluster_most(k);
     return CUDA_SUCCESS;
 }

@@ -42,7 +42,7 @@ static const struct element {
 
 static const struct element *element_of(cudaDataType type)
 {
-    for (size_t i = 0; i < sizeof(elements) / sizeof(elements[0]); i++)
+    for (size_t i = 0; i < sizeof elements / sizeof *elements; i++)
         if (elements[i].type == type)
             return &elements[i];
     return NULL;
@@ -51,14 +51,12 @@ static const struct element *element_of(cudaDataType type)
 size_t emu_gemm_type_size(cudaDataType type)
 {
     const struct element *e = element_of(type);
-
-    return e ? number_size((enum number)e->number) * (size_t)e->parts : 0;
+    return e != NULL ? number_size((enum number)e->number) * (size_t)e->parts : 0;
 }
 
 static double peak_TFLOPS(const struct gemm *g)
 {
     const struct emu_fabric *f = emu_fabric();
-
     switch (g->a.type) {
     case CUDA_R_64F:
     case CUDA_C_64F:
@@ -91,7 +89,6 @@ static double tiled_ns(const struct gemm *g, const struct tile_size *t, double r
     double depth = ceil((double)g->k / 32) * 32;
     double flops = (element_of(g->a.type)->parts == 2 ? 8.0 : 2.0) * t->rows * t->cols * depth;
     double rate = peak_TFLOPS(g) * 1e3 / (double)f->sms * f->gemm_efficiency * t->efficiency;
-
     return rounds * flops / rate;
 }
 
@@ -104,8 +101,7 @@ static double alone_ns(const struct gemm *g, const struct tile_size *t)
 static const struct tile_size *best_tile(const struct gemm *g)
 {
     const struct tile_size *best = &tiles[0];
-
-    for (size_t i = 1; i < sizeof(tiles) / sizeof(tiles[0]); i++)
+    for (size_t i = 1; i < sizeof tiles / sizeof *tiles; i++)
         if (alone_ns(g, &tiles[i]) < alone_ns(g, best))
             best = &tiles[i];
     return best;
@@ -117,7 +113,6 @@ static double memory_ns(const struct gemm *g)
     double in = (double)g->m * (double)g->k * (double)emu_gemm_type_size(g->a.type) +
                 (double)g->k * (double)g->n * (double)emu_gemm_type_size(g->b.type);
     double out = (double)g->m * (double)g->n * (double)emu_gemm_type_size(g->d.type);
-
     if (g->beta_bits[0] || g->beta_bits[1] || g->device_scalars)
         out *= 2;
     return (in + out) * (double)g->batch / (f->memory_GBps * f->memory_efficiency);
@@ -131,7 +126,6 @@ static uint64_t duration(const struct gemm *g, const struct emu_turn *turn)
     uint64_t hash = emu_hash(emu_hash(f->seed, (uint64_t)emu_rank()), turn->start);
     double slow = 1 + f->gpu_jitter * emu_unit(emu_hash(hash, g->m * g->n + g->k));
     uint64_t alone;
-
     overhead /= turn->clock;
     alone = (uint64_t)((fmax(alone_ns(g, tile) / turn->clock, memory) + overhead) * slow);
     if (!emu_compute_shares(turn, alone))
@@ -148,7 +142,6 @@ struct complex_value {
 static struct complex_value get(const void *data, size_t at, const struct element *e)
 {
     enum number number = (enum number)e->number;
-
     if (e->parts == 1)
         return (struct complex_value){number_get(data, at, number), 0};
     return (struct complex_value){number_get(data, 2 * at, number),
@@ -162,9 +155,9 @@ static struct complex_value times(struct complex_value a, struct complex_value b
 
 static void *matrix_of(const struct gemm_matrix *x, uint64_t batch)
 {
-    return x->array ? x->array[batch]
-                    : (char *)x->data +
-                          (int64_t)batch * x->batch_step * (int64_t)emu_gemm_type_size(x->type);
+    return x->array != NULL ? x->array[batch]
+                            : (char *)x->data + (int64_t)batch * x->batch_step *
+                                                    (int64_t)emu_gemm_type_size(x->type);
 }
 
 static struct complex_value element(const struct gemm_matrix *x, const void *data, uint64_t row,
@@ -172,7 +165,6 @@ static struct complex_value element(const struct gemm_matrix *x, const void *dat
 {
     int64_t at = (int64_t)row * x->row_step + (int64_t)col * x->col_step;
     struct complex_value value = get(data, (size_t)at, element_of(x->type));
-
     if (x->conjugate)
         value.im = -value.im;
     return value;
@@ -180,7 +172,7 @@ static struct complex_value element(const struct gemm_matrix *x, const void *dat
 
 static double epilogue(const struct gemm *g, double value, uint64_t row)
 {
-    if (g->epilogue & CUBLASLT_EPILOGUE_BIAS && g->bias)
+    if (g->epilogue & CUBLASLT_EPILOGUE_BIAS && g->bias != NULL)
         value += number_get(g->bias, row, (enum number)element_of(g->d.type)->number);
     if (g->epilogue & CUBLASLT_EPILOGUE_RELU && value < 0)
         value = 0;
@@ -195,7 +187,6 @@ static void put(const struct gemm *g, void *data, uint64_t row, uint64_t col,
     const struct element *e = element_of(g->d.type);
     enum number number = (enum number)e->number;
     size_t at = (size_t)((int64_t)row * g->d.row_step + (int64_t)col * g->d.col_step);
-
     number_put(data, at * (size_t)e->parts, number, epilogue(g, value.re, row));
     if (e->parts == 2)
         number_put(data, at * 2 + 1, number, value.im);
@@ -211,12 +202,10 @@ static struct complex_value dot(const struct complex_value *a, const struct comp
                                 uint64_t k, bool complex)
 {
     struct complex_value sum = {0, 0};
-
     for (uint64_t l = 0; l < k && !complex; l++)
         sum.re += a[l].re * b[l].re;
     for (uint64_t l = 0; l < k && complex; l++) {
         struct complex_value product = times(a[l], b[l]);
-
         sum.re += product.re;
         sum.im += product.im;
     }
@@ -233,7 +222,6 @@ static void multiply(const struct gemm *g, uint64_t batch, struct complex_value 
     struct complex_value alpha = scalar(g, g->alpha_bits, g->alpha);
     struct complex_value beta = scalar(g, g->beta_bits, g->beta);
     bool complex = element_of(g->a.type)->parts == 2;
-
     for (uint64_t l = 0; l < g->k; l++) {
         for (uint64_t i = 0; i < g->m; i++)
             a[i * g->k + l] = element(&g->a, from_a, i, l);
@@ -243,10 +231,8 @@ static void multiply(const struct gemm *g, uint64_t batch, struct complex_value 
     for (uint64_t j = 0; j < g->n; j++)
         for (uint64_t i = 0; i < g->m; i++) {
             struct complex_value sum = times(alpha, dot(&a[i * g->k], &b[j * g->k], g->k, complex));
-
             if (beta.re != 0 || beta.im != 0) {
                 struct complex_value more = times(beta, element(&g->c, from_c, i, j));
-
                 sum.re += more.re;
                 sum.im += more.im;
             }
@@ -256,9 +242,8 @@ static void multiply(const struct gemm *g, uint64_t batch, struct complex_value 
 
 static void compute(const struct gemm *g)
 {
-    struct complex_value *a = emu_alloc(g->m * g->k * sizeof(*a)),
-                         *b = emu_alloc(g->n * g->k * sizeof(*b));
-
+    struct complex_value *a = emu_alloc(g->m * g->k * sizeof *a),
+                         *b = emu_alloc(g->n * g->k * sizeof *b);
     for (uint64_t i = 0; i < g->batch; i++)
         multiply(g, i, a, b);
     free(a);
@@ -270,7 +255,6 @@ static uint64_t run_gemm(void *data, const struct emu_turn *turn, CUresult *erro
     const struct gemm *g = data;
     double products = (double)g->m * (double)g->n * (double)g->k * (double)g->batch;
     uint64_t end;
-
     (void)error;
     if (products <= (double)emu_fabric()->gemm_products)
         compute(g);
@@ -302,8 +286,7 @@ static const struct kernel_family *family_of(const struct gemm *g)
     static const struct kernel_family other = {CUDA_C_32F, false,     "cutlass_80_simt_gemm_",
                                                "_8x4_",    "_align1", "cudaLaunchKernel"};
     bool tensor = g->a.type != CUDA_R_32F || g->compute == CUBLAS_COMPUTE_32F_FAST_TF32;
-
-    for (size_t i = 0; i < sizeof(families) / sizeof(families[0]); i++)
+    for (size_t i = 0; i < sizeof families / sizeof *families; i++)
         if (families[i].type == g->a.type && families[i].tensor == tensor)
             return &families[i];
     return &other;
@@ -315,8 +298,7 @@ static void describe_gemm(const void *data, struct emu_description *what)
     const struct kernel_family *family = family_of(g);
     const struct tile_size *t = best_tile(g);
     char name[160];
-
-    snprintf(name, sizeof(name), "%s%ux%u%s%c%c%s", family->before, t->rows, t->cols,
+    snprintf(name, sizeof name, "%s%ux%u%s%c%c%s", family->before, t->rows, t->cols,
              family->between, g->a.row_step == 1 ? 'n' : 't', g->b.row_step == 1 ? 'n' : 't',
              family->after);
     *what = (struct emu_description){.type = EMU_KERNEL,
@@ -338,8 +320,7 @@ static const struct emu_kind gemm_kind = {.name = "gemm",
 cudaDataType emu_gemm_scale_type(cublasComputeType_t compute, cudaDataType type)
 {
     const struct element *e = element_of(type);
-    bool complex = e && e->parts == 2;
-
+    bool complex = e != NULL && e->parts == 2;
     switch ((int)compute) {
     case CUBLAS_COMPUTE_16F:
     case CUBLAS_COMPUTE_16F_PEDANTIC:
@@ -360,7 +341,6 @@ void emu_gemm_scalars(struct gemm *g, const void *alpha, const void *beta, cudaD
                       bool on_device)
 {
     size_t size = emu_gemm_type_size(scale_type);
-
     g->scale_type = scale_type;
     g->device_scalars = on_device;
     g->alpha = alpha;
@@ -378,14 +358,13 @@ cublasStatus_t emu_gemm_submit(struct emu_thread *self, CUstream handle, const s
     struct CUstream_st *stream;
     struct gemm *copy;
     CUresult result;
-
-    if (!a || !b || !d || a->parts != b->parts || a->parts != d->parts)
+    if (a == NULL || b == NULL || d == NULL || a->parts != b->parts || a->parts != d->parts)
         return CUBLAS_STATUS_NOT_SUPPORTED;
     if (!g->m || !g->n || !g->batch)
         return CUBLAS_STATUS_SUCCESS;
     result = emu_stream_find(self, handle, NULL, &stream);
     if (!result) {
-        copy = emu_alloc(sizeof(*copy));
+        copy = emu_alloc(sizeof *copy);
         *copy = *g;
         result = emu_submit(self, stream, emu_work_new(&gemm_kind, copy), self->clock);
     }

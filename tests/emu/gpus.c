@@ -52,7 +52,6 @@ static void *map_file(const char *path, bool make)
     const size_t size = GPUS_MAX * sizeof(struct shared_gpu);
     int fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | (make ? O_CREAT : 0), 0600);
     void *mapped = MAP_FAILED;
-
     if (fd >= 0 && ftruncate(fd, (off_t)size) == 0)
         mapped = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     if (fd >= 0)
@@ -65,11 +64,10 @@ static void open_file(bool make)
     const char *dir = secure_getenv("EMU_DIR");
     void *mapped = MAP_FAILED;
     char path[4096];
-
     pthread_mutex_lock(&lock);
     if (!atomic_load(&gpus)) {
-        snprintf(path, sizeof(path), "%s/gpus", dir ? dir : "");
-        if (dir && *dir)
+        snprintf(path, sizeof path, "%s/gpus", dir != NULL ? dir : "");
+        if (dir != NULL && *dir)
             mapped = map_file(path, make);
         if (mapped == MAP_FAILED && make)
             mapped = mmap(NULL, GPUS_MAX * sizeof(struct shared_gpu), PROT_READ | PROT_WRITE,
@@ -91,7 +89,6 @@ void emu_gpus_open(void)
 bool emu_gpus_shared(void)
 {
     static atomic_uint looks;
-
     if (!atomic_load_explicit(&gpus, memory_order_acquire) &&
         atomic_fetch_add(&looks, 1) % LOOK_EVERY == 0)
         open_file(false);
@@ -101,8 +98,7 @@ bool emu_gpus_shared(void)
 static struct shared_gpu *gpu_of(unsigned number)
 {
     struct shared_gpu *all = atomic_load(&gpus);
-
-    return all && number < GPUS_MAX ? &all[number] : NULL;
+    return all != NULL && number < GPUS_MAX ? &all[number] : NULL;
 }
 
 /* ---- clocks ---- */
@@ -110,15 +106,13 @@ static struct shared_gpu *gpu_of(unsigned number)
 unsigned emu_gpus_lock(unsigned number)
 {
     struct shared_gpu *gpu = gpu_of(number);
-
-    return gpu ? atomic_load(&gpu->lock_MHz) : 0;
+    return gpu != NULL ? atomic_load(&gpu->lock_MHz) : 0;
 }
 
 void emu_gpus_set_lock(unsigned number, unsigned MHz)
 {
     struct shared_gpu *gpu = gpu_of(number);
-
-    if (gpu)
+    if (gpu != NULL)
         atomic_store(&gpu->lock_MHz, MHz);
 }
 
@@ -128,16 +122,15 @@ static bool is_alive(pid_t pid)
 {
     char path[64], text[512], *state;
     FILE *file;
-
     if (pid <= 0 || (kill(pid, 0) != 0 && errno == ESRCH))
         return false;
-    snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+    snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
     file = fopen(path, "re");
-    if (!file)
+    if (file == NULL)
         return false;
-    state = fgets(text, sizeof(text), file) ? strrchr(text, ')') : NULL;
+    state = fgets(text, sizeof text, file) != NULL ? strrchr(text, ')') : NULL;
     fclose(file);
-    return state && strncmp(state, ") Z", 3) != 0 && strncmp(state, ") X", 3) != 0;
+    return state != NULL && strncmp(state, ") Z", 3) != 0 && strncmp(state, ") X", 3) != 0;
 }
 
 /* A free place, or that of a process that is gone. */
@@ -146,7 +139,6 @@ static struct process_slot *claim(struct shared_gpu *gpu)
     for (unsigned i = 0; i < PROCESSES_MAX; i++) {
         struct process_slot *slot = &gpu->slots[i];
         int32_t pid = atomic_load(&slot->pid);
-
         if (is_alive(pid) || !atomic_compare_exchange_strong(&slot->pid, &pid, (int32_t)getpid()))
             continue;
         slot->heat = (struct emu_heat){0, 0, 0, 0};
@@ -161,8 +153,7 @@ static struct process_slot *claim(struct shared_gpu *gpu)
 void emu_gpus_enter(int device)
 {
     struct shared_gpu *gpu = gpu_of(emu_device_number(device));
-
-    if (!gpu || atomic_load(&own[device]))
+    if (gpu == NULL || atomic_load(&own[device]))
         return;
     pthread_mutex_lock(&lock);
     if (!atomic_load(&own[device])) {
@@ -177,8 +168,7 @@ void emu_gpus_enter(int device)
 void emu_gpus_publish(int device, const struct emu_heat *heat)
 {
     struct process_slot *slot = atomic_load(&own[device]);
-
-    if (!slot)
+    if (slot == NULL)
         return;
     atomic_fetch_add(&slot->turn, 1);
     atomic_thread_fence(memory_order_seq_cst);
@@ -193,7 +183,7 @@ void emu_gpus_tick(uint64_t clock)
     for (unsigned i = 0, count = atomic_load_explicit(&owned, memory_order_relaxed); i < count;
          i++) {
         struct process_slot *slot = atomic_load(&own[i]);
-        uint64_t latest = slot ? atomic_load(&slot->clock) : UINT64_MAX;
+        uint64_t latest = slot != NULL ? atomic_load(&slot->clock) : UINT64_MAX;
 
         while (clock > latest && !atomic_compare_exchange_weak(&slot->clock, &latest, clock))
             ;
@@ -204,7 +194,6 @@ static struct emu_heat read_heat(struct process_slot *slot)
 {
     struct emu_heat heat;
     unsigned turn;
-
     do {
         turn = atomic_load(&slot->turn);
         atomic_thread_fence(memory_order_seq_cst);
@@ -222,7 +211,6 @@ static struct emu_heat heat_of(struct process_slot *slot)
 {
     struct emu_heat heat = read_heat(slot);
     bool clocked = emu_self()->app || emu_real_clock();
-
     if (atomic_load(&slot->pid) == (int32_t)getpid() && clocked)
         return emu_heat_at(&heat, emu_time());
     return emu_heat_at(&heat, emu_real_clock() ? emu_time() : atomic_load(&slot->clock));
@@ -234,11 +222,9 @@ struct emu_gpu_view emu_gpus_view(unsigned number)
     struct shared_gpu *gpu = gpu_of(number);
     struct emu_heat sum = {0, 0, 0, 0};
     struct emu_gpu_view view = {.MHz = (unsigned)f->sm_clock_MHz};
-
-    for (unsigned i = 0; gpu && i < PROCESSES_MAX; i++)
+    for (unsigned i = 0; gpu != NULL && i < PROCESSES_MAX; i++)
         if (is_alive(atomic_load(&gpu->slots[i].pid))) {
             const struct emu_heat heat = heat_of(&gpu->slots[i]);
-
             sum.rise += heat.rise;
             sum.watts += heat.watts;
             sum.busy += heat.busy;
@@ -246,7 +232,7 @@ struct emu_gpu_view emu_gpus_view(unsigned number)
     view.celsius = emu_heat_celsius(number, sum.rise);
     view.watts = fmin((double)f->idle_W + sum.watts, (double)f->power_W);
     view.busy = fmin(sum.busy, 1);
-    view.locked_MHz = gpu ? atomic_load(&gpu->lock_MHz) : 0;
+    view.locked_MHz = gpu != NULL ? atomic_load(&gpu->lock_MHz) : 0;
     if (view.locked_MHz && view.locked_MHz < view.MHz)
         view.MHz = view.locked_MHz;
     view.throttled = view.celsius >= f->throttle_celsius;
@@ -260,10 +246,8 @@ unsigned emu_gpus_processes(unsigned number, struct emu_gpu_process *out, unsign
     const struct emu_list *foreign = &emu_fabric()->foreign_process;
     struct shared_gpu *gpu = gpu_of(number);
     unsigned count = 0;
-
-    for (unsigned i = 0; gpu && i < PROCESSES_MAX; i++) {
+    for (unsigned i = 0; gpu != NULL && i < PROCESSES_MAX; i++) {
         pid_t pid = atomic_load(&gpu->slots[i].pid);
-
         if (!is_alive(pid))
             continue;
         if (count < room)
@@ -272,7 +256,6 @@ unsigned emu_gpus_processes(unsigned number, struct emu_gpu_process *out, unsign
     }
     for (unsigned i = 0; i < foreign->count; i++) {
         const double *line = foreign->line[i];
-
         if ((unsigned)line[0] != number)
             continue;
         if (count < room)

@@ -28,8 +28,7 @@ struct graph_launch {
 static void *grow(void *array, size_t bytes)
 {
     void *grown = realloc(array, bytes ? bytes : 1);
-
-    if (!grown)
+    if (grown == NULL)
         emu_die("out of memory");
     return grown;
 }
@@ -39,7 +38,7 @@ void emu_frontier_add(struct emu_frontier *f, struct emu_node *node)
     for (unsigned i = 0; i < f->count; i++)
         if (f->nodes[i] == node)
             return;
-    f->nodes = grow(f->nodes, (f->count + 1) * sizeof(*f->nodes));
+    f->nodes = grow(f->nodes, (f->count + 1) * sizeof *f->nodes);
     f->nodes[f->count++] = node;
 }
 
@@ -58,10 +57,10 @@ void emu_frontier_set(struct emu_frontier *to, const struct emu_frontier *from)
 struct emu_node *emu_graph_add(struct emu_graph *g, struct emu_work *work,
                                struct CUevent_st *external)
 {
-    struct emu_node *node = emu_alloc(sizeof(*node));
-
-    *node = (struct emu_node){g->count, work ? emu_work_ref(work) : NULL, external, {NULL, 0}};
-    g->nodes = grow(g->nodes, (g->count + 1) * sizeof(*g->nodes));
+    struct emu_node *node = emu_alloc(sizeof *node);
+    *node =
+        (struct emu_node){g->count, work != NULL ? emu_work_ref(work) : NULL, external, {NULL, 0}};
+    g->nodes = grow(g->nodes, (g->count + 1) * sizeof *g->nodes);
     return g->nodes[g->count++] = node;
 }
 
@@ -91,7 +90,7 @@ size_t emu_node_after(const struct emu_node *node, struct emu_node *const **afte
 
 const char *emu_node_name(const struct emu_node *node)
 {
-    return node->work ? node->work->kind->name : "event";
+    return node->work != NULL ? node->work->kind->name : "event";
 }
 
 static void copy_graph(struct emu_graph *to, const struct emu_graph *from)
@@ -99,7 +98,6 @@ static void copy_graph(struct emu_graph *to, const struct emu_graph *from)
     for (unsigned i = 0; i < from->count; i++) {
         const struct emu_node *old = from->nodes[i];
         struct emu_node *node = emu_graph_add(to, old->work, old->external);
-
         for (unsigned j = 0; j < old->after.count; j++)
             emu_frontier_add(&node->after, to->nodes[old->after.nodes[j]->index]);
     }
@@ -107,8 +105,7 @@ static void copy_graph(struct emu_graph *to, const struct emu_graph *from)
 
 static struct counted_graph *new_program(const struct emu_graph *graph)
 {
-    struct counted_graph *p = emu_alloc(sizeof(*p));
-
+    struct counted_graph *p = emu_alloc(sizeof *p);
     atomic_init(&p->refs, 1);
     copy_graph(&p->graph, graph);
     return p;
@@ -124,16 +121,15 @@ static void unref_program(struct counted_graph *p)
 
 void emu_graph_instantiate(struct emu_exec **exec, const struct emu_graph *graph)
 {
-    struct emu_exec *e = emu_alloc(sizeof(*e));
-
+    struct emu_exec *e = emu_alloc(sizeof *e);
     e->program = new_program(graph);
     *exec = e;
 }
 
 static bool same_node(const struct emu_node *a, const struct emu_node *b)
 {
-    if (!a->work != !b->work || (a->work && a->work->kind != b->work->kind) ||
-        a->after.count != b->after.count)
+    if ((a->work == NULL) != (b->work == NULL) ||
+        (a->work != NULL && a->work->kind != b->work->kind) || a->after.count != b->after.count)
         return false;
     for (unsigned i = 0; i < a->after.count; i++)
         if (a->after.nodes[i]->index != b->after.nodes[i]->index)
@@ -167,8 +163,7 @@ struct emu_graph *emu_graph_empty(void)
 
 struct emu_graph *emu_graph_clone(const struct emu_graph *graph)
 {
-    struct emu_graph *clone = emu_alloc(sizeof(*clone));
-
+    struct emu_graph *clone = emu_alloc(sizeof *clone);
     copy_graph(clone, graph);
     return clone;
 }
@@ -191,7 +186,6 @@ static void record_external(struct CUevent_st *event, struct CUstream_st *s, uin
     emu_lock();
     if (emu_registered(event, EMU_EVENT)) {
         struct emu_op *op = emu_op_new(emu_self(), s);
-
         op->start = op->end = t;
         op->done = true;
         emu_op_unref(event->op);
@@ -211,16 +205,14 @@ static uint64_t issue_graph(void *data)
     struct emu_thread *self = emu_self();
     const struct graph_run *run = data;
     const struct emu_graph *g = &run->program->graph;
-    struct graph_launch *launch = emu_alloc(sizeof(*launch));
-
-    launch->tokens = emu_alloc(g->count * sizeof(*launch->tokens));
-    launch->places = emu_alloc(g->count * sizeof(*launch->places));
+    struct graph_launch *launch = emu_alloc(sizeof *launch);
+    launch->tokens = emu_alloc(g->count * sizeof *launch->tokens);
+    launch->places = emu_alloc(g->count * sizeof *launch->places);
     for (unsigned i = 0; i < g->count; i++) {
         const struct emu_work *work = g->nodes[i]->work;
-
-        if (!work)
+        if (work == NULL)
             continue;
-        if (work->kind->issue)
+        if (work->kind->issue != NULL)
             launch->tokens[i] = work->kind->issue(work->data);
         emu_work_enter(self, work, run->stream->context->device, self->clock, &launch->places[i]);
     }
@@ -240,7 +232,6 @@ static uint64_t run_node(const struct graph_run *run, unsigned i, const struct e
                             .place = &launch->places[i],
                             .correlation = whole->correlation,
                             .begun = &begun};
-
     end = emu_work_run(work, &turn, error);
     emu_lane_leave(&launch->places[i]);
     emu_heard_done(work, whole->correlation, run->stream, i + 1, begun, end);
@@ -254,16 +245,14 @@ static uint64_t run_graph(void *data, const struct emu_turn *turn, CUresult *err
     const struct graph_run *run = data;
     const struct emu_graph *g = &run->program->graph;
     struct graph_launch *launch = (struct graph_launch *)(uintptr_t)turn->token;
-    uint64_t *ends = emu_alloc(g->count * sizeof(*ends)), end = turn->start;
-
+    uint64_t *ends = emu_alloc(g->count * sizeof *ends), end = turn->start;
     for (unsigned i = 0; i < g->count; i++) {
         const struct emu_node *node = g->nodes[i];
         uint64_t begin = turn->start;
-
         for (unsigned j = 0; j < node->after.count; j++)
             if (begin < ends[node->after.nodes[j]->index])
                 begin = ends[node->after.nodes[j]->index];
-        if (node->work) {
+        if (node->work != NULL) {
             begin += emu_fabric()->graph_node_ns;
             ends[i] = run_node(run, i, turn, begin, error);
         } else {
@@ -282,7 +271,6 @@ static uint64_t run_graph(void *data, const struct emu_turn *turn, CUresult *err
 static void release_run(void *data)
 {
     struct graph_run *run = data;
-
     unref_program(run->program);
     free(run);
 }
@@ -294,11 +282,11 @@ CUresult emu_graph_launch(struct emu_thread *self, struct emu_exec *exec, CUstre
 {
     struct graph_run *run;
     struct CUstream_st *s;
-    CUresult result = exec ? emu_stream_find(self, handle, NULL, &s) : CUDA_ERROR_INVALID_VALUE;
-
+    CUresult result =
+        exec != NULL ? emu_stream_find(self, handle, NULL, &s) : CUDA_ERROR_INVALID_VALUE;
     if (result)
         return result;
-    run = emu_alloc(sizeof(*run));
+    run = emu_alloc(sizeof *run);
     run->program = exec->program;
     atomic_fetch_add(&run->program->refs, 1);
     run->stream = s;

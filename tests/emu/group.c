@@ -28,7 +28,6 @@ static _Thread_local struct thread_group group;
 static ncclResult_t join_streams(struct emu_thread *self, const struct nccl_launch *l, bool before)
 {
     struct CUstream_st *first, *other;
-
     for (unsigned i = 1; i < l->count; i++) {
         if (l->tasks[i].stream == l->tasks[0].stream)
             continue;
@@ -46,7 +45,6 @@ static ncclResult_t submit(struct emu_thread *self, struct emu_work *work, uint6
     const struct nccl_launch *l = work->data;
     ncclResult_t result = join_streams(self, l, true);
     struct CUstream_st *stream;
-
     if (!result && emu_stream_find(self, l->tasks[0].stream, l->comm->context, &stream))
         result = comm_fail(ncclUnhandledCudaError, "invalid stream");
     if (!result && emu_submit(self, stream, emu_work_ref(work), at))
@@ -60,14 +58,12 @@ static ncclResult_t submit(struct emu_thread *self, struct emu_work *work, uint6
 static void submit_late(struct emu_thread *self, void *work)
 {
     const struct nccl_launch *l = ((struct emu_work *)work)->data;
-
     submit(self, work, l->comm->ready_at);
 }
 
 static bool is_captured(struct emu_thread *self, const struct nccl_task *t)
 {
     CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
-
     return !emu_capture_status(self, t->stream, &status) && status != CU_STREAM_CAPTURE_STATUS_NONE;
 }
 
@@ -79,9 +75,8 @@ static bool is_captured(struct emu_thread *self, const struct nccl_task *t)
 static ncclResult_t launch(struct emu_thread *self, struct nccl_task *tasks, unsigned count)
 {
     struct ncclComm *comm = tasks[0].comm;
-    struct nccl_launch *l = emu_alloc(sizeof(*l));
+    struct nccl_launch *l = emu_alloc(sizeof *l);
     struct emu_work *work;
-
     *l = (struct nccl_launch){comm, tasks, count, is_captured(self, &tasks[0])};
     atomic_fetch_add(&comm->refs, 1);
     emu_unpublish(&comm->published);
@@ -102,10 +97,9 @@ static ncclResult_t launch(struct emu_thread *self, struct nccl_task *tasks, uns
 /* Takes the tasks of the first communicator out of the group, in order. */
 static struct nccl_task *take_tasks(struct thread_group *g, unsigned *count)
 {
-    struct nccl_task *taken = emu_alloc(g->count * sizeof(*taken));
+    struct nccl_task *taken = emu_alloc(g->count * sizeof *taken);
     struct ncclComm *comm = g->tasks[0].comm;
     unsigned kept = 0;
-
     *count = 0;
     for (unsigned i = 0; i < g->count; i++)
         if (g->tasks[i].comm == comm)
@@ -128,12 +122,10 @@ static ncclResult_t check_own_messages(const struct thread_group *g)
     for (unsigned i = 0; i < g->count; i++) {
         const struct nccl_task *t = &g->tasks[i];
         unsigned sends = 0, receives = 0;
-
         if ((t->kind != TASK_SEND && t->kind != TASK_RECV) || t->root != t->comm->rank)
             continue;
         for (unsigned j = 0; j < g->count; j++) {
             const struct nccl_task *other = &g->tasks[j];
-
             if (other->comm != t->comm || other->root != t->root)
                 continue;
             sends += other->kind == TASK_SEND;
@@ -150,7 +142,6 @@ static ncclResult_t check_choices(const struct thread_group *g)
 {
     ncclResult_t result = ncclSuccess;
     struct run_method choice;
-
     for (unsigned i = 0; i < g->count && !result; i++)
         if (g->tasks[i].kind == TASK_COLLECTIVE && !tuning_is_free(&g->tasks[i].comm->tuning))
             result = launch_choose(&g->tasks[i], &choice);
@@ -160,7 +151,6 @@ static ncclResult_t check_choices(const struct thread_group *g)
 static ncclResult_t run_group(struct emu_thread *self)
 {
     ncclResult_t result;
-
     if (!group.error)
         group.error = check_own_messages(&group);
     if (!group.error)
@@ -169,7 +159,7 @@ static ncclResult_t run_group(struct emu_thread *self)
     if (group.count && !group.error && emu_init()) /* in a forked child the driver is no more */
         group.error = comm_fail(ncclUnhandledCudaError, "initialization error");
     result = group.error;
-    for (struct emu_job *job = group.jobs, *next; job; job = next) {
+    for (struct emu_job *job = group.jobs, *next; job != NULL; job = next) {
         next = job->next;
         job->next = NULL;
         worse(&result, job_finish(job, self));
@@ -181,7 +171,6 @@ static ncclResult_t run_group(struct emu_thread *self)
     while (group.count) {
         unsigned count;
         struct nccl_task *tasks = take_tasks(&group, &count);
-
         worse(&result, launch(self, tasks, count));
     }
     emu_lane_group(self, false);
@@ -206,7 +195,6 @@ ncclResult_t group_end(struct emu_thread *self)
 ncclResult_t group_simulate_end(void)
 {
     ncclResult_t error = group.error;
-
     if (!group.depth)
         return comm_fail(ncclInvalidUsage, "ncclGroupSimulateEnd: not in a group call");
     if (--group.depth)
@@ -219,7 +207,6 @@ ncclResult_t group_simulate_end(void)
 ncclResult_t group_job(struct emu_job *job, struct emu_thread *self, int key)
 {
     ncclResult_t result = job_arrive(job, self, key);
-
     if (result) {
         comm_unref(job->comm);
         job_free(job);
@@ -227,7 +214,7 @@ ncclResult_t group_job(struct emu_job *job, struct emu_thread *self, int key)
     }
     if (!group.depth)
         return job_finish(job, self);
-    if (!group.jobs)
+    if (group.jobs == NULL)
         group.last_job = &group.jobs;
     *group.last_job = job;
     group.last_job = &job->next;
@@ -237,7 +224,6 @@ ncclResult_t group_job(struct emu_job *job, struct emu_thread *self, int key)
 static ncclResult_t check_comm(const struct ncclComm *comm)
 {
     ncclResult_t result = comm_check_ready(comm);
-
     if (!result && (atomic_load(&comm->revoked) || comm->suspended))
         result = comm_fail(ncclInvalidUsage, "communicator is revoked or suspended");
     return result;
@@ -247,16 +233,14 @@ static bool lacks_buffer(const struct nccl_task *t)
 {
     bool sends = t->kind == TASK_COLLECTIVE || t->kind == TASK_SEND || t->kind == TASK_PUT;
     bool takes = t->kind == TASK_COLLECTIVE || t->kind == TASK_RECV;
-
     if (t->comm->ranks == 1 && t->kind == TASK_COLLECTIVE && t->send == t->recv)
         return false; /* nothing to copy */
-    return t->count && ((sends && !t->send) || (takes && !t->recv));
+    return t->count && ((sends && t->send == NULL) || (takes && t->recv == NULL));
 }
 
 static ncclResult_t check_task(const struct nccl_task *t)
 {
     ncclResult_t result = check_comm(t->comm);
-
     if (result)
         return result;
     if (!number_size((enum number)t->type))
@@ -274,8 +258,8 @@ static void note_task(const struct nccl_task *t)
 {
     if (group.count == group.room) {
         group.room = group.room ? 2 * group.room : 16;
-        group.tasks = realloc(group.tasks, group.room * sizeof(*group.tasks));
-        if (!group.tasks)
+        group.tasks = realloc(group.tasks, group.room * sizeof *group.tasks);
+        if (group.tasks == NULL)
             emu_die("out of memory");
     }
     group.tasks[group.count++] = *t;
@@ -285,13 +269,12 @@ ncclResult_t group_task(struct emu_thread *self, const struct nccl_task *t)
 {
     ncclResult_t result = check_task(t);
     bool empty = !t->count && t->kind != TASK_PUT; /* a bare signal is work */
-
     if (result) {
         if (group.depth)
             worse(&group.error, result);
         return result;
     }
-    if (!empty && t->kind == TASK_COLLECTIVE && !t->recv)
+    if (!empty && t->kind == TASK_COLLECTIVE && t->recv == NULL)
         return ncclSuccess; /* one rank, from NULL to NULL */
     if (!empty)
         note_task(t);

@@ -11,7 +11,6 @@
 static inline uint64_t emu_hash(uint64_t a, uint64_t b)
 {
     uint64_t z = a * 0x9e3779b97f4a7c15u + b + 0x7f4a7c15f39cc060u;
-
     z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
     z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
     return z ^ (z >> 31);

@@ -43,7 +43,6 @@ struct emu_heat emu_heat_at(const struct emu_heat *h, uint64_t t)
 {
     struct emu_heat then = *h;
     double ns;
-
     if (t <= h->at)
         return then;
     ns = (double)(t - h->at);
@@ -54,7 +53,7 @@ struct emu_heat emu_heat_at(const struct emu_heat *h, uint64_t t)
     return then;
 }
 
-/* What an input of 1 for `ns` has come to, `ago` ns behind its end. */
+/* What an input of 1 for `ns` has come to, `ago` ns after its end. */
 static double share_of(double ns, double ago, double constant)
 {
     return (1 - left_after(ns, constant)) * left_after(ago, constant);
@@ -63,7 +62,6 @@ static double share_of(double ns, double ago, double constant)
 void emu_heat_add(struct emu_heat *h, uint64_t start, uint64_t end, double watts)
 {
     double ns = end > start ? (double)(end - start) : 0, ago;
-
     *h = emu_heat_at(h, end);
     ago = (double)(h->at - end);
     h->rise += emu_fabric()->thermal_K_per_W * watts * share_of(ns, ago, thermal_ns());
@@ -74,7 +72,6 @@ void emu_heat_add(struct emu_heat *h, uint64_t start, uint64_t end, double watts
 void emu_heat_sum(struct emu_heat *sum, const struct emu_heat *other)
 {
     struct emu_heat added = emu_heat_at(other, sum->at);
-
     *sum = emu_heat_at(sum, added.at);
     sum->rise += added.rise;
     sum->watts += added.watts;
@@ -85,14 +82,12 @@ static double watts_of(enum emu_load load)
 {
     const struct emu_fabric *f = emu_fabric();
     const double shares[] = {0, f->gemm_load, f->kernel_load, f->comm_load};
-
     return shares[load] * ((double)f->power_W - (double)f->idle_W);
 }
 
 double emu_heat_celsius(unsigned gpu, double rise)
 {
     const struct emu_fabric *f = emu_fabric();
-
     return f->idle_celsius + emu_fabric_said(&f->hot_gpu, gpu) + rise;
 }
 
@@ -101,7 +96,6 @@ static bool can_throttle(int device)
 {
     const struct emu_fabric *f = emu_fabric();
     double most = 1.5 * f->thermal_K_per_W * watts_of(EMU_LOAD_GEMM);
-
     if (f->idle_celsius + most >= f->throttle_celsius)
         return true;
     return f->hot_gpu.count &&
@@ -113,7 +107,6 @@ static bool can_throttle(int device)
 struct emu_pace emu_pace(int device, unsigned stream, struct emu_heat *own)
 {
     struct emu_pace pace = {.device = device, .own = own};
-
     pace.throttles = can_throttle(device);
     pace.counts = pace.throttles;
     if (emu_gpus_shared()) {
@@ -134,7 +127,6 @@ double emu_pace_clock(const struct emu_pace *pace, uint64_t start)
 {
     const struct emu_fabric *f = emu_fabric();
     double full = (double)f->sm_clock_MHz, share = 1, rise;
-
     if (pace->lock_MHz && pace->lock_MHz < full)
         share = pace->lock_MHz / full;
     if (!pace->throttles)
@@ -149,7 +141,6 @@ void emu_pace_worked(const struct emu_pace *pace, enum emu_load load, double clo
                      uint64_t end)
 {
     double watts = watts_of(load) * clock;
-
     if (!pace->counts || load == EMU_LOAD_NONE)
         return;
     emu_heat_add(pace->own, start, end, watts);
@@ -162,7 +153,6 @@ void emu_pace_worked(const struct emu_pace *pace, enum emu_load load, double clo
 void emu_heat_seen(int device, unsigned stream, const struct emu_heat *heat)
 {
     int at = 0;
-
     if (!heat->at)
         return;
     pthread_mutex_lock(&lock);

@@ -4,7 +4,7 @@
  * binary that holds one of them uncompressed. No code is looked at.
  *
  * An image comes as a pointer without a size, as the driver's calls take it; its own header says
- * how long it is, and nothing behind that is read.
+ * how long it is, and nothing after that is read.
  */
 #ifndef EMU_IMAGE_H
 #define EMU_IMAGE_H

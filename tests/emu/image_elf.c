@@ -34,7 +34,7 @@ static bool within(size_t size, uint64_t at, uint64_t bytes)
 /* A string of a table, or NULL where it does not end in it. */
 static const char *string_at(const char *table, size_t bytes, uint32_t at)
 {
-    return at < bytes && memchr(table + at, '\0', bytes - at) ? table + at : NULL;
+    return at < bytes && memchr(table + at, '\0', bytes - at) != NULL ? table + at : NULL;
 }
 
 /* The bytes of a section that is in the file, or NULL. */
@@ -49,29 +49,26 @@ static const char *content_of(const struct cubin *c, const Elf64_Shdr *s)
 static Elf64_Shdr section_at(const struct cubin *c, size_t index)
 {
     Elf64_Shdr s = {.sh_type = SHT_NOBITS};
-
     if (index < c->header.e_shnum)
-        memcpy(&s, c->data + c->header.e_shoff + index * sizeof(s), sizeof(s));
+        memcpy(&s, c->data + c->header.e_shoff + index * sizeof s, sizeof s);
     return s;
 }
 
 static const char *name_of(const struct cubin *c, const Elf64_Shdr *s)
 {
     const char *name = string_at(c->names, c->names_bytes, s->sh_name);
-
-    return name ? name : "";
+    return name != NULL ? name : "";
 }
 
 /* The section `prefix` of a kernel (NULL: of all). */
 static Elf64_Shdr find_section(const struct cubin *c, const char *prefix, const char *kernel)
 {
     size_t length = strlen(prefix), i = 0;
-
     for (; i < c->header.e_shnum; i++) {
         const Elf64_Shdr s = section_at(c, i);
         const char *name = name_of(c, &s);
-
-        if (strncmp(name, prefix, length) == 0 && strcmp(name + length, kernel ? kernel : "") == 0)
+        if (strncmp(name, prefix, length) == 0 &&
+            strcmp(name + length, kernel != NULL ? kernel : "") == 0)
             break;
     }
     return section_at(c, i);
@@ -80,11 +77,10 @@ static Elf64_Shdr find_section(const struct cubin *c, const char *prefix, const 
 static CUresult open_cubin(struct cubin *c, const void *data, size_t size)
 {
     Elf64_Shdr names;
-
     *c = (struct cubin){.data = data, .size = size};
-    if (size < sizeof(c->header))
+    if (size < sizeof c->header)
         return CUDA_ERROR_INVALID_IMAGE;
-    memcpy(&c->header, data, sizeof(c->header));
+    memcpy(&c->header, data, sizeof c->header);
     if (c->header.e_ident[EI_CLASS] != ELFCLASS64 || c->header.e_machine != EM_CUDA)
         return CUDA_ERROR_NO_BINARY_FOR_GPU;
     if (c->header.e_shentsize != sizeof(Elf64_Shdr) ||
@@ -93,7 +89,7 @@ static CUresult open_cubin(struct cubin *c, const void *data, size_t size)
     names = section_at(c, c->header.e_shstrndx);
     c->names = content_of(c, &names);
     c->names_bytes = (size_t)names.sh_size;
-    return c->names ? CUDA_SUCCESS : CUDA_ERROR_INVALID_IMAGE;
+    return c->names != NULL ? CUDA_SUCCESS : CUDA_ERROR_INVALID_IMAGE;
 }
 
 /* ---- what a kernel needs ---- */
@@ -105,18 +101,16 @@ static void each_info(const struct cubin *c, Elf64_Shdr section, struct emu_kern
                                     const uint32_t *words, size_t count))
 {
     const char *data = content_of(c, &section);
-    size_t at = 0, size = data ? (size_t)section.sh_size : 0;
-
+    size_t at = 0, size = data != NULL ? (size_t)section.sh_size : 0;
     while (size - at >= 4) {
         const unsigned char *head = (const unsigned char *)data + at;
         size_t bytes = head[0] == INFO_WITH_BYTES ? head[2] | (size_t)head[3] << 8 : 0;
         uint32_t words[3] = {0};
-
         at += 4;
         if (bytes > size - at)
             return;
-        memcpy(words, data + at, bytes < sizeof(words) ? bytes : sizeof(words));
-        visit(k, symbol, head[1], words, bytes / sizeof(words[0]));
+        memcpy(words, data + at, bytes < sizeof words ? bytes : sizeof words);
+        visit(k, symbol, head[1], words, bytes / sizeof *words);
         at += bytes;
     }
 }
@@ -149,7 +143,6 @@ static void add_kernel(struct image *image, const struct cubin *c, const char *n
                        uint32_t symbol)
 {
     struct emu_kernel_facts *k = image_add_kernel(image, name, strlen(name));
-
     k->version = c->header.e_flags >> 8 & 0xff;
     k->shared_bytes = bytes_of(c, ".nv.shared.", name);
     if (k->shared_bytes >= EMU_SHARED_RESERVED &&
@@ -162,7 +155,7 @@ static void add_kernel(struct image *image, const struct cubin *c, const char *n
 
 /* ---- symbols ---- */
 
-/* Variables lie in sections of these names; those of a kernel's own have more behind it. */
+/* Variables lie in sections of these names; those of a kernel's own have more after it. */
 static bool is_memory(const char *section)
 {
     return strcmp(section, ".nv.global") == 0 || strcmp(section, ".nv.global.init") == 0 ||
@@ -175,30 +168,27 @@ static void add_variable(struct image *image, const struct cubin *c, const char 
     const Elf64_Shdr section = section_at(c, symbol->st_shndx);
     struct image_variable *v;
     const char *content;
-
     if (!is_memory(name_of(c, &section)) || !symbol->st_size ||
         !within((size_t)section.sh_size, symbol->st_value, symbol->st_size))
         return;
     content = content_of(c, &section);
     v = image_add_variable(image, name, strlen(name));
     v->bytes = (size_t)symbol->st_size;
-    v->content = content ? content + symbol->st_value : NULL;
+    v->content = content != NULL ? content + symbol->st_value : NULL;
 }
 
 static CUresult read_symbols(struct image *image, const struct cubin *c, const Elf64_Shdr *table)
 {
     const Elf64_Shdr strings = section_at(c, table->sh_link);
     const char *symbols = content_of(c, table), *names = content_of(c, &strings);
-
-    if (!symbols || !names || table->sh_entsize != sizeof(Elf64_Sym))
+    if (symbols == NULL || names == NULL || table->sh_entsize != sizeof(Elf64_Sym))
         return CUDA_ERROR_INVALID_IMAGE;
     for (size_t i = 0; i < table->sh_size / sizeof(Elf64_Sym); i++) {
         Elf64_Sym symbol;
         const char *name;
-
-        memcpy(&symbol, symbols + i * sizeof(symbol), sizeof(symbol));
+        memcpy(&symbol, symbols + i * sizeof symbol, sizeof symbol);
         name = string_at(names, (size_t)strings.sh_size, symbol.st_name);
-        if (!name)
+        if (name == NULL)
             return CUDA_ERROR_INVALID_IMAGE;
         if (ELF64_ST_TYPE(symbol.st_info) == STT_FUNC && (symbol.st_other & STO_ENTRY) && name[0])
             add_kernel(image, c, name, (uint32_t)i);
@@ -213,7 +203,6 @@ CUresult image_read_elf(struct image *image, const void *data, size_t size)
     struct cubin c;
     Elf64_Shdr table;
     CUresult result = open_cubin(&c, data, size);
-
     if (result)
         return result;
     table = find_section(&c, ".symtab", NULL);

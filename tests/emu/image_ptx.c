@@ -33,7 +33,6 @@ static void skip_blanks(struct text *t)
     while (t->at < t->end) {
         size_t left = (size_t)(t->end - t->at);
         const char *stop = NULL;
-
         if (isspace((unsigned char)*t->at))
             stop = t->at + 1;
         else if (left > 1 && strncmp(t->at, "//", 2) == 0)
@@ -42,7 +41,7 @@ static void skip_blanks(struct text *t)
             stop = memmem(t->at + 2, left - 2, "*/", 2);
         else
             return;
-        t->at = stop ? stop + (*t->at == '/' && *stop == '*' ? 2 : 0) : t->end;
+        t->at = stop != NULL ? stop + (*t->at == '/' && *stop == '*' ? 2 : 0) : t->end;
     }
 }
 
@@ -72,8 +71,7 @@ static bool is(const struct token *token, const char *word)
 static unsigned number(const struct token *token)
 {
     char digits[10] = "";
-
-    if (token->length < sizeof(digits))
+    if (token->length < sizeof digits)
         memcpy(digits, token->at, token->length);
     return (unsigned)strtoul(digits, NULL, 10);
 }
@@ -84,7 +82,6 @@ static unsigned read_block(struct text *t)
     unsigned threads = 1;
     struct text before = *t;
     struct token token;
-
     for (bool comma = true; next(t, &token); comma = !comma) {
         if (comma ? !isdigit((unsigned char)*token.at) : *token.at != ',') {
             *t = before;
@@ -102,15 +99,12 @@ static void read_variable(struct image *image, struct text *t)
 {
     struct token token, name = {NULL, 0};
     size_t bytes = 1, count = 1;
-
     while (next(t, &token) && !is(&token, ";") && !is(&token, "=")) {
         const char *digit = token.at + token.length;
-
         while (digit > token.at && isdigit((unsigned char)digit[-1]))
             digit--;
         if (is(&token, ".align") || is(&token, "[")) {
             bool array = is(&token, "[");
-
             if (next(t, &token) && array && isdigit((unsigned char)*token.at))
                 count *= number(&token);
         } else if (*token.at == '.' && digit < token.at + token.length && token.length < 6) {
@@ -129,7 +123,6 @@ CUresult image_read_ptx(struct image *image, const char *data, size_t size)
     struct emu_kernel_facts *kernel = NULL;
     struct token token;
     unsigned version = 0;
-
     if (!next(&t, &token) || !is(&token, ".version"))
         return CUDA_ERROR_INVALID_IMAGE;
     while (next(&t, &token)) {
@@ -141,7 +134,7 @@ CUresult image_read_ptx(struct image *image, const char *data, size_t size)
             kernel = image_add_kernel(image, token.at, token.length);
             kernel->registers = PTX_REGISTERS;
             kernel->version = version;
-        } else if ((is(&token, ".maxntid") || is(&token, ".reqntid")) && kernel) {
+        } else if ((is(&token, ".maxntid") || is(&token, ".reqntid")) && kernel != NULL) {
             kernel->threads_max = read_block(&t);
         } else if (is(&token, ".global") || is(&token, ".const")) {
             read_variable(image, &t);

@@ -20,7 +20,6 @@
 static ncclResult_t check_limits(const ncclConfig_t *c)
 {
     bool least = SET(c, minCTAs), most = SET(c, maxCTAs);
-
     if ((least && c->minCTAs <= 0) || (most && c->maxCTAs <= 0) ||
         (least && most && c->minCTAs > c->maxCTAs))
         return comm_fail(ncclInvalidArgument, "minCTAs or maxCTAs");
@@ -31,7 +30,7 @@ static ncclResult_t check_limits(const ncclConfig_t *c)
 
 ncclResult_t job_config(const ncclConfig_t *config, struct comm_options *options)
 {
-    if (!config)
+    if (config == NULL)
         return ncclSuccess;
     if (config->magic != 0xcafebeef || config->size < offsetof(ncclConfig_t, cgaClusterSize))
         return comm_fail(ncclInvalidArgument, "ncclConfig_t is not initialised");
@@ -52,8 +51,7 @@ ncclResult_t job_config(const ncclConfig_t *config, struct comm_options *options
 struct emu_job *job_init(ncclComm_t *out, int ranks, int rank, uint64_t key, pid_t root_pid,
                          int device)
 {
-    struct emu_job *job = emu_alloc(sizeof(*job));
-
+    struct emu_job *job = emu_alloc(sizeof *job);
     job->comm = comm_new(ranks, rank, key, root_pid);
     job->comm->device = device;
     job->comm->context = emu_primary(device);
@@ -63,8 +61,7 @@ struct emu_job *job_init(ncclComm_t *out, int ranks, int rank, uint64_t key, pid
 
 struct emu_job *job_split(ncclComm_t *out, struct ncclComm *parent, int color)
 {
-    struct emu_job *job = emu_alloc(sizeof(*job));
-
+    struct emu_job *job = emu_alloc(sizeof *job);
     job->parent = parent;
     job->out = out;
     job->color = color;
@@ -77,7 +74,6 @@ struct emu_job *job_grow(ncclComm_t *out, struct ncclComm *parent, int ranks, ui
                          pid_t root_pid)
 {
     struct emu_job *job = job_split(out, parent, 0);
-
     job->grown = ranks;
     job->grown_key = key;
     job->grown_pid = root_pid;
@@ -88,9 +84,8 @@ ncclResult_t job_arrive(struct emu_job *job, struct emu_thread *self, int key)
 {
     struct split *mine;
     _Atomic uint32_t *bell;
-
     job->arrived = true;
-    if (!job->parent)
+    if (job->parent == NULL)
         return comm_attach(job->comm, self);
     mine = segment_split(job->parent->segment, job->number, (unsigned)job->parent->rank);
     mine->clock = self->clock;
@@ -107,7 +102,7 @@ ncclResult_t job_arrive(struct emu_job *job, struct emu_thread *self, int key)
 
 static bool all_here(const struct emu_job *job)
 {
-    if (!job->parent)
+    if (job->parent == NULL)
         return segment_complete(job->comm->segment);
     for (unsigned i = 0; i < (unsigned)job->parent->ranks; i++)
         if (atomic_load(&segment_split(job->parent->segment, job->number, i)->came) !=
@@ -119,10 +114,9 @@ static bool all_here(const struct emu_job *job)
 /* A member that came and died, or a parent's member that died before it came to the split. */
 static bool member_gone(const struct emu_job *job)
 {
-    const struct ncclComm *comm = job->parent ? job->parent : job->comm;
-
+    const struct ncclComm *comm = job->parent != NULL ? job->parent : job->comm;
     for (unsigned i = 0; i < (unsigned)comm->ranks; i++) {
-        if (job->parent &&
+        if (job->parent != NULL &&
             atomic_load(&segment_split(comm->segment, job->number, i)->came) == job->number + 1)
             continue;
         if (!segment_gone(comm->segment, i) || all_here(job))
@@ -137,20 +131,17 @@ static bool member_gone(const struct emu_job *job)
 static uint64_t now_ns(void)
 {
     struct timespec t;
-
     clock_gettime(CLOCK_MONOTONIC, &t);
     return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
 static ncclResult_t wait_for_members(const struct emu_job *job, uint64_t patience_ns)
 {
-    struct segment *s = job->parent ? job->parent->segment : job->comm->segment;
-    _Atomic uint32_t *bell = job->parent ? segment_split_bell(s) : segment_member_bell(s);
+    struct segment *s = job->parent != NULL ? job->parent->segment : job->comm->segment;
+    _Atomic uint32_t *bell = job->parent != NULL ? segment_split_bell(s) : segment_member_bell(s);
     uint64_t begun = now_ns();
-
     for (;;) {
         uint32_t seen = atomic_load(bell);
-
         if (all_here(job))
             return ncclSuccess;
         if (patience_ns != EMU_FOREVER && now_ns() - begun >= patience_ns)
@@ -166,11 +157,9 @@ static void find_place(const struct emu_job *job, int *ranks, int *rank)
 {
     const struct ncclComm *parent = job->parent;
     int key = segment_split(parent->segment, job->number, (unsigned)parent->rank)->key;
-
     *ranks = *rank = 0;
     for (int i = 0; i < parent->ranks; i++) {
         const struct split *s = segment_split(parent->segment, job->number, (unsigned)i);
-
         if (s->color != job->color)
             continue;
         ++*ranks;
@@ -184,7 +173,6 @@ static ncclResult_t open_child(struct emu_job *job, struct emu_thread *self)
     uint64_t id = emu_hash(emu_hash(parent->key, job->number), (uint64_t)job->color);
     struct ncclComm *child = job->comm;
     int ranks, rank;
-
     find_place(job, &ranks, &rank);
     if (comm_count_peers(child, ranks))
         return ncclSystemError;
@@ -200,10 +188,8 @@ static ncclResult_t open_grown(struct emu_job *job, struct emu_thread *self)
 {
     struct ncclComm *parent = job->parent, *child = job->comm;
     ncclResult_t result;
-
     for (int i = 0; i < parent->ranks; i++) {
         const struct split *s = segment_split(parent->segment, job->number, (unsigned)i);
-
         if (!s->grown_key)
             continue;
         child->key = s->grown_key;
@@ -217,7 +203,6 @@ static ncclResult_t open_grown(struct emu_job *job, struct emu_thread *self)
     while (!result && !segment_complete(child->segment)) {
         _Atomic uint32_t *bell = segment_member_bell(child->segment);
         uint32_t seen = atomic_load(bell);
-
         if (!segment_complete(child->segment))
             segment_sleep(bell, seen);
     }
@@ -227,23 +212,20 @@ static ncclResult_t open_grown(struct emu_job *job, struct emu_thread *self)
 uint64_t job_end(const struct emu_job *job)
 {
     const struct emu_fabric *f = emu_fabric();
-    const struct ncclComm *comm = job->parent ? job->parent : job->comm;
+    const struct ncclComm *comm = job->parent != NULL ? job->parent : job->comm;
     uint64_t last = 0;
-
     for (unsigned i = 0; i < (unsigned)comm->ranks; i++) {
-        uint64_t clock = job->parent ? segment_split(comm->segment, job->number, i)->clock
-                                     : segment_member(comm->segment, i)->init_clock;
-
+        uint64_t clock = job->parent != NULL ? segment_split(comm->segment, job->number, i)->clock
+                                             : segment_member(comm->segment, i)->init_clock;
         last = clock > last ? clock : last;
     }
-    return last + (job->parent ? f->comm_split_ns : f->comm_init_ns);
+    return last + (job->parent != NULL ? f->comm_split_ns : f->comm_init_ns);
 }
 
 /* Two ranks of a node may not share a device. */
 static ncclResult_t own_device(const struct ncclComm *comm)
 {
     int other = segment_beside(comm->segment);
-
     if (other < 0)
         return ncclSuccess;
     return comm_fail(ncclInvalidUsage,
@@ -254,10 +236,9 @@ static ncclResult_t own_device(const struct ncclComm *comm)
 ncclResult_t job_complete(struct emu_job *job, struct emu_thread *self, uint64_t patience_ns)
 {
     ncclResult_t result = wait_for_members(job, patience_ns);
-
-    if (!result && job->parent && job->comm)
+    if (!result && job->parent != NULL && job->comm != NULL)
         result = job->grown ? open_grown(job, self) : open_child(job, self);
-    if (!result && (!job->parent || job->grown))
+    if (!result && (job->parent == NULL || job->grown))
         result = own_device(job->comm);
     return result;
 }
@@ -266,7 +247,7 @@ ncclResult_t job_complete(struct emu_job *job, struct emu_thread *self, uint64_t
 static ncclResult_t start_nonblocking(struct emu_job *job)
 {
     *job->out = job->comm;
-    if (!job->comm) {
+    if (job->comm == NULL) {
         job_free(job);
         return ncclInProgress;
     }
@@ -277,13 +258,12 @@ static ncclResult_t start_nonblocking(struct emu_job *job)
 static ncclResult_t finish_blocking(struct emu_job *job, struct emu_thread *self)
 {
     ncclResult_t result = job_complete(job, self, EMU_FOREVER);
-
     if (result) {
         comm_unref(job->comm);
         *job->out = NULL;
     } else {
         *job->out = job->comm;
-        if (job->comm)
+        if (job->comm != NULL)
             profiler_begin(job->comm);
         if (!emu_real_clock())
             emu_advance(self, job_end(job));
@@ -295,14 +275,13 @@ static ncclResult_t finish_blocking(struct emu_job *job, struct emu_thread *self
 ncclResult_t job_finish(struct emu_job *job, struct emu_thread *self)
 {
     bool nonblocking =
-        job->comm ? job->comm->options.nonblocking : job->parent->options.nonblocking;
-
+        job->comm != NULL ? job->comm->options.nonblocking : job->parent->options.nonblocking;
     return nonblocking ? start_nonblocking(job) : finish_blocking(job, self);
 }
 
 void job_free(struct emu_job *job)
 {
-    if (job->parent)
+    if (job->parent != NULL)
         comm_unref(job->parent);
     free(job);
 }

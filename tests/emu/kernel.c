@@ -33,9 +33,8 @@ static struct emu_kernel **bucket_of(const void *handle)
 
 static struct emu_kernel *new_kernel(const struct emu_kernel_facts *facts)
 {
-    struct emu_kernel *k = emu_alloc(sizeof(*k));
+    struct emu_kernel *k = emu_alloc(sizeof *k);
     char *name = emu_alloc(strlen(facts->name) + 1);
-
     strcpy(name, facts->name);
     k->facts = *facts;
     k->facts.name = name;
@@ -50,8 +49,7 @@ static struct emu_kernel *new_kernel(const struct emu_kernel_facts *facts)
 static void put(struct emu_kernel *k, const void *handle)
 {
     struct emu_kernel **at;
-
-    k->handle = handle ? handle : k;
+    k->handle = handle != NULL ? handle : k;
     at = bucket_of(k->handle);
     k->next = *at;
     *at = k;
@@ -60,7 +58,6 @@ static void put(struct emu_kernel *k, const void *handle)
 struct emu_kernel *emu_kernel_register(const void *handle, const struct emu_kernel_facts *facts)
 {
     struct emu_kernel *k = new_kernel(facts);
-
     pthread_mutex_lock(&lock);
     put(k, handle);
     pthread_mutex_unlock(&lock);
@@ -70,12 +67,11 @@ struct emu_kernel *emu_kernel_register(const void *handle, const struct emu_kern
 void emu_kernel_forget(const void *handle)
 {
     struct emu_kernel **at, *k;
-
     pthread_mutex_lock(&lock);
-    for (at = bucket_of(handle); *at && (*at)->handle != handle; at = &(*at)->next)
+    for (at = bucket_of(handle); *at != NULL && (*at)->handle != handle; at = &(*at)->next)
         ;
     k = *at;
-    if (k)
+    if (k != NULL)
         *at = k->next;
     pthread_mutex_unlock(&lock);
     free(k);
@@ -86,11 +82,10 @@ EMU_API const void *emuKernel(const char *name, uint64_t ns)
     static struct emu_kernel *own;
     const struct emu_kernel_facts facts = {.name = name};
     struct emu_kernel *k;
-
     pthread_mutex_lock(&lock);
-    for (k = own; k && (k->ns != ns || strcmp(k->facts.name, name) != 0); k = k->sibling)
+    for (k = own; k != NULL && (k->ns != ns || strcmp(k->facts.name, name) != 0); k = k->sibling)
         ;
-    if (!k) {
+    if (k == NULL) {
         k = new_kernel(&facts);
         k->foreign = false;
         k->ns = ns;
@@ -105,16 +100,14 @@ EMU_API const void *emuKernel(const char *name, uint64_t ns)
 EMU_API uint64_t emuMemoryNs(uint64_t bytes)
 {
     const struct emu_fabric *f = emu_fabric();
-
     return (uint64_t)((double)bytes / (f->memory_GBps * f->memory_efficiency));
 }
 
 struct emu_kernel *emu_kernel_find(const void *handle)
 {
     struct emu_kernel *k;
-
     pthread_mutex_lock(&lock);
-    for (k = *bucket_of(handle); k && k->handle != handle; k = k->next)
+    for (k = *bucket_of(handle); k != NULL && k->handle != handle; k = k->next)
         ;
     pthread_mutex_unlock(&lock);
     return k;
@@ -123,8 +116,7 @@ struct emu_kernel *emu_kernel_find(const void *handle)
 const char *emu_kernel_name(const void *handle)
 {
     const struct emu_kernel *k = emu_kernel_find(handle);
-
-    return k ? k->facts.name : NULL;
+    return k != NULL ? k->facts.name : NULL;
 }
 
 /* ---- launches ---- */
@@ -151,7 +143,6 @@ bool emu_kernel_takes(const struct emu_kernel *k, const struct emu_grid *g)
 static uint64_t time_of(const struct emu_kernel *k, const struct emu_grid *g)
 {
     const struct emu_fabric *f = emu_fabric();
-
     if (!k->foreign)
         return k->ns;
     return f->kernel_ns +
@@ -170,7 +161,6 @@ static uint64_t run_kernel(void *data, const struct emu_turn *turn, CUresult *er
 {
     const struct kernel_run *l = data;
     uint64_t ns = turn->clock < 1 ? (uint64_t)((double)l->ns / turn->clock) : l->ns;
-
     (void)error;
     if (!emu_compute_shares(turn, ns))
         return turn->start + ns;
@@ -181,7 +171,6 @@ static void describe_kernel(const void *data, struct emu_description *what)
 {
     const struct kernel_run *l = data;
     const unsigned *blocks = l->grid.blocks, *threads = l->grid.threads;
-
     *what = (struct emu_description){.type = EMU_KERNEL,
                                      .name = l->name,
                                      .launch = "cudaLaunchKernel",
@@ -203,13 +192,13 @@ CUresult emu_kernel_launch(struct emu_thread *self, const void *handle, const st
     const struct emu_kernel *k = emu_kernel_find(handle);
     struct kernel_run *l;
     CUstream to;
-    CUresult result = k ? emu_stream_find(self, stream, NULL, &to) : CUDA_ERROR_INVALID_HANDLE;
-
+    CUresult result =
+        k != NULL ? emu_stream_find(self, stream, NULL, &to) : CUDA_ERROR_INVALID_HANDLE;
     if (!result && k->foreign && !emu_kernel_takes(k, grid))
         result = CUDA_ERROR_INVALID_VALUE;
     if (result)
         return result;
-    l = emu_alloc(sizeof(*l));
+    l = emu_alloc(sizeof *l);
     *l = (struct kernel_run){k->facts.name, k->facts.registers,
                              k->facts.shared_bytes + (unsigned)grid->shared_bytes, *grid,
                              time_of(k, grid)};
@@ -235,7 +224,6 @@ unsigned emu_kernel_blocks_per_sm(const struct emu_kernel *kernel, unsigned thre
     unsigned warps = (threads + WARP - 1) / WARP, blocks = EMU_BLOCKS_PER_SM;
     unsigned of_warp = in_units(kernel->facts.registers * WARP, REGISTER_UNIT);
     size_t shared = kernel->facts.shared_bytes + shared_dynamic + EMU_SHARED_RESERVED;
-
     if (!warps || threads > emu_kernel_threads_max(kernel) || shared > sm_shared)
         return 0;
     blocks = least(blocks, EMU_THREADS_PER_SM / (warps * WARP));

@@ -49,13 +49,12 @@ static struct lane_wait *waits;
 struct emu_lane *emu_lane_of(struct emu_thread *self, int device)
 {
     struct emu_lane *lane = self->lanes;
-
     if (self->observer || emu_real_clock() || (!emu_fabric()->contention && !emu_fabric()->overlap))
         return NULL;
-    while (lane && lane->device != device)
+    while (lane != NULL && lane->device != device)
         lane = lane->next;
-    if (!lane) {
-        lane = emu_alloc(sizeof(*lane));
+    if (lane == NULL) {
+        lane = emu_alloc(sizeof *lane);
         lane->device = device;
         lane->next = self->lanes;
         self->lanes = lane;
@@ -82,7 +81,7 @@ static void enter_turns(struct emu_lane *lane, struct emu_place *place)
 {
     place->ticket = lane->tickets++;
     place->previous_turn = lane->last_turn;
-    *(lane->last_turn ? &lane->last_turn->next_turn : &lane->first_turn) = place;
+    *(lane->last_turn != NULL ? &lane->last_turn->next_turn : &lane->first_turn) = place;
     lane->last_turn = place;
 }
 
@@ -90,18 +89,17 @@ void emu_lane_enter(struct emu_lane *lane, struct emu_thread *self, uint64_t ear
                     enum emu_lane_kind kind, struct emu_place *place)
 {
     bool gemms = emu_fabric()->gemm_takes_links > 0;
-
     *place = (struct emu_place){.lane = lane,
                                 .communicates = kind == LANE_COMM,
                                 .computes = kind == LANE_GEMM && gemms,
                                 .looks_at_gemms = kind == LANE_COMM && gemms};
-    if (!lane)
+    if (lane == NULL)
         return;
     pthread_mutex_lock(&lock);
     place->earliest = earliest < self->clock ? earliest : self->clock;
     place->before = seen_by(lane, self);
     place->previous = lane->last;
-    *(lane->last ? &lane->last->next : &lane->first) = place;
+    *(lane->last != NULL ? &lane->last->next : &lane->first) = place;
     lane->last = place;
     if (place->communicates)
         enter_turns(lane, place);
@@ -112,16 +110,15 @@ static void pass(struct emu_place *place)
 {
     struct emu_lane *lane = place->lane;
     struct emu_place *next = place->next_turn, *previous = place->previous_turn;
-
-    *(previous ? &previous->next_turn : &lane->first_turn) = next;
-    *(next ? &next->previous_turn : &lane->last_turn) = previous;
+    *(previous != NULL ? &previous->next_turn : &lane->first_turn) = next;
+    *(next != NULL ? &next->previous_turn : &lane->last_turn) = previous;
     place->communicates = false;
     pthread_cond_broadcast(&passed);
 }
 
 void emu_lane_pass(struct emu_place *place)
 {
-    if (!place->lane)
+    if (place->lane == NULL)
         return;
     pthread_mutex_lock(&lock);
     if (place->communicates)
@@ -133,9 +130,8 @@ void emu_lane_pass(struct emu_place *place)
  * what the thread launches from now on not before the last one. */
 static void forget_held(struct emu_lane *lane, uint64_t earliest)
 {
-    for (struct emu_held **at = &lane->held; *at;) {
+    for (struct emu_held **at = &lane->held; *at != NULL;) {
         struct emu_held *held = *at;
-
         if (held->end > earliest) {
             at = &held->next;
             continue;
@@ -148,17 +144,16 @@ static void forget_held(struct emu_lane *lane, uint64_t earliest)
 void emu_lane_leave(struct emu_place *place)
 {
     struct emu_lane *lane = place->lane;
-
-    if (!lane)
+    if (lane == NULL)
         return;
     pthread_mutex_lock(&lock);
     if (place->communicates)
         pass(place);
     if (place->computes)
         pthread_cond_broadcast(&passed);
-    *(place->previous ? &place->previous->next : &lane->first) = place->next;
-    *(place->next ? &place->next->previous : &lane->last) = place->previous;
-    forget_held(lane, lane->first ? lane->first->earliest : place->earliest);
+    *(place->previous != NULL ? &place->previous->next : &lane->first) = place->next;
+    *(place->next != NULL ? &place->next->previous : &lane->last) = place->previous;
+    forget_held(lane, lane->first != NULL ? lane->first->earliest : place->earliest);
     place->lane = NULL;
     pthread_mutex_unlock(&lock);
 }
@@ -166,8 +161,7 @@ void emu_lane_leave(struct emu_place *place)
 static uint64_t first_wait(void)
 {
     uint64_t first = 0;
-
-    for (const struct lane_wait *w = waits; w; w = w->next)
+    for (const struct lane_wait *w = waits; w != NULL; w = w->next)
         if (w->lasts && (!first || w->start < first))
             first = w->start;
     return first;
@@ -179,13 +173,12 @@ static bool look(struct lane_wait *w)
     const struct emu_stall *s = stalls;
     uint64_t first;
     bool idle;
-
     w->lasts = true;
     first = first_wait();
     pthread_mutex_unlock(&lock);
-    if (s)
+    if (s != NULL)
         s->publish(first);
-    idle = s && first == w->start && s->first(first) && s->idle();
+    idle = s != NULL && first == w->start && s->first(first) && s->idle();
     pthread_mutex_lock(&lock);
     return idle;
 }
@@ -193,7 +186,6 @@ static bool look(struct lane_wait *w)
 static bool sleep_shortly(void)
 {
     struct timespec until;
-
     clock_gettime(CLOCK_REALTIME, &until);
     until.tv_nsec += LOOK_NS;
     if (until.tv_nsec >= 1000000000) {
@@ -206,17 +198,15 @@ static bool sleep_shortly(void)
 static bool comm_is_over(const struct emu_place *place)
 {
     const struct emu_place *first = place->lane->first_turn;
-
-    return !first || first->ticket >= place->before;
+    return first == NULL || first->ticket >= place->before;
 }
 
 static bool gemms_are_over(const struct emu_place *place)
 {
     const struct emu_place *p = place->looks_at_gemms && !place->overtakes ? place->previous : NULL;
-
-    while (p && !p->computes)
+    while (p != NULL && !p->computes)
         p = p->previous;
-    return !p;
+    return p == NULL;
 }
 
 static bool in_turn(const struct emu_place *place)
@@ -227,7 +217,6 @@ static bool in_turn(const struct emu_place *place)
 static bool has_turn(const struct emu_place *place)
 {
     bool has;
-
     pthread_mutex_lock(&lock);
     has = in_turn(place);
     pthread_mutex_unlock(&lock);
@@ -237,11 +226,10 @@ static bool has_turn(const struct emu_place *place)
 static void end_wait(struct lane_wait *w)
 {
     struct lane_wait **at = &waits;
-
     while (*at != w)
         at = &(*at)->next;
     *at = w->next;
-    if (w->lasts && stalls)
+    if (w->lasts && stalls != NULL)
         stalls->publish(first_wait());
 }
 
@@ -250,10 +238,9 @@ static void end_wait(struct lane_wait *w)
 static void overtake(struct emu_place *place)
 {
     struct emu_lane *lane = place->lane;
-
     place->overtakes = true;
     while (!comm_is_over(place)) {
-        for (struct emu_held *h = lane->held; h; h = h->next)
+        for (struct emu_held *h = lane->held; h != NULL; h = h->next)
             h->overtaken |= h->ticket == lane->first_turn->ticket;
         pass(lane->first_turn);
     }
@@ -267,7 +254,6 @@ static bool ends_later(void *argument, uint64_t t)
 static bool is_idle(void *argument)
 {
     bool idle;
-
     pthread_mutex_lock(&lock);
     idle = look(argument);
     pthread_mutex_unlock(&lock);
@@ -289,8 +275,7 @@ bool emu_lane_await(struct emu_place *place, uint64_t start, uint64_t least, boo
     const struct emu_waiting waiting = {ends_later, is_idle, &w, give_up};
     unsigned idle = 0;
     bool needed = true;
-
-    if (!place->lane || has_turn(place))
+    if (place->lane == NULL || has_turn(place))
         return true;
     emu_set_waiting(&waiting);
     pthread_mutex_lock(&lock);
@@ -299,7 +284,7 @@ bool emu_lane_await(struct emu_place *place, uint64_t start, uint64_t least, boo
     while (!in_turn(place) && needed && idle < LOOKS && !w.given_up) {
         if (sleep_shortly())
             idle = look(&w) ? idle + 1 : 0;
-        needed = !ended || !ended(argument);
+        needed = ended == NULL || !ended(argument);
     }
     end_wait(&w);
     if (needed && !in_turn(place))
@@ -316,12 +301,11 @@ static bool is_seen(const struct emu_place *place, const struct emu_held *held, 
            (place->overtakes || !held->overtaken);
 }
 
-/* A GEMM has the ticket of the communication behind it. */
+/* A GEMM has the ticket of the communication after it. */
 static void add_gemm(const struct emu_place *place, const struct emu_held *held, uint64_t start,
                      struct calendar *view)
 {
     double begin = (double)(held->start > start ? held->start : start), end = (double)held->end;
-
     if (!held->gemm || !place->looks_at_gemms || place->overtakes || held->end <= start ||
         held->ticket > place->ticket)
         return;
@@ -333,13 +317,13 @@ static void add_gemm(const struct emu_place *place, const struct emu_held *held,
 void emu_lane_view(const struct emu_place *place, uint64_t start, struct calendar *view)
 {
     calendar_reset(view, start);
-    if (!place->lane)
+    if (place->lane == NULL)
         return;
     pthread_mutex_lock(&lock);
-    for (const struct emu_held *h = place->lane->held; h; h = h->next)
+    for (const struct emu_held *h = place->lane->held; h != NULL; h = h->next)
         if (is_seen(place, h, start))
             calendar_merge(view, &h->used, (double)h->end);
-    for (const struct emu_held *h = place->lane->held; h; h = h->next)
+    for (const struct emu_held *h = place->lane->held; h != NULL; h = h->next)
         add_gemm(place, h, start, view);
     pthread_mutex_unlock(&lock);
 }
@@ -347,14 +331,12 @@ void emu_lane_view(const struct emu_place *place, uint64_t start, struct calenda
 unsigned emu_lane_sms(const struct emu_place *place, uint64_t t, uint64_t *next)
 {
     unsigned sms = 0;
-
     *next = EMU_FOREVER;
-    if (!place->lane)
+    if (place->lane == NULL)
         return 0;
     pthread_mutex_lock(&lock);
-    for (const struct emu_held *h = place->lane->held; h; h = h->next) {
+    for (const struct emu_held *h = place->lane->held; h != NULL; h = h->next) {
         uint64_t change = h->start > t ? h->start : h->end;
-
         if (!is_seen(place, h, t))
             continue;
         sms += h->start <= t ? h->sms : 0;
@@ -368,8 +350,7 @@ unsigned emu_lane_sms(const struct emu_place *place, uint64_t t, uint64_t *next)
 static void keep(struct emu_lane *lane, struct emu_held *held)
 {
     struct emu_held **at = &lane->held;
-
-    while (*at && (*at)->ticket <= held->ticket)
+    while (*at != NULL && (*at)->ticket <= held->ticket)
         at = &(*at)->next;
     held->next = *at;
     *at = held;
@@ -378,10 +359,9 @@ static void keep(struct emu_lane *lane, struct emu_held *held)
 struct emu_held *emu_lane_begin(const struct emu_place *place, uint64_t start, unsigned sms)
 {
     struct emu_held *held;
-
-    if (!place->lane)
+    if (place->lane == NULL)
         return NULL;
-    held = emu_alloc(sizeof(*held));
+    held = emu_alloc(sizeof *held);
     held->ticket = place->ticket;
     held->start = start;
     held->end = EMU_FOREVER;
@@ -400,10 +380,9 @@ struct emu_held *emu_lane_begin(const struct emu_place *place, uint64_t start, u
 void emu_lane_gemm(const struct emu_place *place, uint64_t start, uint64_t end)
 {
     struct emu_held *held;
-
-    if (!place->lane || !place->computes)
+    if (place->lane == NULL || !place->computes)
         return;
-    held = emu_alloc(sizeof(*held));
+    held = emu_alloc(sizeof *held);
     held->gemm = true;
     held->ticket = place->before;
     held->start = start;
@@ -415,11 +394,11 @@ void emu_lane_gemm(const struct emu_place *place, uint64_t start, uint64_t end)
 
 void emu_lane_end(struct emu_held *held, uint64_t end, const struct calendar *used)
 {
-    if (!held)
+    if (held == NULL)
         return;
     pthread_mutex_lock(&lock);
     held->end = end;
-    if (used)
+    if (used != NULL)
         held->used = *used;
     pthread_mutex_unlock(&lock);
 }

@@ -37,7 +37,6 @@ struct piece {
 static struct piece piece_at(const struct ncclComm *comm, const struct nccl_task *t, size_t offset)
 {
     size_t most = segment_head(comm->segment), all = task_bytes(t);
-
     if (parts_sent(t->op))
         most = most / (unsigned)comm->ranks & ~(size_t)15;
     if (offset >= all || (offset && offset >= emu_fabric()->move_bytes))
@@ -51,7 +50,6 @@ static void post_bytes(struct ncclComm *comm, const struct nccl_task *t, uint64_
     char *post = segment_post(comm->segment, number, (unsigned)comm->rank);
     size_t head = piece.bytes, size = number_size((enum number)t->type);
     unsigned parts = parts_sent(t->op) ? (unsigned)comm->ranks : 1;
-
     if ((t->op == COLLECTIVE_BROADCAST || t->op == COLLECTIVE_SCATTER) && t->root != comm->rank)
         return;
     for (unsigned i = 0; i < parts; i++)
@@ -69,7 +67,6 @@ static void reduce_bytes(struct ncclComm *comm, const struct nccl_task *t, uint6
     size_t count = parts * piece.bytes / number_size((enum number)t->type);
     bool sums = t->redop == ncclAvg || t->redop >= ncclNumOps;
     char *result = segment_result(comm->segment, number);
-
     if (!reduces(t->op))
         return;
     memcpy(result, segment_post(comm->segment, number, 0), parts * piece.bytes);
@@ -85,8 +82,7 @@ static void take_bytes(struct ncclComm *comm, const struct nccl_task *t, uint64_
 {
     struct segment *s = comm->segment;
     size_t head = piece.bytes, mine = (size_t)comm->rank * head;
-    char *to = t->recv ? (char *)t->recv + piece.offset : NULL;
-
+    char *to = t->recv != NULL ? (char *)t->recv + piece.offset : NULL;
     switch (t->op) {
     case COLLECTIVE_REDUCE:
         if (t->root != comm->rank)
@@ -132,7 +128,6 @@ void launch_view(const struct emu_place *place, uint64_t start, struct calendar 
 static uint64_t full_bytes(const struct nccl_task *t)
 {
     bool all = parts_sent(t->op) || t->op == COLLECTIVE_ALLGATHER || t->op == COLLECTIVE_GATHER;
-
     return task_bytes(t) * (all ? (unsigned)t->comm->ranks : 1);
 }
 
@@ -140,7 +135,6 @@ ncclResult_t launch_choose(const struct nccl_task *t, struct run_method *choice)
 {
     struct ncclComm *comm = t->comm;
     unsigned nodes = atomic_load(&comm->nodes);
-
     if (!nodes) {
         for (unsigned i = 0; i < (unsigned)comm->ranks; i++)
             nodes += segment_node(comm->segment, i) == i;
@@ -155,7 +149,6 @@ static void post_ask(struct ncclComm *comm, const struct nccl_task *t, uint64_t 
 {
     struct ask *ask = segment_ask(comm->segment, number, (unsigned)comm->rank);
     struct run_method choice;
-
     launch_choose(t, &choice); /* it was accepted when it was called for */
     ask->start = start;
     ask->op = t->op;
@@ -173,7 +166,6 @@ static void post_ask(struct ncclComm *comm, const struct nccl_task *t, uint64_t 
 bool launch_ended(void *argument)
 {
     const struct ncclComm *comm = argument;
-
     return atomic_load(&comm->aborted) || atomic_load(&comm->revoked);
 }
 
@@ -200,7 +192,6 @@ static void settle(struct ncclComm *comm, const struct nccl_task *t, uint64_t nu
 {
     struct arrival_slot *slot = segment_slot(comm->segment, number);
     unsigned who;
-
     if (settle_collective(comm->segment, comm->key, number, &who) != 0) {
         fprintf(stderr,
                 "emu: collective %llu of a communicator: rank %u asks for something else "
@@ -220,7 +211,6 @@ static bool meet(struct ncclComm *comm, const struct nccl_task *t, uint64_t numb
     struct arrival_slot *slot = segment_slot(comm->segment, number);
     uint32_t seen;
     bool met = true;
-
     if (atomic_fetch_add(&slot->arrived, 1) + 1 == (unsigned)comm->ranks)
         settle(comm, t, number);
     atomic_store(&comm->waiting, number + 1);
@@ -240,9 +230,8 @@ static bool gather(struct ncclComm *comm, const struct nccl_task *t, uint64_t nu
 {
     struct arrival_slot *slot = segment_slot(comm->segment, number);
     uint32_t turn = atomic_load(&slot->turn);
-
     if (atomic_fetch_add(&slot->gathered, 1) + 1 == (unsigned)comm->ranks) {
-        if (piece)
+        if (piece != NULL)
             reduce_bytes(comm, t, number, *piece);
         atomic_store(&slot->gathered, 0);
         atomic_fetch_add(&slot->turn, 1);
@@ -258,13 +247,12 @@ static bool gather(struct ncclComm *comm, const struct nccl_task *t, uint64_t nu
     return true;
 }
 
-/* Moves the bytes behind the head, piece after piece. A rank puts the next piece only when all others
- * have read the last one. */
+/* Moves the bytes after the head, piece after piece. A rank puts the next piece only when all
+ * others have read the last one. */
 static bool move_rest(struct ncclComm *comm, const struct nccl_task *t, uint64_t number)
 {
     struct piece piece = piece_at(comm, t, piece_at(comm, t, 0).bytes);
     bool met = true;
-
     for (; piece.bytes && met; piece = piece_at(comm, t, piece.offset + piece.bytes)) {
         met = gather(comm, t, number, NULL);
         if (!met)
@@ -284,7 +272,6 @@ static bool run_collective(struct ncclComm *comm, const struct nccl_task *t,
     const struct ask *ask = segment_ask(comm->segment, number, (unsigned)comm->rank);
     struct emu_held *held;
     bool met;
-
     post_bytes(comm, t, number, piece_at(comm, t, 0));
     post_ask(comm, t, number, start, place);
     held = emu_lane_begin(place, start, tuning_channels(&comm->tuning, ask->bytes));
@@ -304,7 +291,6 @@ static uint64_t issue_launch(void *data)
 {
     struct ncclComm *comm = ((struct nccl_launch *)data)->comm;
     uint64_t ticket;
-
     pthread_mutex_lock(&comm->lock);
     ticket = comm->tickets++;
     atomic_fetch_add(&segment_member(comm->segment, (unsigned)comm->rank)->issued, 1);
@@ -316,7 +302,6 @@ static uint64_t issue_launch(void *data)
 static bool peer_later(struct ncclComm *comm, unsigned peer, uint64_t t)
 {
     struct segment_member *m = segment_member(comm->segment, peer);
-
     return atomic_load(&m->clock) > t && atomic_load(&m->issued) == atomic_load(&m->completed);
 }
 
@@ -324,7 +309,6 @@ static bool certainly_later(void *argument, uint64_t t)
 {
     struct ncclComm *comm = argument;
     uint64_t collective = atomic_load(&comm->waiting), peer = atomic_load(&comm->waiting_peer);
-
     if (peer)
         return peer_later(comm, (unsigned)peer - 1, t);
     if (!collective)
@@ -346,11 +330,9 @@ static bool run_tasks(struct ncclComm *comm, const struct nccl_launch *l, struct
 {
     unsigned messages = 0;
     bool met = true;
-
     *end = start;
     for (unsigned i = 0; i < l->count && met; i++) {
         const struct nccl_task *t = &l->tasks[i];
-
         if (t->kind == TASK_COLLECTIVE)
             met = run_collective(comm, t, place, *end, end);
         else if (t->kind == TASK_PUT || t->kind == TASK_AWAIT)
@@ -376,7 +358,6 @@ static bool is_answered(const struct nccl_launch *l, const struct nccl_task *t)
 static bool communicates(const void *data)
 {
     const struct nccl_launch *l = data;
-
     for (unsigned i = 0; i < l->count; i++)
         if (l->tasks[i].kind == TASK_COLLECTIVE)
             return true;
@@ -393,7 +374,6 @@ static uint64_t run_launch(void *data, const struct emu_turn *turn, CUresult *er
     const struct emu_waiting waiting = {certainly_later, all_idle, comm, NULL};
     uint64_t start = turn->start, end = start;
     bool met;
-
     emu_set_waiting(&waiting);
     pthread_mutex_lock(&comm->lock);
     while (comm->serving != turn->token)
@@ -431,7 +411,6 @@ static uint64_t run_launch(void *data, const struct emu_turn *turn, CUresult *er
 static void release_launch(void *data)
 {
     struct nccl_launch *l = data;
-
     comm_unref(l->comm);
     free(l->tasks);
     free(l);
@@ -448,7 +427,6 @@ static const char *const redop_names[] = {"Sum", "Prod", "MinMax", "MinMax", "Su
 static bool runs_forced_tree(const struct nccl_task *t)
 {
     struct run_method choice;
-
     return t->op == COLLECTIVE_ALLREDUCE && !tuning_is_free(&t->comm->tuning) &&
            launch_choose(t, &choice) == ncclSuccess && choice.algorithm == COLLECTIVE_TREE;
 }
@@ -481,10 +459,9 @@ static void describe_launch(const void *data, struct emu_description *what)
     const struct tuning *tuning = &l->comm->tuning;
     uint64_t bytes = 0;
     char name[128];
-
     for (unsigned i = 0; i < l->count; i++)
         bytes += task_bytes(&l->tasks[i]);
-    name_launch(&l->tasks[0], name, sizeof(name));
+    name_launch(&l->tasks[0], name, sizeof name);
     *what = (struct emu_description){.type = EMU_KERNEL,
                                      .name = emu_keep_name(name),
                                      .launch = "cuLaunchKernelEx",

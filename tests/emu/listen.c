@@ -31,7 +31,7 @@ static bool is_library(const char *name)
 {
     static const char *const libraries[] = {"nccl", "pnccl", "cublas", "nvml"};
 
-    for (size_t i = 0; i < sizeof(libraries) / sizeof(libraries[0]); i++)
+    for (size_t i = 0; i < sizeof libraries / sizeof *libraries; i++)
         if (strncmp(name, libraries[i], strlen(libraries[i])) == 0)
             return true;
     return false;
@@ -41,9 +41,8 @@ void emu_heard_begin(struct emu_thread *self, const char *name, uint64_t start)
 {
     const struct emu_listener *listener = who();
     struct emu_heard_call *call = &self->heard;
-
     call->start = start;
-    if (!listener || is_library(name))
+    if (listener == NULL || is_library(name))
         return;
     call->name = name;
     call->correlation = next_correlation();
@@ -55,10 +54,9 @@ void emu_heard_end(struct emu_thread *self)
 {
     const struct emu_listener *listener = who();
     struct emu_heard_call call = self->heard;
-
     self->heard.name = NULL;
     call.end = emu_real_clock() ? emu_monotonic() : self->clock;
-    if (listener)
+    if (listener != NULL)
         listener->call_ends(&call);
 }
 
@@ -68,8 +66,7 @@ static uint32_t announce_launch(struct emu_thread *self, const struct emu_work *
     const struct emu_listener *listener = who();
     struct emu_description what = {0};
     struct emu_heard_call call = {.correlation = next_correlation(), .context = self->context};
-
-    if (!listener || !work->kind->describe)
+    if (listener == NULL || work->kind->describe == NULL)
         return 0;
     work->kind->describe(work->data, &what);
     call.name = what.launch;
@@ -85,16 +82,16 @@ uint32_t emu_heard_issue(struct emu_thread *self, const struct emu_work *work, u
 {
     if (!emu_heard(self))
         return 0;
-    return self->heard.name ? self->heard.correlation : announce_launch(self, work, at);
+    return self->heard.name != NULL ? self->heard.correlation : announce_launch(self, work, at);
 }
 
 void emu_heard_done(const struct emu_work *work, uint32_t correlation, struct CUstream_st *stream,
                     uint64_t node, uint64_t start, uint64_t end)
 {
-    const struct emu_listener *listener = correlation && work->kind->describe ? who() : NULL;
+    const struct emu_listener *listener =
+        correlation && work->kind->describe != NULL ? who() : NULL;
     struct emu_heard_work heard = {.correlation = correlation, .node = node};
-
-    if (!listener)
+    if (listener == NULL)
         return;
     work->kind->describe(work->data, &heard.what);
     heard.start = start;
@@ -110,8 +107,7 @@ void emu_heard_synced(const struct emu_thread *self, int type, struct CUctx_st *
 {
     const struct emu_listener *listener = who();
     struct emu_heard_sync sync = {.correlation = self->heard.correlation, .start = start};
-
-    if (!listener || !self->heard.name)
+    if (listener == NULL || self->heard.name == NULL)
         return;
     sync.type = type;
     sync.end = emu_real_clock() ? emu_monotonic() : self->clock;
@@ -127,8 +123,7 @@ void emu_heard_recorded(uint32_t correlation, struct CUstream_st *stream, unsign
 {
     const struct emu_listener *listener = correlation ? who() : NULL;
     struct emu_heard_sync sync = {.type = HEARD_RECORD, .correlation = correlation};
-
-    if (!listener)
+    if (listener == NULL)
         return;
     sync.start = sync.end = t;
     sync.device = stream->context->device;
@@ -141,8 +136,7 @@ void emu_heard_recorded(uint32_t correlation, struct CUstream_st *stream, unsign
 void emu_heard_context(struct CUctx_st *context, bool created)
 {
     const struct emu_listener *listener = who();
-
-    if (listener)
+    if (listener != NULL)
         listener->context(context, created);
 }
 
@@ -157,10 +151,10 @@ const char *emu_keep_name(const char *name)
     struct kept *k;
 
     pthread_mutex_lock(&lock);
-    for (k = names; k && strcmp(k->name, name) != 0; k = k->next)
+    for (k = names; k != NULL && strcmp(k->name, name) != 0; k = k->next)
         ;
-    if (!k) {
-        k = emu_alloc(sizeof(*k) + size);
+    if (k == NULL) {
+        k = emu_alloc(sizeof *k + size);
         memcpy(k->name, name, size);
         k->next = names;
         names = k;
@@ -171,7 +165,7 @@ const char *emu_keep_name(const char *name)
 
 unsigned emu_context_id(CUcontext context)
 {
-    return context ? (unsigned)context->device + 1 : 0;
+    return context != NULL ? (unsigned)context->device + 1 : 0;
 }
 
 unsigned emu_stream_id(CUstream stream)

@@ -29,7 +29,7 @@ struct mapping {
     enum memory_type type;
     int device;
     enum origin origin;
-    int shared; /* a file behind it that other processes may open, or -1 */
+    int shared; /* a file after it that other processes may open, or -1 */
     struct mapping *next;
 };
 
@@ -44,7 +44,6 @@ static void count(const struct mapping *m, bool comes)
 {
     struct memory_pool *p = &pools[m->device];
     size_t bytes = comes ? m->bytes : -m->bytes;
-
     if (m->type == MEMORY_DEVICE && (m->origin == MAPPED || m->origin == POOLED))
         device_bytes += bytes;
     if (m->origin != POOLED)
@@ -57,9 +56,8 @@ static void count(const struct mapping *m, bool comes)
 static struct mapping *add(void *start, size_t bytes, enum memory_type type, int device,
                            enum origin origin)
 {
-    struct mapping *m = malloc(sizeof(*m));
-
-    if (!m)
+    struct mapping *m = malloc(sizeof *m);
+    if (m == NULL)
         return NULL;
     *m = (struct mapping){start, bytes, type, device, origin, -1, mappings};
     count(m, true);
@@ -70,8 +68,7 @@ static struct mapping *add(void *start, size_t bytes, enum memory_type type, int
 static struct mapping **link_of(const void *pointer)
 {
     struct mapping **at = &mappings;
-
-    while (*at && (*at)->start != pointer)
+    while (*at != NULL && (*at)->start != pointer)
         at = &(*at)->next;
     return at;
 }
@@ -80,8 +77,8 @@ static struct mapping **link_of(const void *pointer)
 static struct mapping *around(const void *pointer)
 {
     struct mapping *m = mappings;
-
-    while (m && ((const char *)pointer < m->start || (const char *)pointer >= m->start + m->bytes))
+    while (m != NULL &&
+           ((const char *)pointer < m->start || (const char *)pointer >= m->start + m->bytes))
         m = m->next;
     return m;
 }
@@ -91,7 +88,6 @@ static void *map(size_t bytes, enum memory_type type, int device, enum origin or
     void *start = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     bool added;
-
     if (start == MAP_FAILED)
         return NULL;
     pthread_mutex_lock(&lock);
@@ -116,7 +112,6 @@ void *emu_memory_map_pooled(size_t bytes, int device)
 static void drop(struct mapping **at)
 {
     struct mapping *m = *at;
-
     *at = m->next;
     count(m, false);
     if (m->origin != REGISTERED)
@@ -131,10 +126,9 @@ static int drop_at(const void *pointer, enum origin one, enum origin other)
 {
     struct mapping **at;
     int result = -1;
-
     pthread_mutex_lock(&lock);
     at = link_of(pointer);
-    if (*at && ((*at)->origin == one || (*at)->origin == other)) {
+    if (*at != NULL && ((*at)->origin == one || (*at)->origin == other)) {
         drop(at);
         result = 0;
     }
@@ -150,11 +144,10 @@ int emu_memory_unmap(void *pointer)
 int emu_memory_register(void *pointer, size_t bytes, int device)
 {
     struct mapping *m;
-
     pthread_mutex_lock(&lock);
-    m = around(pointer) ? NULL : add(pointer, bytes, MEMORY_PINNED, device, REGISTERED);
+    m = around(pointer) != NULL ? NULL : add(pointer, bytes, MEMORY_PINNED, device, REGISTERED);
     pthread_mutex_unlock(&lock);
-    return m ? 0 : -1;
+    return m != NULL ? 0 : -1;
 }
 
 int emu_memory_unregister(void *pointer)
@@ -168,10 +161,8 @@ int emu_memory_unregister(void *pointer)
 static void copy_pages(char *to, const char *from, size_t bytes)
 {
     static const char nothing[4096];
-
-    for (size_t at = 0; at < bytes; at += sizeof(nothing)) {
-        size_t page = bytes - at < sizeof(nothing) ? bytes - at : sizeof(nothing);
-
+    for (size_t at = 0; at < bytes; at += sizeof nothing) {
+        size_t page = bytes - at < sizeof nothing ? bytes - at : sizeof nothing;
         if (memcmp(from + at, nothing, page) != 0)
             memcpy(to + at, from + at, page);
     }
@@ -182,7 +173,6 @@ static int share(struct mapping *m)
 {
     int file = memfd_create("emu-device-memory", MFD_CLOEXEC);
     char *copy = MAP_FAILED;
-
     if (file >= 0 && ftruncate(file, (off_t)m->bytes) == 0)
         copy = mmap(NULL, m->bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, file, 0);
     if (copy == MAP_FAILED) {
@@ -205,10 +195,9 @@ int emu_memory_export(const void *pointer, struct memory_export *out)
     struct mapping *m;
     struct stat file;
     int result = -1;
-
     pthread_mutex_lock(&lock);
     m = around(pointer);
-    if (m && m->type == MEMORY_DEVICE && m->origin != IMPORTED &&
+    if (m != NULL && m->type == MEMORY_DEVICE && m->origin != IMPORTED &&
         (m->shared >= 0 || share(m) == 0) && fstat(m->shared, &file) == 0) {
         *out = (struct memory_export){getpid(), m->shared, m->device, m->bytes, file.st_ino};
         result = 0;
@@ -223,8 +212,7 @@ static int open_exported(const struct memory_export *from)
     struct stat st;
     char path[64];
     int file;
-
-    snprintf(path, sizeof(path), "/proc/%d/fd/%d", (int)from->pid, from->file);
+    snprintf(path, sizeof path, "/proc/%d/fd/%d", (int)from->pid, from->file);
     if (stat(path, &st) != 0 || !S_ISREG(st.st_mode))
         return -1;
     file = open(path, O_RDWR | O_CLOEXEC);
@@ -241,7 +229,6 @@ void *emu_memory_import(const struct memory_export *from)
     void *start = MAP_FAILED;
     struct mapping *m = NULL;
     int file;
-
     if (from->device < 0 || from->device >= EMU_DEVICES_MAX)
         return NULL;
     file = open_exported(from);
@@ -255,9 +242,9 @@ void *emu_memory_import(const struct memory_export *from)
     pthread_mutex_lock(&lock);
     m = add(start, from->bytes, MEMORY_DEVICE, from->device, IMPORTED);
     pthread_mutex_unlock(&lock);
-    if (!m)
+    if (m == NULL)
         munmap(start, from->bytes);
-    return m ? start : NULL;
+    return m != NULL ? start : NULL;
 }
 
 int emu_memory_close(void *pointer)
@@ -270,7 +257,7 @@ int emu_memory_close(void *pointer)
 void emu_memory_forget(int device)
 {
     pthread_mutex_lock(&lock);
-    for (struct mapping **at = &mappings; *at;) {
+    for (struct mapping **at = &mappings; *at != NULL;) {
         if ((*at)->device == device)
             drop(at);
         else
@@ -283,7 +270,6 @@ void emu_memory_forget(int device)
 unsigned emu_memory_age(int device)
 {
     unsigned age;
-
     pthread_mutex_lock(&lock);
     age = ages[device];
     pthread_mutex_unlock(&lock);
@@ -296,12 +282,11 @@ enum memory_type emu_memory_type_of(const void *pointer, int *device)
 {
     enum memory_type type = MEMORY_PAGEABLE;
     const struct mapping *m;
-
     pthread_mutex_lock(&lock);
     m = around(pointer);
-    if (m)
+    if (m != NULL)
         type = m->type;
-    if (m && device)
+    if (m != NULL && device != NULL)
         *device = m->device;
     pthread_mutex_unlock(&lock);
     return type;
@@ -311,11 +296,10 @@ void *emu_memory_around(const void *pointer, size_t *bytes)
 {
     const struct mapping *m;
     void *start;
-
     pthread_mutex_lock(&lock);
     m = around(pointer);
-    start = m ? m->start : NULL;
-    if (m && bytes)
+    start = m != NULL ? m->start : NULL;
+    if (m != NULL && bytes != NULL)
         *bytes = m->bytes;
     pthread_mutex_unlock(&lock);
     return start;
@@ -330,7 +314,6 @@ size_t emu_memory_left(void)
 {
     const size_t all = emu_memory_all();
     size_t used;
-
     pthread_mutex_lock(&lock);
     used = device_bytes;
     pthread_mutex_unlock(&lock);
@@ -340,7 +323,6 @@ size_t emu_memory_left(void)
 struct memory_pool emu_memory_pool(int device)
 {
     struct memory_pool pool;
-
     pthread_mutex_lock(&lock);
     pool = pools[device];
     pthread_mutex_unlock(&lock);

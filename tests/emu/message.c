@@ -28,7 +28,6 @@ struct moving_message {
 static void ring(struct ncclComm *comm, unsigned rank)
 {
     struct segment_member *m = segment_member(comm->segment, rank);
-
     atomic_fetch_add(&m->bell, 1);
     segment_wake(&m->bell);
 }
@@ -59,7 +58,6 @@ static void post_message(struct ncclComm *comm, struct moving_message *m,
     size_t head = smaller(task_bytes(m->task), segment_message_head(comm->segment));
     bool sends = m->task->kind == TASK_SEND;
     struct post *post = sends ? &c->send[m->number % 2] : &c->recv[m->number % 2];
-
     post->start = start;
     post->bytes = task_bytes(m->task);
     post->sharing = l->sharing[sends][near(comm, m->from, m->to)];
@@ -76,7 +74,6 @@ static bool other_side_posted(struct ncclComm *comm, const struct moving_message
 {
     struct channel *c = segment_channel(comm->segment, m->from, m->to);
     uint32_t posts = atomic_load(m->task->kind == TASK_SEND ? &c->received : &c->sent);
-
     return (int32_t)(posts - m->number) > 0;
 }
 
@@ -91,7 +88,6 @@ static int32_t pieces_there(const struct channel *c)
 static void count_piece(struct ncclComm *comm, struct moving_message *m)
 {
     struct channel *c = segment_channel(comm->segment, m->from, m->to);
-
     atomic_fetch_add(m->task->kind == TASK_SEND ? &c->put : &c->taken, 1);
     ring(comm, m->peer);
 }
@@ -102,7 +98,6 @@ static void finish_message(struct ncclComm *comm, struct moving_message *m, stru
     const struct channel *c = segment_channel(comm->segment, m->from, m->to);
     const struct post *send = &c->send[m->number % 2], *recv = &c->recv[m->number % 2];
     size_t head = smaller(task_bytes(m->task), segment_message_head(comm->segment));
-
     m->end = settle_message(comm->segment, comm->key, m->from, m->to, m->number,
                             m->task->kind == TASK_SEND, used);
     if (m->task->kind == TASK_RECV)
@@ -116,13 +111,12 @@ static void finish_message(struct ncclComm *comm, struct moving_message *m, stru
         count_piece(comm, m);
 }
 
-/* One piece behind the head, where the place is the caller's turn to use. */
+/* One piece after the head, where the place is the caller's turn to use. */
 static bool move_piece(struct ncclComm *comm, struct moving_message *m)
 {
     const struct channel *c = segment_channel(comm->segment, m->from, m->to);
     char *place = segment_message(comm->segment, m->from, m->to, m->number);
     size_t piece = smaller(m->bytes - m->moved, segment_message_head(comm->segment));
-
     if (m->task->kind == TASK_SEND ? pieces_there(c) != 0 : pieces_there(c) <= 0)
         return false;
     if (m->task->kind == TASK_SEND)
@@ -139,9 +133,8 @@ static bool move_piece(struct ncclComm *comm, struct moving_message *m)
 /* One step of one message; returns whether there was one. */
 static bool advance(struct ncclComm *comm, struct moving_message *m, struct message_set *l)
 {
-    if (m->state == MESSAGE_NEW && (!m->before || m->before->state == MESSAGE_DONE)) {
-        bool later = m->before && m->before->end > l->start;
-
+    if (m->state == MESSAGE_NEW && (m->before == NULL || m->before->state == MESSAGE_DONE)) {
+        bool later = m->before != NULL && m->before->end > l->start;
         post_message(comm, m, l, later ? m->before->end : l->start);
         return true;
     }
@@ -156,7 +149,6 @@ static void prepare_message(struct ncclComm *comm, struct message_set *l, const 
 {
     struct moving_message *m = &l->all[l->count];
     bool sends = t->kind == TASK_SEND;
-
     m->task = t;
     m->peer = (unsigned)t->root;
     m->from = sends ? (unsigned)comm->rank : m->peer;
@@ -184,7 +176,6 @@ static const struct moving_message *pending(const struct message_set *l)
 static bool wait_for_bell(struct ncclComm *comm, unsigned peer, uint32_t seen)
 {
     struct segment_member *self = segment_member(comm->segment, (unsigned)comm->rank);
-
     atomic_store(&comm->waiting_peer, peer + 1);
     segment_sleep(&self->bell, seen);
     atomic_store(&comm->waiting_peer, 0);
@@ -201,7 +192,6 @@ static bool peer_lost(struct ncclComm *comm, unsigned peer)
 static bool wait_for_message(struct ncclComm *comm, const struct moving_message *m, uint32_t seen)
 {
     bool there = wait_for_bell(comm, m->peer, seen);
-
     if (launch_ended(comm))
         return false;
     if (there || (m->state == MESSAGE_POSTED && other_side_posted(comm, m)))
@@ -214,11 +204,9 @@ static bool exchange(struct ncclComm *comm, struct message_set *l)
 {
     struct segment_member *self = segment_member(comm->segment, (unsigned)comm->rank);
     unsigned done = 0;
-
     while (done < l->count) {
         uint32_t seen = atomic_load(&self->bell);
         bool moved = false;
-
         done = 0;
         for (unsigned i = 0; i < l->count; i++) {
             moved |= advance(comm, &l->all[i], l);
@@ -233,10 +221,9 @@ static bool exchange(struct ncclComm *comm, struct message_set *l)
 bool message_run(struct ncclComm *comm, const struct nccl_launch *launch,
                  const struct emu_place *place, uint64_t start, uint64_t *end)
 {
-    struct message_set l = {.all = emu_alloc(launch->count * sizeof(*l.all)), .place = place};
+    struct message_set l = {.all = emu_alloc(launch->count * sizeof *l.all), .place = place};
     struct emu_held *held;
     bool met;
-
     for (unsigned i = 0; i < launch->count; i++)
         if (launch->tasks[i].kind == TASK_SEND || launch->tasks[i].kind == TASK_RECV)
             prepare_message(comm, &l, &launch->tasks[i]);
@@ -254,7 +241,7 @@ bool message_run(struct ncclComm *comm, const struct nccl_launch *launch,
 
 /* ---- one-sided ---- */
 
-/* No byte of a put is moved: only the signal behind it, when the bytes would be there. */
+/* No byte of a put is moved: only the signal after it, when the bytes would be there. */
 static void post_signal(struct ncclComm *comm, const struct nccl_task *t,
                         const struct emu_place *place, uint64_t start, uint64_t *end)
 {
@@ -274,7 +261,6 @@ static void post_signal(struct ncclComm *comm, const struct nccl_task *t,
         .key = emu_hash(emu_hash(comm->key, pair), number),
         .from = &busy,
     };
-
     launch_view(place, start, &busy);
     *end = collective_message(emu_fabric(), &m, true, NULL);
     c->signal_at[number % SEGMENT_SIGNALS] = *end;
@@ -289,10 +275,8 @@ static bool await_signals(struct ncclComm *comm, const struct nccl_task *t, uint
     struct channel *c = segment_channel(comm->segment, (unsigned)t->root, (unsigned)comm->rank);
     uint32_t wanted = comm->awaited[t->root] + (uint32_t)t->count;
     uint64_t at;
-
     for (;;) {
         uint32_t seen = atomic_load(&self->bell);
-
         if ((int32_t)(atomic_load(&c->signals) - wanted) >= 0)
             break;
         if (!wait_for_bell(comm, (unsigned)t->root, seen) &&

@@ -38,17 +38,17 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 static int current_device(const struct emu_thread *self)
 {
-    return self->context ? emu_context_device(self->context) : 0;
+    return self->context != NULL ? emu_context_device(self->context) : 0;
 }
 
 static CUresult place(struct module_variable *v, const struct image_variable *from, int device)
 {
     v->memory = emu_memory_map(from->bytes ? from->bytes : 1, MEMORY_DEVICE, device);
-    if (!v->memory)
+    if (v->memory == NULL)
         return CUDA_ERROR_OUT_OF_MEMORY;
     v->name = strdup(from->name);
     v->bytes = from->bytes;
-    if (from->content)
+    if (from->content != NULL)
         memcpy(v->memory, from->content, from->bytes);
     return CUDA_SUCCESS;
 }
@@ -61,7 +61,7 @@ static bool is_gone(const struct module *m)
 
 static void release(struct module *m)
 {
-    for (struct emu_kernel *k = m->kernels, *next; k; k = next) {
+    for (struct emu_kernel *k = m->kernels, *next; k != NULL; k = next) {
         next = k->sibling;
         emu_kernel_forget(k);
     }
@@ -76,12 +76,11 @@ static void release(struct module *m)
 
 static CUresult make(struct module **made, const struct image *image, int device)
 {
-    struct module *m = emu_alloc(sizeof(*m));
+    struct module *m = emu_alloc(sizeof *m);
     CUresult result = CUDA_SUCCESS;
-
     m->device = device;
     m->age = emu_memory_age(device);
-    m->variables = emu_alloc((image->variable_count + 1) * sizeof(*m->variables));
+    m->variables = emu_alloc((image->variable_count + 1) * sizeof *m->variables);
     for (; !result && m->variable_count < image->variable_count; m->variable_count++)
         result =
             place(&m->variables[m->variable_count], &image->variables[m->variable_count], device);
@@ -92,7 +91,6 @@ static CUresult make(struct module **made, const struct image *image, int device
     }
     for (size_t i = image->kernel_count; i-- > 0;) {
         struct emu_kernel *k = emu_kernel_register(NULL, &image->kernels[i]);
-
         k->module = m;
         k->sibling = m->kernels;
         m->kernels = k;
@@ -109,8 +107,7 @@ static CUresult load(const struct emu_thread *self, struct module **module, cons
                      size_t size)
 {
     struct image image;
-    CUresult result = module ? image_read(&image, data, size) : CUDA_ERROR_INVALID_VALUE;
-
+    CUresult result = module != NULL ? image_read(&image, data, size) : CUDA_ERROR_INVALID_VALUE;
     if (result)
         return result;
     result = make(module, &image, current_device(self));
@@ -121,18 +118,17 @@ static CUresult load(const struct emu_thread *self, struct module **module, cons
 /* What a module needs and a library does not. */
 static CUresult in_context(const struct emu_thread *self)
 {
-    return self->context ? CUDA_SUCCESS : CUDA_ERROR_INVALID_CONTEXT;
+    return self->context != NULL ? CUDA_SUCCESS : CUDA_ERROR_INVALID_CONTEXT;
 }
 
 static CUresult load_file(const struct emu_thread *self, struct module **module, const char *path)
 {
-    FILE *file = path ? fopen(path, "rb") : NULL;
+    FILE *file = path != NULL ? fopen(path, "rb") : NULL;
     CUresult result = CUDA_ERROR_INVALID_IMAGE;
     struct stat st;
     char *data;
-
-    if (!file)
-        return path ? CUDA_ERROR_FILE_NOT_FOUND : CUDA_ERROR_INVALID_VALUE;
+    if (file == NULL)
+        return path != NULL ? CUDA_ERROR_FILE_NOT_FOUND : CUDA_ERROR_INVALID_VALUE;
     if (fstat(fileno(file), &st) == 0 && S_ISREG(st.st_mode)) {
         data = emu_alloc((size_t)st.st_size + 1);
         if (fread(data, 1, (size_t)st.st_size, file) == (size_t)st.st_size)
@@ -150,26 +146,24 @@ static CUresult load_file(const struct emu_thread *self, struct module **module,
 static struct module *find(const void *handle)
 {
     struct module *m;
-
     pthread_mutex_lock(&lock);
-    for (m = modules; m && m != handle; m = m->next)
+    for (m = modules; m != NULL && m != handle; m = m->next)
         ;
     pthread_mutex_unlock(&lock);
-    return m && !is_gone(m) ? m : NULL;
+    return m != NULL && !is_gone(m) ? m : NULL;
 }
 
 static CUresult unload(void *handle)
 {
     struct module **at, *m;
-
     pthread_mutex_lock(&lock);
-    for (at = &modules; *at && *at != handle; at = &(*at)->next)
+    for (at = &modules; *at != NULL && *at != handle; at = &(*at)->next)
         ;
     m = *at;
-    if (m)
+    if (m != NULL)
         *at = m->next;
     pthread_mutex_unlock(&lock);
-    if (!m)
+    if (m == NULL)
         return CUDA_ERROR_INVALID_HANDLE;
     release(m);
     return CUDA_SUCCESS;
@@ -179,30 +173,28 @@ static CUresult find_kernel(void **kernel, const void *handle, const char *name)
 {
     const struct module *m = find(handle);
     struct emu_kernel *k;
-
-    if (!m)
+    if (m == NULL)
         return CUDA_ERROR_INVALID_HANDLE;
-    if (!kernel || !name)
+    if (kernel == NULL || name == NULL)
         return CUDA_ERROR_INVALID_VALUE;
-    for (k = m->kernels; k && strcmp(k->facts.name, name) != 0; k = k->sibling)
+    for (k = m->kernels; k != NULL && strcmp(k->facts.name, name) != 0; k = k->sibling)
         ;
     *kernel = k;
-    return k ? CUDA_SUCCESS : CUDA_ERROR_NOT_FOUND;
+    return k != NULL ? CUDA_SUCCESS : CUDA_ERROR_NOT_FOUND;
 }
 
 static CUresult find_variable(CUdeviceptr *pointer, size_t *bytes, const void *handle,
                               const char *name)
 {
     const struct module *m = find(handle);
-
-    if (!m || !name)
-        return m ? CUDA_ERROR_INVALID_VALUE : CUDA_ERROR_INVALID_HANDLE;
+    if (m == NULL || name == NULL)
+        return m != NULL ? CUDA_ERROR_INVALID_VALUE : CUDA_ERROR_INVALID_HANDLE;
     for (size_t i = 0; i < m->variable_count; i++) {
         if (strcmp(m->variables[i].name, name) != 0)
             continue;
-        if (pointer)
+        if (pointer != NULL)
             *pointer = (uintptr_t)m->variables[i].memory;
-        if (bytes)
+        if (bytes != NULL)
             *bytes = m->variables[i].bytes;
         return CUDA_SUCCESS;
     }

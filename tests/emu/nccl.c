@@ -40,7 +40,7 @@ NCCL(ncclResult_t, ncclGetVersion, (int *version))
 {
     EMU_CALL(self);
     (void)self;
-    if (!version)
+    if (version == NULL)
         return ncclInvalidArgument;
     *version = NCCL_VERSION_CODE;
     return ncclSuccess;
@@ -50,8 +50,7 @@ static uint64_t random_key(void)
 {
     uint64_t key = 0;
     int fd = open("/dev/urandom", O_RDONLY | O_CLOEXEC);
-
-    if (fd < 0 || read(fd, &key, sizeof(key)) != sizeof(key))
+    if (fd < 0 || read(fd, &key, sizeof key) != sizeof key)
         key = emu_hash((uint64_t)getpid(), (uint64_t)(uintptr_t)&key);
     if (fd >= 0)
         close(fd);
@@ -64,12 +63,11 @@ NCCL(ncclResult_t, ncclGetUniqueId, (ncclUniqueId * uniqueId))
     static atomic_uint made;
     const char *dir = secure_getenv("EMU_DIR");
     struct unique_id id = {0, (int32_t)getpid(), 0};
-
     EMU_CALL(self);
     (void)self;
-    if (!uniqueId)
+    if (uniqueId == NULL)
         return ncclInvalidArgument;
-    if (dir && *dir) {
+    if (dir != NULL && *dir) {
         id.key = emu_hash(emu_hash(emu_fabric()->seed, (uint64_t)emu_rank()),
                           atomic_fetch_add(&made, 1));
         id.root_pid = 0;
@@ -77,9 +75,9 @@ NCCL(ncclResult_t, ncclGetUniqueId, (ncclUniqueId * uniqueId))
         id.key = random_key();
         names_sweep();
     }
-    for (size_t i = 0; i < sizeof(uniqueId->internal); i++)
+    for (size_t i = 0; i < sizeof uniqueId->internal; i++)
         uniqueId->internal[i] = (char)emu_hash(id.key, i);
-    memcpy(uniqueId->internal, &id, sizeof(id));
+    memcpy(uniqueId->internal, &id, sizeof id);
     return ncclSuccess;
 }
 
@@ -114,15 +112,14 @@ static ncclResult_t init_rank(struct emu_thread *self, ncclComm_t *out, int rank
     ncclResult_t result;
     struct emu_job *job;
     struct unique_id id;
-
-    if (!out || ranks < 1 || rank < 0 || rank >= ranks)
+    if (out == NULL || ranks < 1 || rank < 0 || rank >= ranks)
         return comm_fail(ncclInvalidArgument, "rank %d of %d", rank, ranks);
     result = job_config(config, &options);
     if (result)
         return result;
     if (emu_init() != CUDA_SUCCESS)
         return comm_fail(ncclUnhandledCudaError, "no device");
-    memcpy(&id, unique->internal, sizeof(id));
+    memcpy(&id, unique->internal, sizeof id);
     job = job_init(out, ranks, rank, id.key, id.root_pid,
                    emu_context_device(emu_runtime_context(self)));
     job->comm->options = options;
@@ -159,16 +156,17 @@ NCCL(ncclResult_t, ncclCommInitAll, (ncclComm_t * comm, int ndev, const int *dev
     ncclResult_t result;
     ncclUniqueId unique;
     struct unique_id id;
-
-    if (!comm || ndev < 1 || emu_init() != CUDA_SUCCESS || (!devlist && ndev > emu_device_count()))
+    if (comm == NULL || ndev < 1 || emu_init() != CUDA_SUCCESS ||
+        (devlist == NULL && ndev > emu_device_count()))
         return comm_fail(ncclInvalidArgument, "%d devices", ndev);
-    if (devlist && lists_twice(devlist, ndev))
+    if (devlist != NULL && lists_twice(devlist, ndev))
         return comm_fail(ncclInvalidUsage, "a device is listed twice");
     result = ncclGetUniqueId(&unique);
-    memcpy(&id, unique.internal, sizeof(id));
+    memcpy(&id, unique.internal, sizeof id);
     jobs = emu_alloc((size_t)ndev * sizeof(struct emu_job *));
     for (int i = 0; i < ndev && !result; i++) {
-        jobs[i] = job_init(&comm[i], ndev, i, id.key, id.root_pid, devlist ? devlist[i] : i);
+        jobs[i] =
+            job_init(&comm[i], ndev, i, id.key, id.root_pid, devlist != NULL ? devlist[i] : i);
         jobs[i]->comm->hash = profiler_hash(&unique);
         result = job_arrive(jobs[i], self, 0);
     }
@@ -186,18 +184,16 @@ NCCL(ncclResult_t, ncclCommInitRankScalable,
     EMU_CALL(self);
     ncclUniqueId all;
     struct unique_id id;
-
-    if (nId < 1 || nId > nranks || !commIds)
+    if (nId < 1 || nId > nranks || commIds == NULL)
         return comm_fail(ncclInvalidArgument, "%d ids for %d ranks", nId, nranks);
     all = commIds[0];
-    memcpy(&id, all.internal, sizeof(id));
+    memcpy(&id, all.internal, sizeof id);
     for (int i = 1; i < nId; i++) {
         struct unique_id other;
-
-        memcpy(&other, commIds[i].internal, sizeof(other));
+        memcpy(&other, commIds[i].internal, sizeof other);
         id.key = emu_hash(id.key, other.key);
     }
-    memcpy(all.internal, &id, sizeof(id));
+    memcpy(all.internal, &id, sizeof id);
     return init_rank(self, newcomm, nranks, &all, myrank, config);
 }
 
@@ -208,10 +204,9 @@ NCCL(ncclResult_t, ncclCommSplit,
     ncclResult_t result = comm_check_ready(comm);
     struct comm_options options;
     struct emu_job *job;
-
     if (result)
         return result;
-    if (!newcomm || (color < 0 && color != NCCL_SPLIT_NOCOLOR))
+    if (newcomm == NULL || (color < 0 && color != NCCL_SPLIT_NOCOLOR))
         return comm_fail(ncclInvalidArgument, "color %d", color);
     options = comm->options;
     result = job_config(config, &options);
@@ -232,7 +227,6 @@ NCCL(ncclResult_t, ncclCommGetUniqueId, (ncclComm_t comm, ncclUniqueId *uniqueId
 {
     EMU_CALL(self);
     ncclResult_t result = comm_check_ready(comm);
-
     (void)self;
     return result ? result : pncclGetUniqueId(uniqueId);
 }
@@ -241,7 +235,6 @@ NCCL(ncclResult_t, ncclCommGetUniqueId, (ncclComm_t comm, ncclUniqueId *uniqueId
 static int listed_before(const int *list, int count, int rank)
 {
     int before = 0;
-
     for (int i = 0; i < count; i++) {
         if (list[i] == rank)
             return -1;
@@ -268,10 +261,10 @@ NCCL(ncclResult_t, ncclCommShrink,
     struct comm_options options;
     struct emu_job *job;
     int before;
-
     if (result || (result = derive_config(comm, config, &options)))
         return result;
-    if (!newcomm || !excludeRanksList || excludeRanksCount < 1 || excludeRanksCount >= comm->ranks)
+    if (newcomm == NULL || excludeRanksList == NULL || excludeRanksCount < 1 ||
+        excludeRanksCount >= comm->ranks)
         return comm_fail(ncclInvalidArgument, "%d ranks to leave out", excludeRanksCount);
     before = listed_before(excludeRanksList, excludeRanksCount, comm->rank);
     if (before < 0)
@@ -295,16 +288,15 @@ NCCL(ncclResult_t, ncclCommGrow,
     struct unique_id id = {0, 0, 0};
     struct comm_options options;
     struct emu_job *job;
-
-    if (!comm && uniqueId)
+    if (comm == NULL && uniqueId != NULL)
         return init_rank(self, newcomm, nRanks, uniqueId, rank, config);
     result = comm_check_ready(comm);
     if (result || (result = derive_config(comm, config, &options)))
         return result;
-    if (!newcomm || rank != -1 || nRanks <= comm->ranks)
+    if (newcomm == NULL || rank != -1 || nRanks <= comm->ranks)
         return comm_fail(ncclInvalidArgument, "growth to %d ranks", nRanks);
-    if (uniqueId)
-        memcpy(&id, uniqueId->internal, sizeof(id));
+    if (uniqueId != NULL)
+        memcpy(&id, uniqueId->internal, sizeof id);
     job = job_grow(newcomm, comm, nRanks, id.key, id.root_pid);
     job->comm = comm_new(1, 0, 0, comm->root_pid);
     job->comm->device = comm->device;
@@ -317,7 +309,6 @@ NCCL(ncclResult_t, ncclCommRevoke, (ncclComm_t comm, int revokeFlags))
 {
     EMU_CALL(self);
     ncclResult_t result = comm_check_ready(comm);
-
     if (!result && revokeFlags != NCCL_REVOKE_DEFAULT)
         result = comm_fail(ncclInvalidArgument, "flags %d", revokeFlags);
     if (!result)
@@ -329,7 +320,6 @@ NCCL(ncclResult_t, ncclCommSuspend, (ncclComm_t comm, int flags))
 {
     EMU_CALL(self);
     ncclResult_t result = comm_check_ready(comm);
-
     (void)flags;
     if (result)
         return result;
@@ -342,7 +332,6 @@ NCCL(ncclResult_t, ncclCommResume, (ncclComm_t comm))
 {
     EMU_CALL(self);
     ncclResult_t result = comm_check_ready(comm);
-
     (void)self;
     if (!result)
         comm->suspended = false;
@@ -354,7 +343,6 @@ static ncclResult_t poll_job(struct ncclComm *comm, struct emu_thread *self)
 {
     struct emu_job *job = comm->job;
     ncclResult_t result = job_complete(job, self, POLL_PATIENCE_NS);
-
     if (result == ncclInProgress)
         return result;
     comm->job = NULL;
@@ -372,15 +360,14 @@ NCCL(ncclResult_t, ncclCommGetAsyncError, (ncclComm_t comm, ncclResult_t *asyncE
 {
     EMU_CALL(self);
     ncclResult_t result = comm_check(comm);
-
     if (result)
         return result;
-    if (!asyncError)
+    if (asyncError == NULL)
         return comm_fail(ncclInvalidArgument, "a place for the error is NULL");
-    if (comm->job && !self->observer)
+    if (comm->job != NULL && !self->observer)
         poll_job(comm, self);
     *asyncError = (ncclResult_t)atomic_load(&comm->error);
-    if (*asyncError == ncclSuccess && (comm->job || comm->ready_at > self->clock))
+    if (*asyncError == ncclSuccess && (comm->job != NULL || comm->ready_at > self->clock))
         *asyncError = ncclInProgress;
     return ncclSuccess;
 }
@@ -389,8 +376,7 @@ NCCL(ncclResult_t, ncclCommFinalize, (ncclComm_t comm))
 {
     EMU_CALL(self);
     ncclResult_t result;
-
-    if (!comm)
+    if (comm == NULL)
         return ncclSuccess;
     result = comm_check_ready(comm);
     if (!result && comm->finalized)
@@ -406,8 +392,7 @@ NCCL(ncclResult_t, ncclCommDestroy, (ncclComm_t comm))
 {
     EMU_CALL(self);
     ncclResult_t result;
-
-    if (!comm)
+    if (comm == NULL)
         return ncclSuccess;
     result = comm_check_ready(comm);
     if (result)
@@ -422,13 +407,12 @@ NCCL(ncclResult_t, ncclCommAbort, (ncclComm_t comm))
 {
     EMU_CALL(self);
     ncclResult_t result;
-
-    if (!comm)
+    if (comm == NULL)
         return ncclSuccess;
     result = comm_check(comm);
     if (result)
         return result;
-    if (comm->job) {
+    if (comm->job != NULL) {
         atomic_store(&comm->aborted, true);
         job_free(comm->job);
         comm->job = NULL;
@@ -466,13 +450,12 @@ NCCL(ncclResult_t, ncclRedOpCreatePreMulSum,
     EMU_CALL(self);
     ncclResult_t result = comm_check_ready(comm);
     struct premul *grown;
-
     (void)self;
     (void)residence; /* device memory is memory here */
     if (result)
         return result;
-    grown = realloc(comm->premul, ((size_t)comm->premul_count + 1) * sizeof(*grown));
-    if (!grown)
+    grown = realloc(comm->premul, ((size_t)comm->premul_count + 1) * sizeof *grown);
+    if (grown == NULL)
         return ncclSystemError;
     comm->premul = grown;
     grown[comm->premul_count] =
@@ -485,7 +468,6 @@ NCCL(ncclResult_t, ncclRedOpDestroy, (ncclRedOp_t op, ncclComm_t comm))
 {
     EMU_CALL(self);
     ncclResult_t result = comm_check(comm);
-
     (void)self;
     if (!result && (int)op < ncclNumOps)
         result = comm_fail(ncclInvalidArgument, "operator %d is built in", (int)op);

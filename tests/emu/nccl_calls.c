@@ -29,7 +29,7 @@ NCCL(ncclResult_t, ncclGroupSimulateEnd, (ncclSimInfo_t * simInfo))
 {
     EMU_CALL(self);
     (void)self;
-    if (simInfo)
+    if (simInfo != NULL)
         simInfo->estimatedTime = 1;
     return group_simulate_end();
 }
@@ -51,8 +51,7 @@ NCCL(ncclResult_t, ncclReduce,
       int root, ncclComm_t comm, cudaStream_t stream))
 {
     EMU_CALL(self);
-    bool needs = comm && comm->magic == COMM_MAGIC && comm->rank != root;
-
+    bool needs = comm != NULL && comm->magic == COMM_MAGIC && comm->rank != root;
     return COLLECTIVE(REDUCE, sendbuff, needs && !recvbuff ? (void *)(uintptr_t)sendbuff : recvbuff,
                       count, (int)op, root);
 }
@@ -101,7 +100,7 @@ NCCL(ncclResult_t, ncclAlltoAll,
 /* Only the root has both buffers; the others' second one may be NULL, and is not touched. */
 static bool is_not_root(ncclComm_t comm, int root)
 {
-    return comm && comm->magic == COMM_MAGIC && comm->rank != root;
+    return comm != NULL && comm->magic == COMM_MAGIC && comm->rank != root;
 }
 
 NCCL(ncclResult_t, ncclGather,
@@ -109,8 +108,7 @@ NCCL(ncclResult_t, ncclGather,
       ncclComm_t comm, cudaStream_t stream))
 {
     EMU_CALL(self);
-    bool alone = is_not_root(comm, root) && !recvbuff;
-
+    bool alone = is_not_root(comm, root) && recvbuff == NULL;
     return COLLECTIVE(GATHER, sendbuff, alone ? (void *)(uintptr_t)sendbuff : recvbuff, count, 0,
                       root);
 }
@@ -120,8 +118,7 @@ NCCL(ncclResult_t, ncclScatter,
       ncclComm_t comm, cudaStream_t stream))
 {
     EMU_CALL(self);
-    bool alone = is_not_root(comm, root) && !sendbuff;
-
+    bool alone = is_not_root(comm, root) && sendbuff == NULL;
     return COLLECTIVE(SCATTER, alone ? recvbuff : sendbuff, recvbuff, count, 0, root);
 }
 

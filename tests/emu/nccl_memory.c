@@ -20,10 +20,9 @@ NCCL(ncclResult_t, ncclCommWindowRegister,
 {
     EMU_CALL(self);
     ncclResult_t result = comm_check_ready(comm);
-
     (void)self;
     (void)winFlags;
-    if (!result && (!buff || !win))
+    if (!result && (buff == NULL || win == NULL))
         result = comm_fail(ncclInvalidArgument, "a window of nothing");
     if (result)
         return result;
@@ -36,7 +35,6 @@ NCCL(ncclResult_t, ncclCommWindowDeregister, (ncclComm_t comm, ncclWindow_t win)
 {
     EMU_CALL(self);
     ncclResult_t result = comm_check_ready(comm);
-
     (void)self;
     if (!result)
         free(win);
@@ -50,10 +48,9 @@ NCCL(ncclResult_t, ncclPutSignal,
 {
     EMU_CALL(self);
     size_t bytes;
-
-    if (__builtin_mul_overflow(count, number_size((enum number)datatype), &bytes) || !peerWin ||
-        peerWinOffset > peerWin->size || bytes > peerWin->size - peerWinOffset || sigIdx || ctx ||
-        flags)
+    if (__builtin_mul_overflow(count, number_size((enum number)datatype), &bytes) ||
+        peerWin == NULL || peerWinOffset > peerWin->size || bytes > peerWin->size - peerWinOffset ||
+        sigIdx || ctx || flags)
         return comm_fail(ncclInvalidArgument, "%zu bytes at %zu of a window", bytes, peerWinOffset);
     return group_task(self, &(struct nccl_task){TASK_PUT, 0, localbuff, NULL, count, datatype, 0,
                                                 peer, comm, stream, NULL});
@@ -74,8 +71,7 @@ NCCL(ncclResult_t, ncclWaitSignal,
 {
     EMU_CALL(self);
     ncclResult_t result = ncclSuccess;
-
-    if (nDesc < 1 || !signalDescs)
+    if (nDesc < 1 || signalDescs == NULL)
         return comm_fail(ncclInvalidArgument, "%d signals to wait for", nDesc);
     for (int i = 0; i < nDesc && !result; i++)
         result = group_task(self, &(struct nccl_task){TASK_AWAIT, 0, NULL, NULL,
@@ -89,19 +85,19 @@ NCCL(ncclResult_t, ncclWaitSignal,
 NCCL(ncclResult_t, ncclMemAlloc, (void **ptr, size_t size))
 {
     EMU_CALL(self);
-    if (!ptr || !size)
+    if (ptr == NULL || !size)
         return comm_fail(ncclInvalidArgument, "%zu bytes", size);
     if (emu_init() != CUDA_SUCCESS)
         return comm_fail(ncclUnhandledCudaError, "no device");
     *ptr = emu_memory_map(size, MEMORY_DEVICE, emu_context_device(emu_runtime_context(self)));
-    return *ptr ? ncclSuccess : comm_fail(ncclUnhandledCudaError, "out of memory");
+    return *ptr != NULL ? ncclSuccess : comm_fail(ncclUnhandledCudaError, "out of memory");
 }
 
 NCCL(ncclResult_t, ncclMemFree, (void *ptr))
 {
     EMU_CALL(self);
     (void)self;
-    if (ptr && emu_memory_unmap(ptr))
+    if (ptr != NULL && emu_memory_unmap(ptr))
         return comm_fail(ncclUnhandledCudaError, "not memory of ncclMemAlloc");
     return ncclSuccess;
 }
@@ -112,9 +108,8 @@ NCCL(ncclResult_t, ncclCommRegister,
 {
     EMU_CALL(self);
     ncclResult_t result = comm_check_ready(comm);
-
     (void)self;
-    if (!result && (!buff || !size || !handle))
+    if (!result && (buff == NULL || !size || handle == NULL))
         result = comm_fail(ncclInvalidArgument, "%zu bytes to register", size);
     if (!result)
         *handle = emu_alloc(1);
@@ -125,7 +120,6 @@ NCCL(ncclResult_t, ncclCommDeregister, (const ncclComm_t comm, void *handle))
 {
     EMU_CALL(self);
     ncclResult_t result = comm_check_ready(comm);
-
     (void)self;
     if (!result)
         free(handle);

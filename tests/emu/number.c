@@ -29,7 +29,7 @@ static pthread_once_t tables_once = PTHREAD_ONCE_INIT;
 
 static const struct small *small_of(enum number type)
 {
-    for (size_t i = 0; i < sizeof(smalls) / sizeof(smalls[0]); i++)
+    for (size_t i = 0; i < sizeof smalls / sizeof *smalls; i++)
         if (smalls[i].type == type)
             return &smalls[i];
     return NULL;
@@ -41,7 +41,6 @@ static float decode(const struct small *s, unsigned bits)
     unsigned e = bits >> s->mantissa & top;
     int bias = (1 << (s->exponent - 1)) - 1;
     double value;
-
     if (e == top && s->has_infinity)
         value = m ? NAN : INFINITY;
     else if (e == top && m == (1u << s->mantissa) - 1)
@@ -67,7 +66,6 @@ static void fill_tables(void)
 static uint32_t round_shift(uint32_t m, unsigned by)
 {
     uint32_t half, rest;
-
     if (by > 25)
         return 0;
     half = 1u << (by - 1);
@@ -81,8 +79,7 @@ static unsigned encode(const struct small *s, float value)
     uint32_t x, result, sign, top = (1u << s->exponent) - 1;
     uint32_t limit = s->has_infinity ? top << s->mantissa : (top + 1) << s->mantissa;
     int e;
-
-    memcpy(&x, &value, sizeof(x));
+    memcpy(&x, &value, sizeof x);
     sign = x >> 31 << (s->exponent + s->mantissa);
     if (value != value)
         return sign | (s->has_infinity ? limit | 1u << (s->mantissa - 1) : limit - 1);
@@ -101,7 +98,6 @@ static unsigned encode(const struct small *s, float value)
 size_t number_size(enum number type)
 {
     static const unsigned char sizes[NUMBER_COUNT] = {1, 1, 4, 4, 8, 8, 2, 4, 8, 2, 1, 1};
-
     return (unsigned)type < NUMBER_COUNT ? sizes[type] : 0;
 }
 
@@ -109,7 +105,6 @@ static float get_small(const void *array, size_t i, enum number type)
 {
     uint32_t bits;
     float value;
-
     switch (type) {
     case NUMBER_F16:
         return half_table[((const uint16_t *)array)[i]];
@@ -119,7 +114,7 @@ static float get_small(const void *array, size_t i, enum number type)
         return e5m2_table[((const uint8_t *)array)[i]];
     default:
         bits = (uint32_t)((const uint16_t *)array)[i] << 16;
-        memcpy(&value, &bits, sizeof(value));
+        memcpy(&value, &bits, sizeof value);
         return value;
     }
 }
@@ -189,7 +184,6 @@ static void combine_small(void *into, const void *from, size_t count, enum numbe
                           enum number_op op)
 {
     const struct small *s = small_of(type);
-
     pthread_once(&tables_once, fill_tables);
     for (size_t i = 0; i < count; i++)
         put_small(into, i, s, apply(get_small(into, i, type), get_small(from, i, type), op));

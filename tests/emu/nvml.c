@@ -32,7 +32,6 @@ static unsigned initialised;
 unsigned nvml_count(void)
 {
     uint64_t count = emu_fabric()->gpus_per_node;
-
     return count < NVML_DEVICES_MAX ? (unsigned)count : NVML_DEVICES_MAX;
 }
 
@@ -40,7 +39,7 @@ int nvml_check(nvmlDevice_t device)
 {
     if (!initialised)
         return NVML_ERROR_UNINITIALIZED;
-    return device ? NVML_SUCCESS : NVML_ERROR_INVALID_ARGUMENT;
+    return device != NULL ? NVML_SUCCESS : NVML_ERROR_INVALID_ARGUMENT;
 }
 
 /* ---- the library ---- */
@@ -90,7 +89,7 @@ static int text(char *out, unsigned length, const char *what)
 {
     if (!initialised)
         return NVML_ERROR_UNINITIALIZED;
-    if (!out)
+    if (out == NULL)
         return NVML_ERROR_INVALID_ARGUMENT;
     if (strlen(what) >= length)
         return NVML_ERROR_INSUFFICIENT_SIZE;
@@ -144,8 +143,7 @@ NVML(int, nvmlDeviceGetHandleByIndex_v2, (unsigned index, nvmlDevice_t *device))
 NVML(int, nvmlDeviceGetHandleByPciBusId_v2, (const char *id, nvmlDevice_t *device))
 {
     unsigned domain, bus;
-
-    if (!id || sscanf(id, "%x:%x:", &domain, &bus) != 2)
+    if (id == NULL || sscanf(id, "%x:%x:", &domain, &bus) != 2)
         return NVML_ERROR_INVALID_ARGUMENT;
     for (unsigned i = 0; i < nvml_count(); i++)
         if (EMU_BUS(i) == bus)
@@ -157,7 +155,6 @@ NVML(int, nvmlDeviceGetHandleByPciBusId_v2, (const char *id, nvmlDevice_t *devic
 static void uuid_of(unsigned number, char out[64])
 {
     uint8_t bytes[16];
-
     emu_uuid(number, bytes);
     snprintf(out, 64, "GPU-%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-%02x%02x%02x%02x%02x%02x",
              bytes[0], bytes[1], bytes[2], bytes[3], bytes[4], bytes[5], bytes[6], bytes[7],
@@ -167,9 +164,8 @@ static void uuid_of(unsigned number, char out[64])
 NVML(int, nvmlDeviceGetHandleByUUID, (const char *uuid, nvmlDevice_t *device))
 {
     char own[64];
-    int error = uuid ? NVML_ERROR_NOT_FOUND : NVML_ERROR_INVALID_ARGUMENT;
-
-    for (unsigned i = 0; uuid && i < nvml_count() && error == NVML_ERROR_NOT_FOUND; i++) {
+    int error = uuid != NULL ? NVML_ERROR_NOT_FOUND : NVML_ERROR_INVALID_ARGUMENT;
+    for (unsigned i = 0; uuid != NULL && i < nvml_count() && error == NVML_ERROR_NOT_FOUND; i++) {
         uuid_of(emu_node() * (unsigned)emu_fabric()->gpus_per_node + i, own);
         if (strcmp(own, uuid) == 0)
             error = nvml_device(i, device);
@@ -180,7 +176,6 @@ NVML(int, nvmlDeviceGetHandleByUUID, (const char *uuid, nvmlDevice_t *device))
 static int own_uuid(nvmlDevice_t device, char *uuid, unsigned length)
 {
     char own[64];
-
     uuid_of(device->number, own);
     return text(uuid, length, own);
 }
@@ -188,8 +183,8 @@ static int own_uuid(nvmlDevice_t device, char *uuid, unsigned length)
 void nvml_pci_fill(struct nvml_pci *pci, unsigned bus)
 {
     *pci = (struct nvml_pci){.bus = bus, .device_id = 0x233010deu, .subsystem_id = 0x16c110deu};
-    snprintf(pci->legacy, sizeof(pci->legacy), "0000:%02x:00.0", bus & 0xffu);
-    snprintf(pci->id, sizeof(pci->id), "00000000:%02X:00.0", bus & 0xffu);
+    snprintf(pci->legacy, sizeof pci->legacy, "0000:%02x:00.0", bus & 0xffu);
+    snprintf(pci->id, sizeof pci->id, "00000000:%02X:00.0", bus & 0xffu);
 }
 
 NVML_DEVICE(nvmlDeviceGetIndex, (nvmlDevice_t device, unsigned *index), (*index = device->index, 0))
@@ -224,9 +219,8 @@ static int processes_of(nvmlDevice_t device, unsigned *count, struct nvml_proces
 {
     struct emu_gpu_process found[64];
     unsigned room = *count, all = emu_gpus_processes(device->number, found, 64);
-
     *count = all;
-    if (all > room || (all && !out))
+    if (all > room || (all && out == NULL))
         return NVML_ERROR_INSUFFICIENT_SIZE;
     for (unsigned i = 0; i < all && i < 64; i++)
         out[i] =
@@ -239,7 +233,6 @@ static int processes_v1_of(nvmlDevice_t device, unsigned *count, struct process_
     struct nvml_process all[64];
     unsigned room = *count;
     int error;
-
     *count = room < 64 ? room : 64;
     error = processes_of(device, count, all);
     for (unsigned i = 0; !error && i < *count; i++)
@@ -251,11 +244,10 @@ static int process_name(unsigned pid, char *name, unsigned length)
 {
     char path[64], line[256] = "";
     FILE *file;
-
-    snprintf(path, sizeof(path), "/proc/%u/comm", pid);
+    snprintf(path, sizeof path, "/proc/%u/comm", pid);
     file = fopen(path, "re");
-    if (file) {
-        if (!fgets(line, sizeof(line), file))
+    if (file != NULL) {
+        if (fgets(line, sizeof line, file) == NULL)
             line[0] = '\0';
         fclose(file);
     }
@@ -293,7 +285,6 @@ static unsigned clock_of(nvmlDevice_t device, int type)
 static unsigned max_clock(int type)
 {
     const struct emu_fabric *f = emu_fabric();
-
     return (unsigned)(type == CLOCK_MEM ? f->memory_clock_MHz : f->sm_clock_MHz);
 }
 
@@ -306,7 +297,6 @@ static bool is_clock(int type)
 static int lock_clocks(nvmlDevice_t device, unsigned least, unsigned most)
 {
     unsigned MHz = most < max_clock(CLOCK_SM) ? most : max_clock(CLOCK_SM);
-
     if (least > most)
         return NVML_ERROR_INVALID_ARGUMENT;
     if (!emu_fabric()->lock_clocks)
@@ -341,9 +331,8 @@ NVML_DEVICE(nvmlDeviceResetGpuLockedClocks, (nvmlDevice_t device), unlock_clocks
 static int clocks_of(unsigned highest, unsigned step, unsigned *count, unsigned *MHz)
 {
     unsigned room = *count;
-
     *count = step ? (highest - CLOCK_LEAST_MHZ) / step + 1 : 1;
-    if (!MHz || *count > room)
+    if (MHz == NULL || *count > room)
         return NVML_ERROR_INSUFFICIENT_SIZE;
     for (unsigned i = 0; i < *count; i++)
         MHz[i] = highest - i * step;
@@ -363,7 +352,6 @@ static unsigned long long reasons_of(nvmlDevice_t device)
 {
     const struct emu_gpu_view view = emu_gpus_view(device->number);
     unsigned long long reasons = 0;
-
     if (view.throttled)
         reasons |= REASON_SW_THERMAL;
     if (view.busy < IDLE_BUSY)
@@ -391,7 +379,6 @@ static struct memory memory_of(nvmlDevice_t device)
     struct emu_gpu_process found[64];
     unsigned count = emu_gpus_processes(device->number, found, 64);
     struct memory memory = {emu_fabric()->memory_GiB << 30, 0, 0};
-
     for (unsigned i = 0; i < count && i < 64; i++)
         memory.used += found[i].bytes;
     if (memory.used > memory.total)
@@ -404,7 +391,6 @@ static struct memory memory_of(nvmlDevice_t device)
 static int threshold(int type, unsigned *celsius)
 {
     double slowdown = emu_fabric()->throttle_celsius;
-
     if (type < 0 || type > 3)
         return NVML_ERROR_NOT_SUPPORTED;
     *celsius = (unsigned)(type == 0 ? slowdown + 5 : type == 2 ? 95 : slowdown);
@@ -418,7 +404,6 @@ struct utilisation {
 static struct utilisation utilisation_of(nvmlDevice_t device)
 {
     unsigned percent = (unsigned)lround(emu_gpus_view(device->number).busy * 100);
-
     return (struct utilisation){percent, percent / 2};
 }
 

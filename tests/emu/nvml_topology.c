@@ -34,7 +34,6 @@ static int check_link(unsigned link)
 static void remote_of(const struct nvmlDevice_st *device, unsigned link, struct nvml_pci *pci)
 {
     unsigned switches = (unsigned)emu_fabric()->nvswitches, peer;
-
     if (switches) {
         nvml_pci_fill(pci, SWITCH_BUS + link % switches);
         pci->device_id = 0x22a310deu;
@@ -47,7 +46,6 @@ static void remote_of(const struct nvmlDevice_st *device, unsigned link, struct 
 static int remote_info(const struct nvmlDevice_st *device, unsigned link, struct nvml_pci *pci)
 {
     int error = check_link(link);
-
     if (!error)
         remote_of(device, link, pci);
     return error;
@@ -71,7 +69,6 @@ NVML_DEVICE(nvmlDeviceGetNvLinkRemoteDeviceType, (nvmlDevice_t device, unsigned 
 static unsigned part_of(unsigned i, unsigned all)
 {
     unsigned parts = (unsigned)emu_fabric()->numa_nodes;
-
     if (parts > all)
         parts = all;
     return i * parts / all;
@@ -91,8 +88,7 @@ static int level_of(const struct nvmlDevice_st *a, const struct nvmlDevice_st *b
 
 static void set_bit(unsigned long *set, unsigned words, unsigned bit)
 {
-    const unsigned per_word = sizeof(*set) * CHAR_BIT;
-
+    const unsigned per_word = sizeof *set * CHAR_BIT;
     if (bit / per_word < words)
         set[bit / per_word] |= 1ul << bit % per_word;
 }
@@ -103,8 +99,7 @@ static int processors_of(const struct nvmlDevice_st *device, unsigned words, uns
     long found = sysconf(_SC_NPROCESSORS_CONF);
     unsigned count = found > 0 ? (unsigned)found : 1;
     unsigned parts = (unsigned)emu_fabric()->numa_nodes;
-
-    memset(set, 0, words * sizeof(*set));
+    memset(set, 0, words * sizeof *set);
     for (unsigned i = 0; i < count; i++)
         if (part_of(i, count) == numa_of(device) % (parts < count ? parts : count))
             set_bit(set, words, i);
@@ -113,7 +108,7 @@ static int processors_of(const struct nvmlDevice_st *device, unsigned words, uns
 
 static int memory_of(const struct nvmlDevice_st *device, unsigned words, unsigned long *set)
 {
-    memset(set, 0, words * sizeof(*set));
+    memset(set, 0, words * sizeof *set);
     set_bit(set, words, numa_of(device));
     return NVML_SUCCESS;
 }
@@ -123,15 +118,13 @@ static int nearest(const struct nvmlDevice_st *device, int level, unsigned *coun
                    nvmlDevice_t *out)
 {
     unsigned room = *count, found = 0;
-
     for (unsigned i = 0; i < nvml_count(); i++) {
         nvmlDevice_t other = NULL;
-
         if (i == device->index || nvml_device(i, &other))
             continue;
         if (level_of(device, other) > level)
             continue;
-        if (out && found < room)
+        if (out != NULL && found < room)
             out[found] = other;
         found++;
     }

@@ -39,7 +39,7 @@ static const struct event_layout {
     {{32, 40, 48, 56, 64, 72, 80, 88, 96}, {24, 32, 40, 48, 56, 60}, 32},
 };
 
-#define NEWEST ((int)(sizeof(layouts) / sizeof(*layouts)) - 1)
+#define NEWEST ((int)(sizeof layouts / sizeof *layouts) - 1)
 
 struct profiler_table {
     const char *name;
@@ -62,15 +62,13 @@ static void open_plugin(void)
 {
     const char *path = secure_getenv("NCCL_PROFILER_PLUGIN");
     const char *newest = secure_getenv("EMU_PROFILER");
-    void *library = path && *path ? dlopen(path, RTLD_NOW | RTLD_LOCAL) : NULL;
-
-    version = newest ? atoi(newest) : 5;
+    void *library = path != NULL && *path ? dlopen(path, RTLD_NOW | RTLD_LOCAL) : NULL;
+    version = newest != NULL ? atoi(newest) : 5;
     if (version > NEWEST)
         version = NEWEST;
-    for (; library && !table && version > 0; version -= !table) {
+    for (; library != NULL && table == NULL && version > 0; version -= table == NULL) {
         char name[32];
-
-        snprintf(name, sizeof(name), "ncclProfiler_v%d", version);
+        snprintf(name, sizeof name, "ncclProfiler_v%d", version);
         table = dlsym(library, name);
     }
 }
@@ -78,8 +76,7 @@ static void open_plugin(void)
 uint64_t profiler_hash(const ncclUniqueId *id)
 {
     uint64_t h = 5381;
-
-    for (size_t i = 0; i < sizeof(id->internal); i++)
+    for (size_t i = 0; i < sizeof id->internal; i++)
         h = ((h << 5) + h) ^ (uint64_t)(int64_t)(signed char)id->internal[i];
     return h;
 }
@@ -87,7 +84,6 @@ uint64_t profiler_hash(const ncclUniqueId *id)
 static int nodes_of(struct ncclComm *comm)
 {
     int nodes = 0;
-
     for (unsigned i = 0; i < (unsigned)comm->ranks; i++)
         nodes += segment_node(comm->segment, i) == i;
     return nodes;
@@ -96,9 +92,8 @@ static int nodes_of(struct ncclComm *comm)
 void profiler_begin(struct ncclComm *comm)
 {
     int nodes = nodes_of(comm);
-
     pthread_once(&once, open_plugin);
-    if (!table)
+    if (table == NULL)
         return;
     if (version < 4)
         ((init_v1)table->init)(&comm->profiler, &comm->profiled);
@@ -112,7 +107,7 @@ void profiler_begin(struct ncclComm *comm)
 
 void profiler_end(struct ncclComm *comm)
 {
-    if (table && comm->profiler)
+    if (table != NULL && comm->profiler != NULL)
         table->finalize(comm->profiler);
     comm->profiler = NULL;
     comm->profiled = 0;
@@ -144,14 +139,13 @@ static void put_word(struct event_bytes *e, unsigned at, int number, const char 
 static struct event_bytes new_event(int type, const struct ncclComm *comm)
 {
     struct event_bytes e = {{0}};
-
     if (version < 5) {
         memset(e.bytes, 0x5a, 8); /* the type is one byte, and nobody clears the rest */
         e.bytes[0] = (char)type;
     } else {
         memcpy(e.bytes, &(uint64_t){(uint64_t)type}, 8);
     }
-    memcpy(e.bytes + 16, &comm->rank, sizeof(comm->rank));
+    memcpy(e.bytes + 16, &comm->rank, sizeof comm->rank);
     return e;
 }
 
@@ -179,7 +173,6 @@ static bool is_small(const struct nccl_task *t)
 static uint8_t channels_of(const struct nccl_task *t)
 {
     const struct emu_fabric *f = emu_fabric();
-
     if (!tuning_is_free(&t->comm->tuning) || f->ll_bytes || f->ll128_bytes)
         return (uint8_t)tuning_channels(&t->comm->tuning, task_bytes(t));
     return is_small(t) ? 2 : 8;
@@ -193,7 +186,6 @@ static const char *const protocols[] = {"LL", "LL128", "SIMPLE"};
 static void numbers_of(const struct nccl_task *t, int *algorithm, int *protocol)
 {
     struct run_method choice = {COLLECTIVE_RING, COLLECTIVE_ANY_PROTOCOL, 0};
-
     launch_choose(t, &choice);
     *algorithm = (int)choice.algorithm - COLLECTIVE_TREE;
     *protocol = (int)choice.protocol - COLLECTIVE_LL;
@@ -209,7 +201,6 @@ static void *start_coll(struct ncclComm *comm, const struct nccl_task *t)
     size_t size = in_bytes ? number_size((enum number)t->type) : 1;
     void *handle = NULL;
     int algorithm, protocol;
-
     numbers_of(t, &algorithm, &protocol);
     put_word(&e, l->coll.function, functions[t->op].number, functions[t->op].name);
     PUT(&e, l->coll.send, const void *, t->send);
@@ -230,7 +221,6 @@ static void *start_message(struct ncclComm *comm, bool sends, const void *buffer
     const struct event_layout *l = &layouts[version];
     struct event_bytes e = new_event(P2P, comm);
     void *handle = NULL;
-
     put_word(&e, l->p2p.function, sends ? 6 : 7, sends ? "Send" : "Recv");
     PUT(&e, l->p2p.buffer, const void *, buffer);
     put_word(&e, l->p2p.type, type, types[type]);
@@ -244,11 +234,9 @@ static void *start_message(struct ncclComm *comm, bool sends, const void *buffer
 static void tell_alltoall(struct ncclComm *comm, const struct nccl_task *t)
 {
     size_t part = t->count * number_size((enum number)t->type);
-
     for (int peer = 0; peer < comm->ranks; peer++) {
         const char *send = (const char *)t->send + (size_t)peer * part;
         const char *recv = (const char *)t->recv + (size_t)peer * part;
-
         table->stop(start_message(comm, true, send, t->count, t->type, peer, 0));
         table->stop(start_message(comm, false, recv, t->count, t->type, peer, 0));
     }
@@ -272,16 +260,15 @@ void profiler_launch(struct nccl_launch *l)
     struct ncclComm *comm = l->comm;
     struct event_bytes e = new_event(GROUP, comm);
     void *group = NULL;
-
-    if (!table || !(comm->profiled & (COLL | P2P)))
+    if (table == NULL || !(comm->profiled & (COLL | P2P)))
         return;
     table->start(comm->profiler, &group, &e);
     for (unsigned i = l->count; i-- > 0;)
         start_task(comm, &l->tasks[i]);
     for (unsigned i = 0; i < l->count; i++)
-        if (l->tasks[i].event)
+        if (l->tasks[i].event != NULL)
             table->stop(l->tasks[i].event);
-    if (group)
+    if (group != NULL)
         table->stop(group);
 }
 
@@ -294,8 +281,7 @@ static void *launch_main(void *l)
 void profiler_launch_elsewhere(struct nccl_launch *l)
 {
     pthread_t thread;
-
-    if (table && pthread_create(&thread, NULL, launch_main, l) == 0)
+    if (table != NULL && pthread_create(&thread, NULL, launch_main, l) == 0)
         pthread_join(thread, NULL);
 }
 
@@ -305,12 +291,11 @@ static void tell_kernel(struct ncclComm *comm, void *parent, uint8_t channel, ui
 {
     struct event_bytes e = new_event(KERNEL, comm);
     void *handle = NULL;
-
-    memcpy(e.bytes + 8, &parent, sizeof(parent));
+    memcpy(e.bytes + 8, &parent, sizeof parent);
     PUT(&e, 24, uint8_t, channel);
     PUT(&e, layouts[version].kernel_time, uint64_t, emu_gpu_ns(comm->device, start + channel));
     table->start(comm->profiler, &handle, &e);
-    if (!handle || !end)
+    if (handle == NULL || !end)
         return;
     table->record(handle, KERNEL_STOP, &(uint64_t){emu_gpu_ns(comm->device, end - channel)});
     table->stop(handle);
@@ -318,9 +303,9 @@ static void tell_kernel(struct ncclComm *comm, void *parent, uint8_t channel, ui
 
 void profiler_kernels(struct nccl_launch *l, uint64_t start, uint64_t end)
 {
-    if (!table || !(l->comm->profiled & KERNEL))
+    if (table == NULL || !(l->comm->profiled & KERNEL))
         return;
     for (unsigned i = 0; i < l->count; i++)
-        for (uint8_t c = 0; l->tasks[i].event && c < channels_of(&l->tasks[i]); c++)
+        for (uint8_t c = 0; l->tasks[i].event != NULL && c < channels_of(&l->tasks[i]); c++)
             tell_kernel(l->comm, l->tasks[i].event, c, start, end);
 }

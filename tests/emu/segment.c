@@ -44,7 +44,6 @@ static size_t aligned(size_t n)
 static void lay_out(struct segment *s)
 {
     size_t n = s->ranks;
-
     s->asks = aligned(sizeof(struct segment_head)) + aligned(n * sizeof(struct segment_member));
     s->splits = s->asks + aligned(2 * n * sizeof(struct ask));
     s->channels = s->splits + aligned(SEGMENT_SPLITS * n * sizeof(struct split));
@@ -57,14 +56,13 @@ static void lay_out(struct segment *s)
 struct segment *segment_open(const char *path, unsigned ranks, unsigned rank, size_t head,
                              size_t message_head)
 {
-    struct segment *s = emu_alloc(sizeof(*s));
+    struct segment *s = emu_alloc(sizeof *s);
     int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
-
     s->ranks = ranks;
     s->rank = rank;
     s->head = head;
     s->message_head = message_head;
-    snprintf(s->path, sizeof(s->path), "%s", path);
+    snprintf(s->path, sizeof s->path, "%s", path);
     lay_out(s);
     s->base = MAP_FAILED;
     if (fd >= 0 && ftruncate(fd, (off_t)s->size) == 0)
@@ -79,7 +77,7 @@ struct segment *segment_open(const char *path, unsigned ranks, unsigned rank, si
 
 void segment_close(struct segment *s)
 {
-    if (!s)
+    if (s == NULL)
         return;
     munmap(s->base, s->size);
     free(s);
@@ -93,7 +91,6 @@ static struct segment_head *head_of(const struct segment *s)
 void segment_arrive(struct segment *s, uint64_t clock, uint64_t host, unsigned bus, unsigned gpu)
 {
     struct segment_member *m = segment_member(s, s->rank);
-
     m->pid = getpid();
     m->host = host;
     m->bus = bus;
@@ -116,7 +113,6 @@ bool segment_complete(const struct segment *s)
 unsigned segment_node(struct segment *s, unsigned rank)
 {
     unsigned first = 0;
-
     while (segment_member(s, first)->host != segment_member(s, rank)->host)
         first++;
     return first;
@@ -125,10 +121,8 @@ unsigned segment_node(struct segment *s, unsigned rank)
 int segment_beside(struct segment *s)
 {
     const struct segment_member *own = segment_member(s, s->rank);
-
     for (unsigned i = 0; i < s->ranks; i++) {
         const struct segment_member *m = segment_member(s, i);
-
         if (i != s->rank && m->host == own->host && m->bus == own->bus)
             return (int)i;
     }
@@ -210,7 +204,6 @@ char *segment_message(struct segment *s, unsigned from, unsigned to, uint32_t nu
 void segment_sleep(_Atomic uint32_t *word, uint32_t seen)
 {
     struct timespec second = {1, 0};
-
     syscall(SYS_futex, word, FUTEX_WAIT, seen, &second, NULL, 0);
 }
 
@@ -226,24 +219,22 @@ static char state_of(const char *path)
     char text[512], *state;
     ssize_t len = 0;
     int fd = open(path, O_RDONLY | O_CLOEXEC);
-
     if (fd < 0)
         return errno == ENOENT ? 0 : 'R';
-    len = read(fd, text, sizeof(text) - 1);
+    len = read(fd, text, sizeof text - 1);
     close(fd);
     if (len <= 0)
         return 0;
     text[len] = '\0';
     state = strrchr(text, ')');
-    return state && state[1] ? state[2] : 'R';
+    return state != NULL && state[1] ? state[2] : 'R';
 }
 
 /* A process that has ended but was not waited for is gone as well, so kill(pid, 0) will not do. */
 static bool process_ended(pid_t pid)
 {
     char path[64], state;
-
-    snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+    snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
     state = state_of(path);
     return !state || state == 'Z' || state == 'X';
 }
@@ -254,16 +245,15 @@ static bool process_idle(pid_t pid, pid_t except)
     struct dirent *entry;
     bool idle = true;
     DIR *tasks;
-
-    snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
+    snprintf(path, sizeof path, "/proc/%d/task", (int)pid);
     tasks = opendir(path);
-    while (tasks && idle && (entry = readdir(tasks))) {
+    while (tasks != NULL && idle && (entry = readdir(tasks)) != NULL) {
         if (entry->d_name[0] == '.' || strtol(entry->d_name, NULL, 10) == except)
             continue;
-        snprintf(path, sizeof(path), "/proc/%d/task/%s/stat", (int)pid, entry->d_name);
+        snprintf(path, sizeof path, "/proc/%d/task/%s/stat", (int)pid, entry->d_name);
         idle = state_of(path) != 'R' && state_of(path) != 'D';
     }
-    if (tasks)
+    if (tasks != NULL)
         closedir(tasks);
     return idle;
 }
@@ -271,7 +261,6 @@ static bool process_idle(pid_t pid, pid_t except)
 bool segment_idle(struct segment *s)
 {
     pid_t self = (pid_t)syscall(SYS_gettid);
-
     for (unsigned i = 0; i < s->ranks; i++)
         if (!process_idle(segment_member(s, i)->pid, self))
             return false;
@@ -281,6 +270,5 @@ bool segment_idle(struct segment *s)
 bool segment_gone(struct segment *s, unsigned rank)
 {
     const struct segment_member *m = segment_member(s, rank);
-
     return atomic_load(&m->here) && process_ended(m->pid);
 }

@@ -72,7 +72,7 @@ struct post {
 
 struct channel {
     _Atomic uint32_t sent, received; /* posts so far */
-    _Atomic uint32_t put, taken;     /* pieces behind the heads of messages, so far */
+    _Atomic uint32_t put, taken;     /* pieces after the heads of messages, so far */
     struct post send[2], recv[2];
     _Atomic uint32_t signals;            /* so far */
     uint64_t signal_at[SEGMENT_SIGNALS]; /* when each of the last ones is there */

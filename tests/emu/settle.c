@@ -26,12 +26,10 @@ static void fill_ends(struct segment *s, uint64_t number, struct collective *c, 
                       unsigned *gpus, uint64_t *times)
 {
     unsigned n = segment_ranks(s);
-    const struct calendar **busy = emu_alloc(n * sizeof(*busy));
-    struct calendar **used = emu_alloc(n * sizeof(*used));
-
+    const struct calendar **busy = emu_alloc(n * sizeof *busy);
+    struct calendar **used = emu_alloc(n * sizeof *used);
     for (unsigned i = 0; i < n; i++) {
         struct ask *ask = segment_ask(s, number, i);
-
         nodes[i] = segment_node(s, i);
         gpus[i] = segment_member(s, i)->gpu;
         times[i] = ask->start;
@@ -53,12 +51,11 @@ int settle_collective(struct segment *s, uint64_t key, uint64_t number, unsigned
     unsigned n = segment_ranks(s), *nodes;
     const struct ask *first = segment_ask(s, number, 0);
     uint64_t *times;
-
     for (*who = 0; *who < n; ++*who)
         if (!same(first, segment_ask(s, number, *who)))
             return -1;
-    nodes = emu_alloc(2 * n * sizeof(*nodes));
-    times = emu_alloc(2 * n * sizeof(*times));
+    nodes = emu_alloc(2 * n * sizeof *nodes);
+    times = emu_alloc(2 * n * sizeof *times);
     fill_ends(s, number,
               &(struct collective){.op = (enum collective_op)first->op,
                                    .algorithm = (enum collective_algorithm)first->algorithm,
@@ -95,6 +92,5 @@ uint64_t settle_message(struct segment *s, uint64_t key, unsigned from, unsigned
         .from = &send->busy,
         .to = &recv->busy,
     };
-
     return collective_message(emu_fabric(), &m, sends, used);
 }

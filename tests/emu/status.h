@@ -34,8 +34,7 @@ static const struct status_text {
 static inline const struct status_text *status_find(cublasStatus_t status)
 {
     static const struct status_text unknown = {0, "unrecognized status", "unrecognized status"};
-
-    for (size_t i = 0; i < sizeof(status_texts) / sizeof(status_texts[0]); i++)
+    for (size_t i = 0; i < sizeof status_texts / sizeof *status_texts; i++)
         if (status_texts[i].status == status)
             return &status_texts[i];
     return &unknown;

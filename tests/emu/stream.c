@@ -17,15 +17,13 @@
 static unsigned next_id(bool observer)
 {
     static unsigned last = LEGACY_ID;
-
     return observer ? 0 : (last += 4);
 }
 
 static struct CUstream_st *new_stream(const struct emu_thread *self, struct CUctx_st *context,
                                       unsigned flags, int priority)
 {
-    struct CUstream_st *s = emu_alloc(sizeof(*s));
-
+    struct CUstream_st *s = emu_alloc(sizeof *s);
     s->context = context;
     s->id = next_id(self->observer);
     s->flags = flags;
@@ -45,7 +43,7 @@ static struct CUstream_st *new_stream(const struct emu_thread *self, struct CUct
 
 static struct CUstream_st *legacy_stream(struct emu_thread *self, struct CUctx_st *context)
 {
-    if (!context->legacy) {
+    if (context->legacy == NULL) {
         context->legacy = new_stream(self, context, CU_STREAM_DEFAULT, 0);
         context->legacy->legacy = true;
         context->legacy->id = LEGACY_ID;
@@ -57,10 +55,9 @@ static struct CUstream_st *legacy_stream(struct emu_thread *self, struct CUctx_s
 static struct CUstream_st *thread_stream(struct emu_thread *self, struct CUctx_st *context)
 {
     struct CUstream_st *s = context->streams;
-
-    while (s && s->owner != self)
+    while (s != NULL && s->owner != self)
         s = s->next;
-    if (!s) {
+    if (s == NULL) {
         s = new_stream(self, context, CU_STREAM_DEFAULT, 0);
         s->owner = self;
         s->observer = false;
@@ -72,10 +69,9 @@ CUresult emu_stream_resolve(struct emu_thread *self, CUstream handle, struct CUc
                             struct CUstream_st **stream)
 {
     bool implied = (uintptr_t)handle <= (uintptr_t)CU_STREAM_PER_THREAD;
-
-    if (!context)
+    if (context == NULL)
         context = self->context;
-    if (implied && (!context || !context->active))
+    if (implied && (context == NULL || !context->active))
         return CUDA_ERROR_INVALID_CONTEXT;
     if (handle == CU_STREAM_PER_THREAD)
         *stream = thread_stream(self, context);
@@ -92,7 +88,6 @@ CUresult emu_stream_find(struct emu_thread *self, CUstream handle, CUcontext con
                          CUstream *stream)
 {
     CUresult result;
-
     emu_lock();
     result = emu_stream_resolve(self, handle, context, stream);
     emu_unlock();
@@ -101,9 +96,9 @@ CUresult emu_stream_find(struct emu_thread *self, CUstream handle, CUcontext con
 
 CUresult emu_stream_new(struct emu_thread *self, CUstream *stream, unsigned flags, int priority)
 {
-    if (!self->context || !self->context->active)
+    if (self->context == NULL || !self->context->active)
         return CUDA_ERROR_INVALID_CONTEXT;
-    if (!stream || flags & ~(unsigned)CU_STREAM_NON_BLOCKING)
+    if (stream == NULL || flags & ~(unsigned)CU_STREAM_NON_BLOCKING)
         return CUDA_ERROR_INVALID_VALUE;
     emu_lock();
     *stream = new_stream(self, self->context, flags, priority);
@@ -114,14 +109,13 @@ CUresult emu_stream_new(struct emu_thread *self, CUstream *stream, unsigned flag
 void emu_stream_close(struct CUstream_st *s)
 {
     struct CUstream_st **at = &s->context->streams;
-
-    while (*at && *at != s)
+    while (*at != NULL && *at != s)
         at = &(*at)->next;
-    if (*at)
+    if (*at != NULL)
         *at = s->next;
     if (s->context->legacy == s)
         s->context->legacy = NULL;
-    if (s->capture)
+    if (s->capture != NULL)
         emu_capture_invalidate(s->capture);
     emu_unregister(&s->handle);
     emu_op_unref(s->last);
@@ -134,7 +128,6 @@ void emu_stream_close(struct CUstream_st *s)
 CUresult emu_stream_destroy(struct emu_thread *self, CUstream stream)
 {
     CUresult result = CUDA_SUCCESS;
-
     (void)self;
     emu_lock();
     if (emu_registered(stream, EMU_STREAM))
@@ -149,10 +142,9 @@ CUresult emu_stream_destroy(struct emu_thread *self, CUstream stream)
 static CUresult begin_wait(struct emu_thread *self, CUstream handle, struct CUstream_st **s)
 {
     CUresult result = emu_stream_resolve(self, handle, NULL, s);
-
     if (result)
         return result;
-    if ((*s)->capture) {
+    if ((*s)->capture != NULL) {
         emu_capture_invalidate((*s)->capture);
         return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
     }
@@ -167,7 +159,6 @@ CUresult emu_stream_sync(struct emu_thread *self, CUstream handle)
     struct CUstream_st *s;
     unsigned id = 0;
     CUresult result;
-
     emu_lock();
     result = begin_wait(self, handle, &s);
     if (!result) {
@@ -176,7 +167,7 @@ CUresult emu_stream_sync(struct emu_thread *self, CUstream handle)
         result = emu_op_wait(self, s->last);
     }
     emu_unlock();
-    if (context && emu_heard(self))
+    if (context != NULL && emu_heard(self))
         emu_heard_synced(self, HEARD_STREAM_SYNC, context, id, 0, start);
     return result;
 }
@@ -185,7 +176,6 @@ CUresult emu_stream_query(struct emu_thread *self, CUstream handle)
 {
     struct CUstream_st *s;
     CUresult result;
-
     emu_lock();
     result = begin_wait(self, handle, &s);
     if (!result)
@@ -198,7 +188,6 @@ CUresult emu_stream_priority(struct emu_thread *self, CUstream handle, int *prio
 {
     struct CUstream_st *s;
     CUresult result;
-
     emu_lock();
     result = emu_stream_resolve(self, handle, NULL, &s);
     if (!result)
@@ -215,7 +204,6 @@ struct host_function {
 static uint64_t run_host_call(void *data, const struct emu_turn *turn, CUresult *error)
 {
     const struct host_function *call = data;
-
     (void)error;
     call->function(call->argument);
     return turn->start + emu_fabric()->host_function_ns;
@@ -228,12 +216,11 @@ CUresult emu_stream_call(struct emu_thread *self, CUstream handle, void (*functi
 {
     CUstream stream;
     CUresult result =
-        function ? emu_stream_find(self, handle, NULL, &stream) : CUDA_ERROR_INVALID_VALUE;
+        function != NULL ? emu_stream_find(self, handle, NULL, &stream) : CUDA_ERROR_INVALID_VALUE;
     struct host_function *call;
-
     if (result)
         return result;
-    call = emu_alloc(sizeof(*call));
+    call = emu_alloc(sizeof *call);
     *call = (struct host_function){function, argument};
     return emu_submit(self, stream, emu_work_new(&host_kind, call), self->clock);
 }

@@ -40,7 +40,6 @@ static pthread_mutex_t published_lock = PTHREAD_MUTEX_INITIALIZER;
 void emu_die(const char *fmt, ...)
 {
     va_list ap;
-
     va_start(ap, fmt);
     fputs("emu: ", stderr);
     vfprintf(stderr, fmt, ap);
@@ -55,11 +54,9 @@ static enum clock_mode clock_mode(void)
 {
     static atomic_int mode;
     int known = atomic_load_explicit(&mode, memory_order_relaxed);
-
     if (known == CLOCK_UNKNOWN) {
         const char *clock = secure_getenv("EMU_CLOCK");
-
-        known = !clock                          ? CLOCK_OF_THREADS
+        known = clock == NULL                   ? CLOCK_OF_THREADS
                 : strcmp(clock, "real") == 0    ? CLOCK_REAL
                 : strcmp(clock, "process") == 0 ? CLOCK_OF_PROCESS
                                                 : CLOCK_OF_THREADS;
@@ -79,14 +76,12 @@ static _Atomic uint64_t process_clock;
 static uint64_t clock_of(const struct emu_thread *self)
 {
     uint64_t all = clock_mode() == CLOCK_OF_PROCESS ? atomic_load(&process_clock) : 0;
-
     return all > self->clock ? all : self->clock;
 }
 
 static void raise_process_clock(uint64_t t)
 {
     uint64_t seen = atomic_load(&process_clock);
-
     while (t > seen && !atomic_compare_exchange_weak(&process_clock, &seen, t))
         ;
 }
@@ -94,7 +89,6 @@ static void raise_process_clock(uint64_t t)
 uint64_t emu_monotonic(void)
 {
     struct timespec now;
-
     clock_gettime(CLOCK_MONOTONIC, &now);
     return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
@@ -115,14 +109,13 @@ static bool is_observer(const void *caller)
     const char *name;
     Dl_info info;
     bool answer;
-
     if (seen >> 1 == address)
         return seen & 1;
-    if (!dladdr(caller, &info) || !info.dli_fname)
+    if (!dladdr(caller, &info) || info.dli_fname == NULL)
         return false;
     name = strrchr(info.dli_fname, '/');
-    name = name ? name + 1 : info.dli_fname;
-    answer = strncmp(name, "libspecter", 10) == 0 && strstr(name, ".so");
+    name = name != NULL ? name + 1 : info.dli_fname;
+    answer = strncmp(name, "libspecter", 10) == 0 && strstr(name, ".so") != NULL;
     atomic_store_explicit(slot, address << 1 | answer, memory_order_relaxed);
     return answer;
 }
@@ -133,11 +126,10 @@ static void learn(struct emu_function *function)
     const char *name = function->name + (strncmp(function->name, "pnccl", 5) == 0);
     char plain[64];
     char *twin;
-
-    snprintf(plain, sizeof(plain), "%s", name);
-    if ((twin = strstr(plain, "_pt")) || (twin = strstr(plain, "_64")))
+    snprintf(plain, sizeof plain, "%s", name);
+    if ((twin = strstr(plain, "_pt")) != NULL || (twin = strstr(plain, "_64")) != NULL)
         *twin = '\0';
-    for (size_t i = 0; i < sizeof(forwarded) / sizeof(forwarded[0]); i++)
+    for (size_t i = 0; i < sizeof forwarded / sizeof *forwarded; i++)
         if (strcmp(forwarded[i], name) == 0)
             function->forwarded = true;
     function->cost_ns = emu_fabric_api_ns(plain);
@@ -147,11 +139,9 @@ static void learn(struct emu_function *function)
 static void run_deferred(struct emu_thread *self)
 {
     struct emu_deferred *list = self->deferred;
-
     self->deferred = NULL;
-    while (list) {
+    while (list != NULL) {
         struct emu_deferred *next = list->next;
-
         list->done(self, list->argument);
         free(list);
         list = next;
@@ -163,10 +153,10 @@ static void publish_clock(const struct emu_thread *self)
     if (clock_mode() == CLOCK_OF_PROCESS)
         raise_process_clock(self->clock);
     emu_gpus_tick(self->clock);
-    if (!__atomic_load_n(&published, __ATOMIC_RELAXED) || emu_real_clock())
+    if (__atomic_load_n(&published, __ATOMIC_RELAXED) == NULL || emu_real_clock())
         return;
     pthread_mutex_lock(&published_lock);
-    for (struct emu_published *p = published; p; p = p->next)
+    for (struct emu_published *p = published; p != NULL; p = p->next)
         if (p->owner == self)
             atomic_store_explicit(p->clock, self->clock, memory_order_release);
     pthread_mutex_unlock(&published_lock);
@@ -174,10 +164,10 @@ static void publish_clock(const struct emu_thread *self)
 
 void emu_publish_blocked(const struct emu_thread *self, bool blocked)
 {
-    if (!__atomic_load_n(&published, __ATOMIC_RELAXED))
+    if (__atomic_load_n(&published, __ATOMIC_RELAXED) == NULL)
         return;
     pthread_mutex_lock(&published_lock);
-    for (struct emu_published *p = published; p; p = p->next)
+    for (struct emu_published *p = published; p != NULL; p = p->next)
         if (p->owner == self)
             atomic_store_explicit(p->blocked, blocked, memory_order_release);
     pthread_mutex_unlock(&published_lock);
@@ -196,7 +186,7 @@ void emu_publish(struct emu_published *p, struct emu_thread *owner)
 void emu_unpublish(struct emu_published *p)
 {
     pthread_mutex_lock(&published_lock);
-    for (struct emu_published **at = &published; *at; at = &(*at)->next)
+    for (struct emu_published **at = &published; *at != NULL; at = &(*at)->next)
         if (*at == p) {
             *at = p->next;
             break;
@@ -226,7 +216,6 @@ struct emu_call emu_enter(struct emu_function *function, const void *caller)
     struct emu_thread *self = &self_thread;
     struct emu_call call = {self, self->observer};
     int saved = errno;
-
     if (!atomic_load_explicit(&function->known, memory_order_acquire))
         learn(function);
     self->observer = !function->forwarded && is_observer(caller);
@@ -234,11 +223,10 @@ struct emu_call emu_enter(struct emu_function *function, const void *caller)
         begin_app(self);
         if (self->depth == 0) {
             uint64_t start = self->clock;
-
             if (!emu_real_clock())
                 self->clock += function->cost_ns;
             publish_clock(self);
-            if (self->deferred)
+            if (self->deferred != NULL)
                 run_deferred(self);
             if (emu_heard(self))
                 emu_heard_begin(self, function->name, start);
@@ -254,7 +242,7 @@ struct emu_call emu_enter(struct emu_function *function, const void *caller)
 void emu_leave(struct emu_call *call)
 {
     call->self->depth--;
-    if (!call->self->depth && call->self->heard.name)
+    if (!call->self->depth && call->self->heard.name != NULL)
         emu_heard_end(call->self);
     call->self->observer = call->observer;
 }
@@ -268,10 +256,9 @@ void emu_advance(struct emu_thread *self, uint64_t t)
 
 void emu_defer(struct emu_thread *self, void (*done)(struct emu_thread *, void *), void *argument)
 {
-    struct emu_deferred *d = emu_alloc(sizeof(*d)), **at = &self->deferred;
-
+    struct emu_deferred *d = emu_alloc(sizeof *d), **at = &self->deferred;
     *d = (struct emu_deferred){done, argument, NULL};
-    while (*at)
+    while (*at != NULL)
         at = &(*at)->next;
     *at = d;
 }
@@ -282,7 +269,6 @@ int emu_thread_start(void *(*body)(void *), void *argument)
     pthread_t thread;
     sigset_t all, old;
     int error;
-
     pthread_attr_init(&attr);
     pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
     pthread_attr_setstacksize(&attr, 256 * 1024);
@@ -299,10 +285,9 @@ int emu_rank(void)
     static const char *const names[] = {"RANK", "SLURM_PROCID", "OMPI_COMM_WORLD_RANK", "PMI_RANK",
                                         "PMIX_RANK"};
 
-    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         const char *value = getenv(names[i]);
-
-        if (value && *value)
+        if (value != NULL && *value)
             return (int)strtol(value, NULL, 10);
     }
     return -1;
@@ -311,15 +296,13 @@ int emu_rank(void)
 unsigned emu_node(void)
 {
     int rank = emu_rank();
-
     return rank < 0 ? 0 : (unsigned)rank / (unsigned)emu_fabric()->gpus_per_node;
 }
 
 void *emu_alloc(size_t size)
 {
     void *p = calloc(1, size ? size : 1);
-
-    if (!p)
+    if (p == NULL)
         emu_die("out of memory");
     return p;
 }
@@ -328,9 +311,8 @@ EMU_API void emu_work(uint64_t ns)
 {
     struct emu_thread *self = &self_thread;
     struct timespec pause = {(time_t)(ns / 1000000000u), (long)(ns % 1000000000u)};
-
     begin_app(self);
-    if (self->deferred)
+    if (self->deferred != NULL)
         run_deferred(self);
     if (emu_real_clock())
         while (nanosleep(&pause, &pause) != 0 && errno == EINTR)
@@ -363,14 +345,12 @@ EMU_API uint64_t emuHostClockNs(void)
 static uint64_t drifted(uint64_t t, double ppm)
 {
     double gained = (double)(int64_t)(t - EMU_ORIGIN_NS) * ppm * 1e-6;
-
     return t + (uint64_t)(int64_t)llround(gained);
 }
 
 uint64_t emu_host_ns(uint64_t t)
 {
     const struct emu_fabric *f = emu_fabric();
-
     if (emu_real_clock() || (!f->host_ppm.count && !f->host_offset_ns.count))
         return t;
     return drifted(t, emu_fabric_said(&f->host_ppm, emu_node())) +
@@ -380,13 +360,11 @@ uint64_t emu_host_ns(uint64_t t)
 double emu_gpu_ppm(int device)
 {
     const struct emu_list *list = &emu_fabric()->clock_ppm;
-
     return list->count && !emu_real_clock() ? emu_fabric_said(list, emu_device_number(device)) : 0;
 }
 
 uint64_t emu_gpu_ns(int device, uint64_t t)
 {
     double ppm = emu_gpu_ppm(device);
-
     return ppm < 0 || ppm > 0 ? drifted(t, ppm) : t;
 }

@@ -40,14 +40,13 @@ static ncclResult_t parse_words(char *list, const char *const *words, uint8_t *s
 {
     bool excludes = *list == '^';
     char *rest, *word;
-
     *set = excludes ? 0xff : 0;
-    for (word = strtok_r(list + excludes, ",", &rest); word; word = strtok_r(NULL, ",", &rest)) {
+    for (word = strtok_r(list + excludes, ",", &rest); word != NULL;
+         word = strtok_r(NULL, ",", &rest)) {
         int i = 0;
-
-        while (words[i] && strcasecmp(words[i], word) != 0)
+        while (words[i] != NULL && strcasecmp(words[i], word) != 0)
             i++;
-        if (!words[i])
+        if (words[i] == NULL)
             return comm_fail(ncclInvalidUsage, "unrecognized element token \"%s\"", word);
         *set = excludes ? *set & (uint8_t)~BIT(i + 1) : *set | BIT(i + 1);
     }
@@ -59,18 +58,17 @@ static ncclResult_t parse_words(char *list, const char *const *words, uint8_t *s
 static ncclResult_t parse_entry(char *entry, bool first, const char *const *words,
                                 uint8_t sets[TUNING_FUNCTIONS])
 {
-    char *colon = strchr(entry, ':'), *list = colon ? colon + 1 : entry;
+    char *colon = strchr(entry, ':'), *list = colon != NULL ? colon + 1 : entry;
     bool found = false;
     ncclResult_t result;
     uint8_t set;
-
-    if (colon)
+    if (colon != NULL)
         *colon = '\0';
-    if (!colon && !first)
+    if (colon == NULL && !first)
         return comm_fail(ncclInvalidUsage, "no function before \"%s\"", entry);
     result = parse_words(list, words, &set);
     for (int i = 0; i < TUNING_FUNCTIONS && !result; i++) {
-        if (colon && strcasecmp(functions[i], entry) != 0)
+        if (colon != NULL && strcasecmp(functions[i], entry) != 0)
             continue;
         sets[i] = set;
         found = true;
@@ -87,12 +85,11 @@ static ncclResult_t parse_setting(const char *name, const char *const *words,
     ncclResult_t result = ncclSuccess;
     char text[1024], *rest, *entry;
     bool first = true;
-
     memset(sets, 0xff, TUNING_FUNCTIONS);
-    if (!value)
+    if (value == NULL)
         return ncclSuccess;
-    snprintf(text, sizeof(text), "%s", value);
-    for (entry = strtok_r(text, ";", &rest); entry && !result;
+    snprintf(text, sizeof text, "%s", value);
+    for (entry = strtok_r(text, ";", &rest); entry != NULL && !result;
          entry = strtok_r(NULL, ";", &rest), first = false)
         result = parse_entry(entry, first, words, sets);
     return result;
@@ -111,8 +108,7 @@ static long number_of(const char *name, long most)
     const char *value = secure_getenv(name);
     char *end;
     long number;
-
-    if (!value || !*value)
+    if (value == NULL || !*value)
         return 0;
     number = strtol(value, &end, 0);
     if (*end || number <= 0)
@@ -146,7 +142,6 @@ static unsigned tighter(long a, long b)
 ncclResult_t tuning_read(struct tuning *t, int ctas_min, int ctas_max)
 {
     ncclResult_t result;
-
     pthread_once(&once, read_limits);
     if (limits.ctas_min)
         ctas_min = (int)limits.ctas_min;
@@ -166,7 +161,6 @@ ncclResult_t tuning_read(struct tuning *t, int ctas_min, int ctas_max)
 static unsigned channels_of(const struct tuning *t)
 {
     unsigned channels = (unsigned)emu_fabric()->comm_sms;
-
     if (channels < t->channels_min)
         channels = t->channels_min;
     if (t->channels_max && channels > t->channels_max)
@@ -177,7 +171,6 @@ static unsigned channels_of(const struct tuning *t)
 bool tuning_is_free(const struct tuning *t)
 {
     bool all = !t->channels_min && !t->channels_max && !t->threads;
-
     for (int i = 0; i < TUNING_FUNCTIONS; i++)
         all = all && t->algorithms[i] == 0xff && t->protocols[i] == 0xff;
     return all;
@@ -186,7 +179,6 @@ bool tuning_is_free(const struct tuning *t)
 unsigned tuning_channels(const struct tuning *t, uint64_t bytes)
 {
     uint64_t wanted = 1 + bytes / emu_fabric()->comm_sm_bytes, most = channels_of(t);
-
     return (unsigned)(wanted < most ? wanted : most);
 }
 
@@ -195,7 +187,6 @@ double tuning_rate(const struct tuning *t, enum collective_protocol protocol)
     const struct emu_fabric *f = emu_fabric();
     unsigned channels = channels_of(t);
     bool slow = t->threads && t->threads < THREADS_MAX && protocol != COLLECTIVE_LL128;
-
     if (channels >= f->comm_sms && !slow)
         return 0;
     return channels * f->channel_GBps * (slow ? (double)t->threads / THREADS_MAX : 1);
@@ -205,7 +196,6 @@ double tuning_rate(const struct tuning *t, enum collective_protocol protocol)
 static enum collective_protocol own_protocol(uint64_t bytes)
 {
     const struct emu_fabric *f = emu_fabric();
-
     if (!f->ll_bytes && !f->ll128_bytes)
         return COLLECTIVE_ANY_PROTOCOL;
     return bytes <= f->ll_bytes      ? COLLECTIVE_LL
@@ -226,11 +216,9 @@ static enum collective_protocol quickest(uint8_t left, const struct run_method *
     double latency = (double)(nodes > 1 ? f->inter_latency_ns : f->intra_latency_ns);
     double rate = nodes > 1 ? f->inter_GBps * ranks / nodes : f->intra_GBps;
     enum collective_protocol found = COLLECTIVE_SIMPLE;
-
     for (int p = COLLECTIVE_LL; p <= COLLECTIVE_SIMPLE; p++) {
         const struct collective_costs costs = collective_costs(f, (enum collective_protocol)p);
         double ns = steps * latency * costs.latency + sent * costs.wire / rate;
-
         if (!(left & BIT(p)) || ns >= best)
             continue;
         best = ns;
@@ -245,7 +233,6 @@ ncclResult_t tuning_choose(const struct tuning *t, enum collective_op op, unsign
     const struct emu_fabric *f = emu_fabric();
     bool small = op == COLLECTIVE_ALLREDUCE && bytes <= f->tree_bytes;
     uint8_t algorithm_set, protocol_set;
-
     *choice = (struct run_method){.algorithm = small ? COLLECTIVE_TREE : COLLECTIVE_RING};
     if (op >= TUNING_FUNCTIONS || ranks == 1) {
         choice->rate_max = tuning_rate(t, COLLECTIVE_ANY_PROTOCOL);

@@ -26,7 +26,6 @@ static _Thread_local int current;
 static uint64_t now_ns(void)
 {
     struct timespec t;
-
     clock_gettime(CLOCK_MONOTONIC, &t);
     return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
@@ -35,7 +34,6 @@ static uint64_t now_ns(void)
 static struct hip_stream *find(hipStream_t stream)
 {
     static struct hip_stream defaults[DEVICES] = {{0, 0}, {0, 1}};
-
     return (uintptr_t)stream > 2 ? (struct hip_stream *)(void *)stream : &defaults[current];
 }
 
@@ -43,14 +41,12 @@ static struct hip_stream *find(hipStream_t stream)
 static uint64_t turn(const struct hip_stream *s)
 {
     uint64_t now = now_ns(), end = atomic_load(&s->end);
-
     return end > now ? end : now;
 }
 
 void emuHipWork(hipStream_t stream, uint64_t ns)
 {
     struct hip_stream *s = find(stream);
-
     atomic_store(&s->end, turn(s) + ns);
 }
 
@@ -91,7 +87,7 @@ hipError_t hipEventCreateWithFlags(hipEvent_t *event, unsigned flags)
 {
     (void)flags;
     *event = calloc(1, sizeof(**event));
-    return *event ? hipSuccess : hipErrorInvalidValue;
+    return *event != NULL ? hipSuccess : hipErrorInvalidValue;
 }
 
 hipError_t hipEventRecord(hipEvent_t event, hipStream_t stream)
@@ -113,10 +109,9 @@ hipError_t hipEventElapsedTime(float *ms, hipEvent_t start, hipEvent_t stop)
 
 hipError_t hipStreamCreateWithFlags(hipStream_t *stream, unsigned flags)
 {
-    struct hip_stream *s = calloc(1, sizeof(*s));
-
+    struct hip_stream *s = calloc(1, sizeof *s);
     (void)flags;
-    if (!s)
+    if (s == NULL)
         return hipErrorInvalidValue;
     s->device = current;
     *stream = (hipStream_t)(void *)s;
@@ -140,7 +135,6 @@ hipError_t hipStreamSynchronize(hipStream_t stream)
 {
     uint64_t now = now_ns(), end = turn(find(stream));
     struct timespec left = {(time_t)((end - now) / 1000000000u), (long)((end - now) % 1000000000u)};
-
     if (end > now)
         nanosleep(&left, NULL);
     return hipSuccess;
@@ -150,7 +144,6 @@ hipError_t hipThreadExchangeStreamCaptureMode(int *mode)
 {
     static _Thread_local int mine;
     int was = mine;
-
     mine = *mode;
     *mode = was;
     return hipSuccess;

@@ -23,7 +23,7 @@ ncclResult_t ncclGetVersion(int *version)
 
 ncclResult_t ncclGetUniqueId(ncclUniqueId *id)
 {
-    for (size_t i = 0; i < sizeof(id->internal); i++)
+    for (size_t i = 0; i < sizeof id->internal; i++)
         id->internal[i] = (char)i;
     return ncclSuccess;
 }
@@ -31,7 +31,7 @@ ncclResult_t ncclGetUniqueId(ncclUniqueId *id)
 ncclResult_t ncclCommInitRank(ncclComm_t *comm, int nranks, ncclUniqueId id, int rank)
 {
     (void)id;
-    if (rank < 0 || rank >= nranks || !(*comm = calloc(1, sizeof(**comm))))
+    if (rank < 0 || rank >= nranks || (*comm = calloc(1, sizeof(**comm))) == NULL)
         return ncclInvalidArgument;
     (*comm)->rank = rank;
     (*comm)->ranks = nranks;
@@ -71,7 +71,7 @@ static _Thread_local struct {
 
 static ncclResult_t work(const void *buffer, ncclComm_t comm, hipStream_t stream)
 {
-    if (!comm || !buffer)
+    if (comm == NULL || buffer == NULL)
         return ncclInvalidArgument;
     if (group.depth) {
         group.any = true;
@@ -111,8 +111,8 @@ ncclResult_t ncclAllReduceWithBias(const void *sendbuff, void *recvbuff, size_t 
                                    ncclDataType_t datatype, ncclRedOp_t op, ncclComm_t comm,
                                    hipStream_t stream, const void *acc)
 {
-    return acc ? ncclAllReduce(sendbuff, recvbuff, count, datatype, op, comm, stream)
-               : ncclInvalidArgument;
+    return acc != NULL ? ncclAllReduce(sendbuff, recvbuff, count, datatype, op, comm, stream)
+                       : ncclInvalidArgument;
 }
 
 ncclResult_t ncclSend(const void *sendbuff, size_t count, ncclDataType_t datatype, int peer,
@@ -132,8 +132,7 @@ ncclResult_t ncclRecv(void *recvbuff, size_t count, ncclDataType_t datatype, int
 ncclResult_t ncclAllToAll(const void *sendbuff, void *recvbuff, size_t count,
                           ncclDataType_t datatype, ncclComm_t comm, hipStream_t stream)
 {
-    ncclResult_t result = comm ? ncclGroupStart() : ncclInvalidArgument;
-
+    ncclResult_t result = comm != NULL ? ncclGroupStart() : ncclInvalidArgument;
     for (int i = 0; !result && i < comm->ranks; i++) {
         result = ncclSend(sendbuff, count, datatype, i, comm, stream);
         if (!result)
@@ -146,10 +145,9 @@ ncclResult_t ncclAllToAllv(const void *sendbuff, const size_t *sendcounts, const
                            void *recvbuff, const size_t *recvcounts, const size_t *rdispls,
                            ncclDataType_t datatype, ncclComm_t comm, hipStream_t stream)
 {
-    ncclResult_t result = comm ? ncclGroupStart() : ncclInvalidArgument;
+    ncclResult_t result = comm != NULL ? ncclGroupStart() : ncclInvalidArgument;
     const char *from = sendbuff;
     char *to = recvbuff;
-
     for (int i = 0; !result && i < comm->ranks; i++) {
         result = ncclSend(from + sdispls[i], sendcounts[i], datatype, i, comm, stream);
         if (!result)
