@@ -7,10 +7,10 @@
 #define SLOTS 4096 /* a power of two */
 #define PROBES 16
 
-/* A thread that makes `turn` odd writes the slot; a reader that finds it odd or changed has read
- * nothing. */
+/* `sequence` is odd while a thread writes; a reader that sees it odd or changed ignores the slot.
+ */
 static struct cached_answer {
-    _Atomic uint32_t turn;
+    _Atomic uint32_t sequence;
     _Atomic uint32_t generation;
     _Atomic uint64_t key; /* 0: never used */
     _Atomic(function) real;
@@ -34,13 +34,13 @@ function answers_get(enum hook_id id, const void *place)
     uint32_t now = atomic_load_explicit(&answers_generation, memory_order_acquire);
     for (uint32_t i = 0, at = first_slot(key); i < PROBES; i++, at = (at + 1) & (SLOTS - 1)) {
         struct cached_answer *s = &slots[at];
-        uint32_t turn = atomic_load_explicit(&s->turn, memory_order_acquire);
+        uint32_t sequence = atomic_load_explicit(&s->sequence, memory_order_acquire);
         there = atomic_load_explicit(&s->key, memory_order_acquire);
         if (there == key) {
             uint32_t generation = atomic_load_explicit(&s->generation, memory_order_acquire);
             function real = atomic_load_explicit(&s->real, memory_order_acquire);
-            if ((turn & 1) == 0 && generation == now &&
-                atomic_load_explicit(&s->turn, memory_order_relaxed) == turn)
+            if ((sequence & 1) == 0 && generation == now &&
+                atomic_load_explicit(&s->sequence, memory_order_relaxed) == sequence)
                 return real;
         }
         if (there == 0)
@@ -52,13 +52,14 @@ function answers_get(enum hook_id id, const void *place)
 /* A slot that another thread is writing is left to it. */
 static bool write_slot(struct cached_answer *s, uint64_t key, function real, uint32_t generation)
 {
-    uint32_t turn = atomic_load_explicit(&s->turn, memory_order_acquire);
-    if ((turn & 1) != 0 || !atomic_compare_exchange_strong(&s->turn, &turn, turn + 1))
+    uint32_t sequence = atomic_load_explicit(&s->sequence, memory_order_acquire);
+    if ((sequence & 1) != 0 ||
+        !atomic_compare_exchange_strong(&s->sequence, &sequence, sequence + 1))
         return false;
     atomic_store(&s->key, key);
     atomic_store(&s->generation, generation);
     atomic_store(&s->real, real);
-    atomic_store(&s->turn, turn + 2);
+    atomic_store(&s->sequence, sequence + 2);
     return true;
 }
 

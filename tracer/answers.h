@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Answers that resolve() has given, kept per (function, calling place), so that a place asks once,
- * and per (function, object), the place being its dynamic section (resolve.c).
- * Lock-free; in a full neighbourhood the last comer takes the place of another, which
- * asks again.
+ * A cache of what resolve() found. The key is a hook's id and an address: the caller's, or of an
+ * object its dynamic section, or a function of the same library (resolve.c). Lock-free; where all
+ * slots in reach are taken the newest entry replaces another, which is looked up again.
  *
  * An answer holds until a library has been unloaded (dlclose.c): the place may then be another
  * object's, and the function gone. A new generation drops all of them. While destructors run they

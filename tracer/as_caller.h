@@ -2,7 +2,7 @@
  *
  * Asking the dynamic loader in the name of another object.
  *
- * dlsym(RTLD_DEFAULT) searches the scope of the object that calls it, RTLD_NEXT searches behind
+ * dlsym(RTLD_DEFAULT) searches the scope of the object that calls it, RTLD_NEXT searches after
  * that object, and the loader tells the caller by the return address. The scope of an object is
  * known to the loader alone: the global scope, then that of each dlopen() that brought the object.
  * So the question is asked with a return address inside the object: that of a `ret` instruction

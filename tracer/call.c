@@ -24,7 +24,7 @@ static struct ids events = IDS_INIT(event_slots);
 
 /* Returns whether a record of this kind is wanted now. One that is wanted and cannot be kept is
  * counted. */
-static bool recording(enum record_kind kind)
+static bool record_or_count_lost(enum record_kind kind)
 {
     if (!filter_wants(kind))
         return false;
@@ -75,7 +75,7 @@ void call_push(struct thread *t, const struct record *r)
 
 void call_start_record(struct call *c, enum call_kind kind, enum record_kind record, uint16_t op)
 {
-    c->kind = recording(record) ? kind : CALL_UNRECORDED;
+    c->kind = record_or_count_lost(record) ? kind : CALL_UNRECORDED;
     c->r = record_blank;
     c->r.kind = (uint8_t)record;
     c->r.op = op;
@@ -84,7 +84,7 @@ void call_start_record(struct call *c, enum call_kind kind, enum record_kind rec
 
 /* ---- work on a stream outside groups ---- */
 
-/* In a mode in which it breaks no graph capture of another thread. */
+/* In thread-local capture mode, so that no graph capture of another thread breaks. */
 void work_sync(CUstream stream)
 {
     CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_THREAD_LOCAL;
@@ -97,7 +97,7 @@ void work_sync(CUstream stream)
         driver.ThreadExchangeStreamCaptureMode(&mode);
 }
 
-/* Work that was not issued, or will be launched while recording is off, has no device time. */
+/* Work that was not issued, or that NCCL launches after its call returned, has no device time. */
 void work_drop_span(struct call *c)
 {
     if (c->r.span != NO_SPAN)
@@ -217,7 +217,7 @@ void describe_event_end(struct call *c, CUevent event)
 }
 
 /* A dependency within a graph capture is the graph's: nothing is ordered now. */
-static void act_end(struct call *c)
+static void order_end(struct call *c)
 {
     bool on_stream = c->r.kind != RECORD_SYNC || c->r.op == SYNC_STREAM;
     c->r.host_end_ns = tracer_now();
@@ -265,26 +265,26 @@ static void number_begin(struct call *c)
 static const struct handlers {
     bool flushes;                   /* launches so far get their record before this one */
     void (*begin)(struct call *c);  /* before the real call */
-    void (*done)(struct call *c);   /* behind it, when it went well */
+    void (*done)(struct call *c);   /* after it, when it went well */
     void (*failed)(struct call *c); /* after a call that failed */
 } handlers[] = {
     /* clang-format off */
-    [CALL_UNRECORDED]     = {false, NULL,              NULL,            NULL},
-    [CALL_NCCL_OP]        = {true,  nccl_begin,        nccl_end,        nccl_end},
-    [CALL_NCCL_NUMBER]    = {false, number_begin,      nccl_number,     NULL},
-    [CALL_STREAM_OP]      = {true,  stream_op_begin,   stream_op_end,   work_drop_span},
-    [CALL_SHORT_OP]       = {true,  short_op_begin,    stream_op_end,   NULL},
-    [CALL_LAUNCH]         = {false, note_host,         launch_end,      NULL},
-    [CALL_GRAPH]          = {false, graph_begin,       graph_end,       graph_end},
-    [CALL_ORDER]            = {true,  note_host,         act_end,         NULL},
-    [CALL_COMM_INIT]          = {false, NULL,              comm_init_end,       NULL},
-    [CALL_COMM_INIT_ALL]      = {false, NULL,              comm_init_all_end,   NULL},
-    [CALL_COMM_SPLIT]    = {false, find_member,       split_end,       NULL},
-    [CALL_COMM_SHRINK]   = {false, shrink_begin,      shrink_end,      NULL},
-    [CALL_DESTROY]        = {false, end_comm,          NULL,            NULL},
-    [CALL_GROUP_OPEN]     = {false, NULL,              group_opened,    group_refused},
-    [CALL_GROUP_CLOSE]    = {false, group_begin_close, group_end_close, group_end_close},
-    [CALL_GROUP_SIMULATE] = {false, NULL,              group_end_close, group_end_close},
+    [CALL_UNRECORDED]     = {false, NULL,              NULL,              NULL},
+    [CALL_NCCL_OP]        = {true,  nccl_begin,        nccl_end,          nccl_end},
+    [CALL_NCCL_NUMBER]    = {false, number_begin,      nccl_number,       NULL},
+    [CALL_STREAM_OP]      = {true,  stream_op_begin,   stream_op_end,     work_drop_span},
+    [CALL_SHORT_OP]       = {true,  short_op_begin,    stream_op_end,     NULL},
+    [CALL_LAUNCH]         = {false, note_host,         launch_end,        NULL},
+    [CALL_GRAPH]          = {false, graph_begin,       graph_end,         graph_end},
+    [CALL_ORDER]          = {true,  note_host,         order_end,         NULL},
+    [CALL_COMM_INIT]      = {false, NULL,              comm_init_end,     NULL},
+    [CALL_COMM_INIT_ALL]  = {false, NULL,              comm_init_all_end, NULL},
+    [CALL_COMM_SPLIT]     = {false, find_member,       split_end,         NULL},
+    [CALL_COMM_SHRINK]    = {false, shrink_begin,      shrink_end,        NULL},
+    [CALL_DESTROY]        = {false, end_comm,          NULL,              NULL},
+    [CALL_GROUP_OPEN]     = {false, NULL,              group_opened,      group_refused},
+    [CALL_GROUP_CLOSE]    = {false, group_begin_close, group_end_close,   group_end_close},
+    [CALL_GROUP_SIMULATE] = {false, NULL,              group_end_close,   group_end_close},
     /* clang-format on */
 };
 
@@ -315,16 +315,16 @@ static void count_groups(enum hook_id hook)
 static void count_no_ring(enum hook_id hook)
 {
     int kind = function_names[hook].record;
-    if (kind >= 0 && recording((enum record_kind)kind))
+    if (kind >= 0 && record_or_count_lost((enum record_kind)kind))
         atomic_fetch_add_explicit(&tracer.lost, 1, memory_order_relaxed);
 }
 
 /* The call, on its wrapper's stack, that the thread's depth counts. */
 static __thread const struct call *outermost __attribute__((tls_model("initial-exec")));
 
-/* A signal handler may have jumped out of a hook with siglongjmp, past its end. Then the wrapper
- * that comes now does not lie below the one that was left, and no handler runs on a stack of its
- * own, whose place says nothing. */
+/* A signal handler may have left a hook by siglongjmp(). Stacks grow down: a nested call has a
+ * lower address than the outermost; one that has not says that `outermost` was left, and it is
+ * forgotten. On a signal stack addresses say nothing, so nothing is done there. */
 static void leave_abandoned(const struct call *c)
 {
     stack_t alternate;
@@ -377,11 +377,11 @@ bool call_enter(struct call *c, enum hook_id hook, function real)
     return true;
 }
 
-/* Launches, which others count later, too. */
+/* Every other kind was counted as lost by call_start_record(), a launch only here. */
 static void only_count(struct call *c)
 {
     if (c->kind == CALL_LAUNCH)
-        recording(RECORD_UNTRACED);
+        record_or_count_lost(RECORD_UNTRACED);
     c->kind = CALL_UNRECORDED;
 }
 
@@ -418,13 +418,13 @@ void call_end(struct call *c, int result)
     errno = saved;
 }
 
-void call_leave_mark(struct thread *t, const struct record *r)
+void call_record_mark(struct thread *t, const struct record *r)
 {
     struct call c; /* only its place counts: hooks of a signal's handler find the thread at work */
     become_outermost(&c);
     if (r->op == SPECTER_MARK_ITERATION)
         launch_flush_all(t);
-    if (recording(RECORD_MARK))
+    if (record_or_count_lost(RECORD_MARK))
         call_push(t, r);
     leave();
 }

@@ -74,16 +74,16 @@ struct call {
     struct thread *thread;
     bool only_counted; /* the tracer is at its end: nothing is done beside the call */
     int saved_errno;
-    int result; /* of the real call, for what is done behind it; success is 0 in all libraries */
+    int result; /* of the real call, for what is done after it; success is 0 in all libraries */
     struct record r;
     CUstream stream;
     ncclComm_t comm;
     struct traced_comm *member; /* of the call: found before it, and NULL when it cannot be */
-    const void *send, *recv; /* NCCL operations; a message's buffer is `send` */
-    const size_t *counts;    /* AlltoAllv: what goes to each rank; else NULL */
-    uint64_t note;           /* plugin.h */
-    enum op_place op_place;  /* CALL_NCCL_OP */
-    uint32_t group_stream;   /* index into the thread's group */
+    const void *send, *recv;    /* NCCL operations; a message's buffer is `send` */
+    const size_t *counts;       /* AlltoAllv: what goes to each rank; else NULL */
+    uint64_t note;              /* plugin.h */
+    enum op_place op_place;     /* CALL_NCCL_OP */
+    uint32_t group_stream;      /* index into the thread's group */
     struct comm_init init;
     const int *devices;  /* CALL_COMM_INIT_ALL */
     const int *excluded; /* CALL_COMM_SHRINK: ranks that are left out, and how many */
@@ -229,7 +229,7 @@ void call_publish(struct call *c, struct record *slot);
 void call_push(struct thread *t, const struct record *r); /* both, for another record */
 
 /* A mark's, outside every call. Launches of one iteration are not counted with the next one's. */
-void call_leave_mark(struct thread *t, const struct record *r);
+void call_record_mark(struct thread *t, const struct record *r);
 
 uint32_t call_stream_id(const struct call *c); /* of c->stream; uses the record's device and tid */
 
@@ -239,7 +239,7 @@ uint32_t call_stream_number(CUstream stream, int device, uint16_t tid);
 /* Work on c->stream outside groups: events before and after, or synchronisations under --sync.
  * `owner`: the device that default streams belong to, as for span_take(). */
 void work_begin(struct call *c, int owner);
-void work_end_timing(struct call *c); /* right behind the real call, when it went well */
+void work_end_timing(struct call *c); /* right after the real call, when it went well */
 void work_end(struct call *c);        /* when the record is complete */
 void work_drop_span(struct call *c);  /* instead: what was not issued has no time */
 

@@ -11,18 +11,19 @@
 #include <unistd.h>
 
 const struct comm_init comm_init_unknown = {.rank = COMM_UNKNOWN,
-                                       .size = COMM_UNKNOWN,
-                                       .device = COMM_UNKNOWN,
-                                       .split_seq = COMM_UNKNOWN,
-                                       .color = COMM_UNKNOWN,
-                                       .key = COMM_UNKNOWN,
-                                       .nodes = COMM_UNKNOWN};
+                                            .size = COMM_UNKNOWN,
+                                            .device = COMM_UNKNOWN,
+                                            .split_seq = COMM_UNKNOWN,
+                                            .color = COMM_UNKNOWN,
+                                            .key = COMM_UNKNOWN,
+                                            .nodes = COMM_UNKNOWN};
 
 #define P2P_PEERS_MIN 8
 #define READ_MAX 64   /* handles of late creations that are read at once */
 #define STRANGERS 256 /* a power of two */
 
-/* Handles that there was no room for, each where its hash says: no call on one tries again. */
+/* Handles that there was no room for, each where its hash says, so that most calls on one do not
+ * try again. */
 static _Atomic(ncclComm_t) strangers[STRANGERS];
 static _Atomic uint64_t without_room;
 static _Atomic uint32_t late; /* creations that wait as late */
@@ -85,7 +86,8 @@ static struct traced_comm *keep(const struct comm_init *init)
 {
     struct traced_comm *c = comm_table_take();
     if (c == NULL) {
-        atomic_fetch_add(&without_room, init->id != 0);
+        if (init->id != 0)
+            atomic_fetch_add(&without_room, 1);
         return NULL;
     }
     c->init = *init;
@@ -163,7 +165,7 @@ struct traced_comm *comm_add(ncclComm_t handle, const struct comm_init *init)
     return NULL;
 }
 
-/* false: it may answer later. */
+/* Returns false where NCCL refused: it is asked again at the next use. */
 static bool ask(int32_t *what, enum hook_id getter, ncclComm_t handle, function from)
 {
     ncclResult_t (*get)(ncclComm_t, int *) =
@@ -190,8 +192,9 @@ static void ask_all(struct traced_comm *c, ncclComm_t handle, function from)
     atomic_fetch_add(&changes, 1);
 }
 
-/* The program's variables, which may be gone by now: the kernel reads them for us, up to the first
- * that is. Returns how many it has read. */
+/* Reads the program's handle variables by process_vm_readv(), since they may be gone by now. Stops
+ * at the first that is, and returns how many it has read. Where the system refuses the call,
+ * creations that are late stay without identity. */
 static int read_handles(ncclComm_t *to, struct traced_comm *const *from, int count)
 {
     struct iovec local = {to, (size_t)count * sizeof *to}, remote[READ_MAX];

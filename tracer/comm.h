@@ -122,12 +122,13 @@ struct traced_comm *comm_add(ncclComm_t handle, const struct comm_init *init);
 /* Keeps a creation whose handle NCCL has yet to write, in front of the creations `others`; returns
  * all of them. Each is added, made late or dropped later. */
 struct traced_comm *comm_keep(const struct comm_init *init, struct traced_comm *others);
-struct traced_comm *comm_next_kept(const struct traced_comm *kept); /* asked before one of these: */
+/* The one after it; to be asked before one of the functions that follow. */
+struct traced_comm *comm_next_kept(const struct traced_comm *kept);
 struct traced_comm *comm_add_kept(struct traced_comm *kept, ncclComm_t handle);
 void comm_make_late(struct traced_comm *kept);
 void comm_drop_kept(struct traced_comm *kept);
 
-/* Both: keeps it, and makes it late. */
+/* Keeps a creation and makes it late. */
 void comm_add_late(const struct comm_init *init);
 
 struct traced_comm *comm_look_up(ncclComm_t handle); /* NULL: never added */

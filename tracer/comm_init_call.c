@@ -27,7 +27,7 @@ struct config_head {
 
 #define CONFIG_MAGIC 0xcafebeefu
 
-/* The program's own, for as long as the call lasts. */
+/* The name then is the program's string, which is there for as long as the call lasts. */
 static void read_name(struct comm_init *b, const ncclConfig_t *config)
 {
     const struct config_head *head = (const void *)config;
@@ -84,8 +84,8 @@ void describe_shrink(struct call *c, ncclComm_t parent, const int *excluded, int
     c->nexcluded = nexcluded;
 }
 
-/* Those that join have no parent to name, the others no id that all were given: NCCL hands that on
- * among them. Rank and size are asked for. */
+/* Members that join have no parent, and the others got no unique id, so no identity that all know
+ * can be made: NCCL is asked for rank and size. */
 void describe_grow(struct call *c, ncclComm_t parent, ncclComm_t *handle,
                    const ncclConfig_t *config)
 {
@@ -101,7 +101,8 @@ void describe_destroy(struct call *c, ncclComm_t comm)
     c->comm = comm;
 }
 
-/* Returns whether NCCL has written the handle. `sure`: it has by now. */
+/* Returns whether NCCL has written the handle. `sure`: the call succeeded outside of a group, so
+ * that the handle is final even where its value is the old one. */
 static bool is_written(const struct comm_init *b, bool sure)
 {
     return *b->handle != NULL && (sure || *b->handle != b->before);
@@ -125,7 +126,8 @@ void comm_inits_of_group(struct nccl_group *g, int result)
     g->comm_inits = NULL;
 }
 
-/* Registers what was made, now, at the end of the group that is to make it, or when it is used. */
+/* Registers what was made: now, or at the end of the group that is to make it, or at its first use.
+ */
 void comm_init_end(struct call *c)
 {
     struct nccl_group *g = &c->thread->group;

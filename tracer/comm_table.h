@@ -27,7 +27,7 @@ void comm_table_give_back(struct traced_comm *c);
 void comm_table_enter(struct traced_comm *c, ncclComm_t handle); /* it is COMM_LIVE then */
 void comm_table_remove(struct traced_comm *c); /* the writer's: one that has ended */
 
-/* All slots that were ever taken, by number; NULL behind the last. */
+/* All slots that were ever taken, by number; NULL after the last. */
 struct traced_comm *comm_table_at(uint32_t number);
 
 /* For tests: how many slots a look-up of the handle has to look at. */

@@ -30,6 +30,9 @@ static const struct {
 static const char *const recorded[] = {
     "NCCL_",
     "TORCH_NCCL_",
+    "RCCL_",
+    "HSA_",
+    "FI_",
     "CUDA_VISIBLE_DEVICES",
     "CUDA_DEVICE_MAX_CONNECTIONS",
     "CUDA_DEVICE_ORDER",

@@ -24,7 +24,7 @@ static void describe(struct call *c, enum specter_copy kind, uint64_t bytes, CUs
 }
 
 /* cudaMemcpyDefault: the driver knows what the pointers are; and whether two lie on one device is
- * never the caller's to say. Both are asked behind the real call. */
+ * never the caller's to say. Both are asked after the real call. */
 void describe_copy(struct call *c, enum cudaMemcpyKind kind, const void *to, const void *from,
                    uint64_t bytes, CUstream stream)
 {

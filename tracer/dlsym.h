@@ -26,7 +26,7 @@
 #endif
 
 #define DLSYM_ENTRY_BYTES 16 /* of code, each */
-#define DLSYM_TAIL_BYTES 32  /* behind the entries of one hook: the way to its wrapper */
+#define DLSYM_TAIL_BYTES 32  /* after the entries of one hook: the way to its wrapper */
 
 #if !defined(__ASSEMBLER__) && defined(TRACER_HAS_DLSYM)
 

@@ -32,7 +32,7 @@ bool elf_refers(const struct link_map *object, const char *name, const char **ve
  * text. */
 bool elf_has_entry(const struct link_map *object, ElfW(Sxword) tag, const char *text);
 
-/* The names of the libraries that the object needs (DT_NEEDED), one after the other: NULL behind
+/* The names of the libraries that the object needs (DT_NEEDED), one after the other: NULL after
  * the last. *at is NULL for the first. */
 const char *elf_needed(const struct link_map *object, const ElfW(Dyn) * *at);
 

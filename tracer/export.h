@@ -9,7 +9,7 @@
  *                    object, default or not. dlsym() takes none but the default, so it passes over
  *                    ours, and finds what it would have found without us.
  *
- * Behind the functions' definitions, with the same HOOK table:
+ * After the functions' definitions, with the same HOOK table:
  *
  *     #define HOOK(_lib, _ret, _fn, _params, _args, _record) EXPORT_HOOK(_lib, _fn)
  */

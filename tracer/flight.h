@@ -24,8 +24,8 @@
  * Marks have a band of their own, because where the steps begin is what the rest is read by, and
  * events and synchronisations may be many times as many.
  *
- * The space is allocated before anything is recorded. It is written with pwrite(2) and not through
- * a mapping: a mapping of a file that another process cuts short would end the traced program.
+ * The space is allocated before anything is recorded. It is written with write(2) and not through a
+ * mapping: a mapping of a file that another process cuts short would end the traced program.
  */
 #ifndef SPECTER_TRACER_FLIGHT_H
 #define SPECTER_TRACER_FLIGHT_H

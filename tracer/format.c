@@ -30,7 +30,7 @@ static void put_digits(struct out *o, uint64_t value)
     put_bytes(o, digits + n, sizeof digits - n);
 }
 
-/* `value` with its last `places` digits behind the point. */
+/* `value` with its last `places` digits after the point. */
 static void put_fixed(struct out *o, uint64_t value, int places)
 {
     uint64_t unit = 1;

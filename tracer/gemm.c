@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What cuBLAS calls say of the product they compute.
+ * Fills GEMM records from calls of cuBLAS and cublasLt.
  */
 #include "call.h"
 
@@ -44,7 +44,7 @@ static const struct compute *find_compute(int value)
     return &unknown_compute;
 }
 
-/* cudaDataType_t numbers complex types 4 to 7 and, up to 27, with the odd ones above. */
+/* The complex types of cudaDataType_t are 4 to 7 and the odd numbers from 9 to 27. */
 static bool is_complex(int type)
 {
     return (type >= CUDA_C_32F && type <= 7) || (type > 8 && type <= 27 && type % 2 == 1);
@@ -73,7 +73,8 @@ static bool half_value(uint16_t bits, double *value)
     X(CUDA_R_64F, double) \
     X(CUDA_R_32I, int32_t)
 
-/* Element `at` of an array in host memory. false: not finite, or an exotic type. */
+/* Element `at` of an array in host memory. Returns false for an exotic type, and for a half that is
+ * not finite. */
 static bool real_value(const void *array, int64_t at, int type, double *value)
 {
     uint16_t half;
@@ -95,7 +96,7 @@ static bool real_value(const void *array, int64_t at, int type, double *value)
     }
 }
 
-/* NAN where it is not a finite real number. */
+/* Returns NAN for what is not real, and for an exotic type. */
 static double scalar_value(const void *array, int64_t at, int type)
 {
     double value, imaginary = 0;
@@ -143,8 +144,7 @@ static uint8_t compute_of_handle(struct call *c, cublasHandle_t handle, uint8_t 
     }
 }
 
-/* Returns whether the elements are of the type that this compute type multiplies, unless the math
- * mode says otherwise. Only then it has to be asked. */
+/* Returns whether the math mode, which then has to be asked, can change the compute type. */
 static bool obeys_math_mode(const struct gemm_types *t)
 {
     switch (t->compute) {
@@ -305,7 +305,7 @@ void describe_gemm_grouped(struct call *c, const struct grouped_args *a)
     r->gemm.n = common(a, a->n);
     r->gemm.k = common(a, a->k);
     if (r->gemm.m < 0 || r->gemm.n < 0 || r->gemm.k < 0) {
-        r->gemm.n = r->gemm.k = -1;
+        r->gemm.n = r->gemm.k = -1; /* n below 0 says that flop stands in the place of m */
         r->gemm.flop = flop;
     }
     r->gemm.lda = common(a, a->lda);
@@ -383,7 +383,7 @@ static void set_lt_shape(struct record *r, struct lt_layout a, struct lt_layout 
         layout64(a, a_plain ? CUBLASLT_MATRIX_LAYOUT_COLS : CUBLASLT_MATRIX_LAYOUT_ROWS, -1);
     r->gemm.batch = batch_count(layout32(d, CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT, -1));
     if (r->gemm.n < 0)
-        r->gemm.flop = UINT64_MAX;
+        r->gemm.flop = UINT64_MAX; /* in the place of m */
 }
 
 void describe_lt_matmul(struct call *c, const struct lt_args *args)

@@ -127,7 +127,7 @@ bool graph_any_capture(void)
     return atomic_load_explicit(&captures_running, memory_order_relaxed) != 0;
 }
 
-/* ---- before and behind the real call ---- */
+/* ---- before and after the real call ---- */
 
 void graph_begin(struct call *c)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What follows from hooks.def and is no function: libraries, hook ids and their names.
+ * What is generated from hooks.def, apart from functions: libraries, hook ids and their names.
  */
 #ifndef SPECTER_TRACER_HOOKS_H
 #define SPECTER_TRACER_HOOKS_H
@@ -22,7 +22,7 @@ enum lib_id {
         LIB_COUNT
 };
 
-/* Functions that the tracer itself asks, in the library that a hooked call went to.
+/* Functions that the tracer itself calls, in the library that a hooked call went to.
  * X(library, function) */
 #define TRACER_GETTERS(X)                         \
     X(NCCL, ncclGetVersion)                       \

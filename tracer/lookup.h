@@ -7,7 +7,7 @@
  * The driver is asked with the arguments as they are. Where hooks/lookups.def has a hook for what
  * it gave, the program gets an entry (dlsym.h) that stands for exactly that pointer, in the place
  * of the pointer; else the pointer. Nothing is recorded, started or allocated here: programs ask
- * before they initialise CUDA, and may fork behind it.
+ * before they initialise CUDA, and may fork after it.
  *
  * Libraries that are recorded by their own calls get the driver's pointers; they are known by the
  * file name of the object that asks: NCCL, whose threads launch kernels outside every call, cuBLAS,

@@ -63,7 +63,7 @@ static struct record blank(enum specter_mark kind, uint16_t tid, const char *nam
 static void publish(struct thread *t, const struct record *r)
 {
     int saved = errno;
-    call_leave_mark(t, r);
+    call_record_mark(t, r);
     errno = saved;
 }
 

@@ -11,7 +11,7 @@
 #define LUMP_BYTES ((size_t)64 << 10)
 #define CARVE_ALIGN 16
 
-/* A mapping from which memory_carve() takes its pieces, one behind the other. */
+/* A mapping from which memory_carve() takes its pieces, one after the other. */
 struct lump {
     struct lump *before;
     _Atomic size_t used;

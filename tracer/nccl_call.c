@@ -140,7 +140,7 @@ static void name_comm(struct call *c)
         c->r.flags |= RECORD_INPLACE;
 }
 
-/* Behind the real call another thread may have aborted the communicator: it is asked nothing.
+/* After the real call another thread may have aborted the communicator: it is asked nothing.
  * One-sided operations have no number: nothing that the peer calls belongs to them. */
 void nccl_number(struct call *c)
 {
@@ -261,7 +261,7 @@ static bool is_outermost(const struct call *c)
     return c->thread->group.depth == 1;
 }
 
-/* Nothing of the group has been launched yet, so a start here, behind everything that the program
+/* Nothing of the group has been launched yet, so a start here, after everything that the program
  * has put on the stream, is as late as it can be. */
 void group_begin_close(struct call *c)
 {

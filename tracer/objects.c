@@ -29,8 +29,8 @@ static int count;
  * unloaded. 0: not counted yet. */
 static int count_at_start;
 
-/* Walks so far. The loader's lock orders them; this shows it to tools that do not know that lock.
- */
+/* Walks so far. The loader's lock orders them; this shows it to ThreadSanitizer, which does not
+ * know that lock. */
 static _Atomic unsigned walks;
 
 static int note_object(struct dl_phdr_info *info, size_t size, void *data)
@@ -106,8 +106,8 @@ static bool is_needed_by_earlier(int i)
     return false;
 }
 
-/* The loader itself came with the program, behind all preloads, because the C library needs it.
- * What stands behind it came with the program, too, up to the first that no earlier one needs: that
+/* The loader itself came with the program, after all preloads, because the C library needs it.
+ * What stands after it came with the program, too, up to the first that no earlier one needs: that
  * was opened, if only by a constructor that ran before all of ours. */
 static int count_start(void)
 {
@@ -120,6 +120,9 @@ static int count_start(void)
     return i < count ? i : count;
 }
 
+/* The functions of this module call loader_objects() with one of the walk_*() below, for the
+ * loader's lock alone: it ignores the object that it is given, notes the whole list here, by a walk
+ * inside the walk, looks at it, and returns 1 to end. */
 static void walk_begin(void)
 {
     (void)atomic_load(&walks);
@@ -162,7 +165,7 @@ struct walk {
     bool came_later;
 };
 
-/* Puts what the object needs, and is not there yet, behind the others of the scope. */
+/* Puts what the object needs, and is not there yet, after the others of the scope. */
 static int list_needed(int *order, int listed, int user)
 {
     const ElfW(Dyn) *at = NULL;

@@ -4,7 +4,7 @@
  * what the object that calls it needs. Read from the objects' dynamic sections alone; nothing is
  * asked of the loader, and nothing changes.
  *
- * The list is in the order of loading. A dlopen() appends the object it was asked for and, behind
+ * The list is in the order of loading. A dlopen() appends the object it was asked for and, after
  * it, what that needs and was not there yet. So an object that no earlier one needs began a
  * dlopen(), and what follows, up to the next of these, came with it. Of more than 1,024 objects
  * the last are not seen.
@@ -44,7 +44,7 @@ void objects_definitions(struct definitions *d, const char *name, const struct l
 /* The first definition in all that the dlopen() which brought the caller brought in. */
 function objects_in_scope(const char *name, const char *version, const struct link_map *caller);
 
-/* The first definition that was loaded behind the caller: what came with it, where the object that
+/* The first definition that was loaded after the caller: what came with it, where the object that
  * brought both has been unloaded since. */
 function objects_behind(const char *name, const struct link_map *caller);
 

@@ -150,7 +150,7 @@ static bool is_last(enum line_kind kind)
            (kind == LINE_SHOWN && output.ending);
 }
 
-/* Counts as lost what is noted behind the end of the file. */
+/* Counts as lost what is noted after the end of the file. */
 static void take_back(void)
 {
     while (output.nlines > 0 && note_of(output.nlines - 1)->at >= (int64_t)output.file.size) {

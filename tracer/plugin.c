@@ -6,6 +6,7 @@
 #include "clock.h"
 #include "comm.h"
 #include "device.h"
+#include "specter/nccl_names.h"
 #include "tracer.h"
 
 #include <stdatomic.h>
@@ -647,7 +648,7 @@ static enum specter_dtype type_named(const char *name)
     return SPECTER_DTYPE_UNKNOWN;
 }
 
-/* ncclFunc_t, and the constants behind NCCL's words for algorithms and protocols (device.h). */
+/* ncclFunc_t, and the constants after NCCL's words for algorithms and protocols (device.h). */
 static unsigned op_numbered(unsigned number)
 {
     static const uint8_t ops[] = {SPECTER_BROADCAST,     SPECTER_REDUCE,    SPECTER_ALLGATHER,
@@ -658,14 +659,15 @@ static unsigned op_numbered(unsigned number)
 
 static const char *algo_numbered(unsigned algo)
 {
-    static const char *const names[] = {
-        "TREE", "RING", "COLLNET_DIRECT", "COLLNET_CHAIN", "NVLS", "NVLS_TREE", "PAT"};
+#define X(id, name, setting) #id,
+    static const char *const names[] = {SPECTER_NCCL_ALGOS(X)};
     return algo < sizeof names / sizeof *names ? names[algo] : NULL;
 }
 
 static const char *proto_numbered(unsigned proto)
 {
-    static const char *const names[] = {"LL", "LL128", "SIMPLE"};
+    static const char *const names[] = {SPECTER_NCCL_PROTOS(X)};
+#undef X
     return proto < sizeof names / sizeof *names ? names[proto] : NULL;
 }
 

@@ -40,7 +40,7 @@ uint64_t plugin_hash(const void *id, size_t len);
 /* A communicator is known now: how many nodes it spans, if NCCL has said so; else `init`'s. */
 int32_t plugin_nodes(const struct comm_init *init);
 
-/* Around an operation that is recorded: before the real call, and behind it with the number that it
+/* Around an operation that is recorded: before the real call, and after it with the number that it
  * got (-1: none), or when it failed. */
 void plugin_note(struct call *c);
 void plugin_number(const struct call *c, int64_t seq);

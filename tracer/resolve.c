@@ -197,7 +197,7 @@ static const char *version_of(const void *found, const char *name)
     return object != NULL ? elf_version(object, name) : NULL;
 }
 
-/* A definition without a version, or in the right one, behind us in the global scope comes before
+/* A definition without a version, or in the right one, after us in the global scope comes before
  * what dlvsym() finds. */
 static void *ask_version(const struct symbol_query *r)
 {

@@ -45,7 +45,7 @@ function resolve(enum hook_id id, const void *caller);
 /* The entry of hook `id` that stands for this real function; -1: all are taken by others. */
 int resolve_entry(enum hook_id id, function real);
 
-/* Left by an entry for the resolve() of the wrapper behind it: 1 + id * RESOLVE_ENTRIES + entry. */
+/* Left by an entry for the resolve() of the wrapper after it: 1 + id * RESOLVE_ENTRIES + entry. */
 extern __thread uint32_t resolve_entered __attribute__((tls_model("initial-exec")));
 
 /* The function of that name in the library that holds `neighbour`, or NULL. */

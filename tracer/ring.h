@@ -33,8 +33,8 @@ void ring_init(struct ring *r, struct record *records, uint32_t slots);
 struct record *ring_slot(struct ring *r); /* NULL: full, and counted as dropped */
 void ring_push(struct ring *r);           /* publishes the slot got last */
 
-/* The producer's hint to wake the consumer: more than half full. Looks once in a quarter of a
- * round, so that a busy producer asks seldom. */
+/* The producer's hint to wake the consumer: half full or more. To be called after ring_push();
+ * looks once in a quarter of a round, so that a busy producer asks seldom. */
 bool ring_filling(struct ring *r);
 
 const struct record *ring_peek(struct ring *r); /* NULL: empty */

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <strings.h>
 
-#define PREFIX_REST_MIN 12 /* characters behind a prefix: fewer are an ordinary word */
+#define PREFIX_REST_MIN 12 /* characters after a prefix: fewer are an ordinary word */
 #define RANDOM_MIN 24      /* characters of a run of letters and digits */
 #define HEX_MIN 32         /* of a run of hex digits alone: a UUID has at most 12 in a row */
 #define BASE64_MIN 32      /* of a part with the other characters of base64 in it */

@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <string.h>
 
-/* Digits at *p, which is moved behind them. false: none, or more than fit. */
+/* Digits at *p, which is moved after them. false: none, or more than fit. */
 static bool read_digits(const char **p, int64_t *value)
 {
     const char *from = *p;

@@ -197,6 +197,8 @@ static struct thread *begin(void)
     if (t == NULL)
         t = inherit();
     if (t == NULL)
+        t = reuse(); /* the writer may have freed them all between the two looks */
+    if (t == NULL)
         return NULL;
     t->tid = (uint16_t)atomic_fetch_add(&next_tid, 1);
     comm_inits_of_group(&t->group, ncclInternalError); /* a thread that ended within a group */
@@ -229,7 +231,7 @@ struct thread *threads_get(uint32_t i)
     return i < THREADS_MAX ? atomic_load_explicit(&blocks[i], memory_order_acquire) : NULL;
 }
 
-bool thread_has_ended(struct thread *t)
+static bool has_ended(struct thread *t)
 {
     if (take_from_dead(t)) {
         atomic_store_explicit(&t->state, THREAD_ENDED, memory_order_release);
@@ -240,14 +242,13 @@ bool thread_has_ended(struct thread *t)
 
 bool threads_is_over(struct thread *t)
 {
-    return thread_has_ended(t) && ring_peek(&t->ring) == NULL;
+    return has_ended(t) && ring_peek(&t->ring) == NULL;
 }
 
 void threads_release(struct thread *t)
 {
     int was = THREAD_ENDED;
-    if (threads_is_over(t))
-        atomic_compare_exchange_strong(&t->state, &was, THREAD_FREE);
+    atomic_compare_exchange_strong(&t->state, &was, THREAD_FREE);
 }
 
 /* A quarter of the ring ahead of its head, and not all at once: most threads need little. A kernel

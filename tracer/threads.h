@@ -41,8 +41,8 @@ struct nccl_group {
     uint32_t id;    /* NO_ID until the group holds an operation */
     uint32_t count; /* operations so far */
     uint32_t nstreams;
-    bool in_progress;        /* a call said ncclInProgress: launched later than we can see */
-    int64_t synced_ns;       /* --sync: when the streams were empty */
+    bool in_progress;  /* a call said ncclInProgress: launched later than we can see */
+    int64_t synced_ns; /* --sync: when the streams were empty */
     struct traced_comm
         *comm_inits; /* made here; NCCL may fill the handles at the end (comm_keep()) */
     struct group_stream streams[GROUP_STREAMS_MAX];
@@ -107,13 +107,10 @@ extern __thread unsigned thread_group_depth __attribute__((tls_model("initial-ex
 
 struct open_ranges *threads_ranges(void); /* for struct thread; NULL: no memory */
 
-/* For the writer: has its owner ended? */
-bool thread_has_ended(struct thread *t);
-
-/* For the writer: the i-th block or NULL behind the last; threads_release() frees the block of a
- * thread that has ended, once its ring is empty. */
+/* For the writer: the i-th block or NULL after the last; threads_release() frees the block of a
+ * thread that is over: whose owner has ended, and whose ring is empty. */
 struct thread *threads_get(uint32_t i);
-bool threads_is_over(struct thread *t); /* it has ended, and its ring is empty */
+bool threads_is_over(struct thread *t);
 void threads_release(struct thread *t);
 
 /* For the writer: has the kernel put memory behind the part of the ring that comes next, so that

@@ -8,7 +8,7 @@
  *   ON ── the file cannot be written ──> LOSING
  *   ON, LOSING ── exit handler ──> ENDING ── last of all ──> OFF
  *
- * The exit handler runs before the driver's own, behind which no event answers: the file is
+ * The exit handler runs before the driver's own, after which no event answers: the file is
  * complete then, with its closing record. What exit handlers, destructors and other threads call
  * afterwards is only counted, and the driver is asked nothing. When all of them have run, the
  * closing record is written once more if there was any such call.

@@ -33,7 +33,7 @@ static bool stderr_is_usable(void)
 }
 
 /* A write to a pipe without a reader, or to a terminal from the background, raises a signal that
- * would end or stop the program. */
+ * would end or stop the program; so does one beyond the limit on file sizes. */
 static void write_quietly(const char *text, size_t len)
 {
     const struct timespec at_once = {0, 0};

@@ -163,11 +163,11 @@ static void drain(void)
     for (uint32_t i = 0; (t = threads_get(i)) != NULL; i++) {
         empty(&t->ring);
         threads_back(t);
-        if (thread_has_ended(t))
+        if (threads_is_over(t)) {
             mark_abandon(t, take_left);
-        if (threads_is_over(t))
             launch_collect(t, take_left);
-        threads_release(t);
+            threads_release(t);
+        }
     }
 }
 
@@ -202,7 +202,7 @@ static bool is_awaited(const struct pending *p)
     return p->r.span == NO_SPAN || !span_is_open(p->r.span);
 }
 
-/* true: the record is done with. The operations of a stream end in order, so behind one that has
+/* true: the record is done with. The operations of a stream end in order, so after one that has
  * not ended none needs asking. Often, not always: the list is in the order in which rings were
  * emptied, not that of the stream, and streams share bits. So a record is asked all the same
  * (`anyhow`) before anything is written of it as not finished. */

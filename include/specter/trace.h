@@ -435,10 +435,10 @@ enum specter_record {
         SPECTER_REC_COUNT
 };
 
-/* Names, sizes and conventions that follow from the tables. Defined once, in src/base/names.c,
- * which the tracer links too. Lookups by name are exact for files; specter_comm_op_parse() is
- * forgiving (all_reduce, allreduce, AllReduce) for options. A value out of range gives "unknown";
- * a name not found gives the table's COUNT. */
+/* Names, sizes and conventions that follow from the tables; defined in src/base/names.c, which the
+ * tracer links too, and specter_kernel_class_of() in kernel_class.c. Lookups by name are exact, but
+ * specter_comm_op_parse() ignores case, _ and - (all_reduce, AllReduce). A value out of range gives
+ * "unknown"; a name not found gives the table's COUNT. */
 const char *specter_comm_op_name(enum specter_comm_op op);
 const char *specter_dtype_name(enum specter_dtype type);
 const char *specter_redop_name(enum specter_redop op);

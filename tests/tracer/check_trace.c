@@ -65,7 +65,7 @@ static const struct {
     {"\"event\":\"shutdown\"", shutdown_fields, COUNT(shutdown_fields)},
 };
 
-/* A number with exactly so many digits behind the point; 0: a whole one. */
+/* A number with exactly so many digits after the point; 0: a whole one. */
 static bool has_decimals(const char *from, const char *to, int decimals)
 {
     const char *point = memchr(from, '.', (size_t)(to - from));

@@ -2,7 +2,7 @@
  *
  * A program that puts itself under a seccomp filter, over libraries whose functions return at once
  * (tests/bench/stub.c): `filtered thread|process [late]`, for the calling thread or for all; late:
- * with calls behind the tracer's exit handler. What the filter does not name kills the process; it
+ * with calls after the tracer's exit handler. What the filter does not name kills the process; it
  * names what a program of threads and files needs to go on and to end, not getpid() or pwrite().
  * Ends with status 5.
  */

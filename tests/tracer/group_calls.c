@@ -51,7 +51,7 @@ static void fails(struct world *w)
     OK(cudaStreamSynchronize(w->stream));
 }
 
-/* A group is launched at its end: behind the kernels that were launched since it began. */
+/* A group is launched at its end: after the kernels that were launched since it began. */
 static void launches(struct world *w)
 {
     launch("before", w->stream);

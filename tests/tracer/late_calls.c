@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Calls before main() and behind it, over libraries whose functions return at once
+ * Calls before main() and after it, over libraries whose functions return at once
  * (tests/bench/stub.c):
  *
  *     late_calls handlers    in a constructor, in main, in exit handlers registered before and
@@ -67,7 +67,7 @@ static void late_handler(void)
 
 __attribute__((constructor)) static void begin(void)
 {
-    atexit(early_handler); /* runs behind the tracer's, which the first call registers */
+    atexit(early_handler); /* runs after the tracer's, which the first call registers */
     call(1);
 }
 

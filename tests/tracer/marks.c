@@ -298,7 +298,7 @@ static void steps(void)
     }
 }
 
-/* The same by calls, and something behind the last one. */
+/* The same by calls, and something after the last one. */
 static void iterations(void)
 {
     struct world w;

@@ -306,7 +306,7 @@ static void exit_beside(struct world *w)
         reduce_and_wait(w, 1);
 }
 
-/* The driver is initialised, and registers its end, behind the tracer's first call. */
+/* The driver is initialised, and registers its end, after the tracer's first call. */
 static void driver_comes_late(struct world *w)
 {
     OK(ncclGroupStart());

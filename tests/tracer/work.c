@@ -273,7 +273,7 @@ static void failed_capture(struct world *w)
 
 /* ---- bounds ---- */
 
-/* What comes to an idle stream has launch work in its time; what queues behind a long kernel not.
+/* What comes to an idle stream has launch work in its time; what queues after a long kernel not.
  */
 static void bounds(struct world *w)
 {

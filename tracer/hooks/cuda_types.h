@@ -8,7 +8,7 @@
  *
  * Two functions of the runtime have one name and two lists of parameters:
  *
- *                            behind exec and graph, CUDA 11       CUDA 12
+ *                            after exec and graph, CUDA 11       CUDA 12
  *     cudaGraphInstantiate   where errors are, a log, its size    flags
  *     cudaGraphExecUpdate    where errors are, the result         both in one struct
  *
