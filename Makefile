@@ -74,12 +74,13 @@ include scripts/bundle.mk
 ## demo: build, then capture, analyze and replay an 8-rank training job without a GPU
 demo:
 	$(Q)scripts/setup.sh
-	$(Q)+$(MAKE) $(jobs) all emu
+	@mkdir -p $(B) && echo "demo: building, which takes a minute or two; $(B)/demo.log has the commands"
+	$(Q)+$(MAKE) $(jobs) all emu >$(B)/demo.log 2>&1 || { tail -n 20 $(B)/demo.log; exit 1; }
 	$(Q)BUILD=$(B) scripts/demo.sh
 
 ## doc-examples: renew what commands print in README.md, docs/ and examples/traces/
 doc-examples: all emu
-	$(Q)SPECTER=$(B)/specter scripts/doc-examples.sh README.md docs/bench.md docs/predict.md docs/replay.md docs/sweep.md \
+	$(Q)SPECTER=$(B)/specter scripts/doc-examples.sh README.md docs/cookbook.md docs/bench.md docs/predict.md docs/replay.md docs/sweep.md \
 	    $(wildcard examples/traces/*/README.md)
 	$(Q)BUILD=$(B) scripts/readme-session.sh
 
@@ -87,17 +88,29 @@ doc-examples: all emu
 fit: all
 	$(Q)BUILD=$(B) scripts/fit.sh
 
-## install: into DESTDIR, prefix, bindir, libdir
+MAN             = $(DESTDIR)$(prefix)/share/man/man1
+BASH_COMPLETION = $(DESTDIR)$(prefix)/share/bash-completion/completions
+ZSH_COMPLETION  = $(DESTDIR)$(prefix)/share/zsh/site-functions
+FISH_COMPLETION = $(DESTDIR)$(prefix)/share/fish/vendor_completions.d
+
+## install: into DESTDIR, prefix, bindir, libdir, with man pages and completions for bash, zsh and fish
 install: all
 	install -d $(DESTDIR)$(bindir) $(DESTDIR)$(libdir)/specter $(DESTDIR)$(prefix)/include/specter
 	install -m 755 $(B)/specter $(DESTDIR)$(bindir)/specter
 	install -m 755 $(B)/libspecter.so $(MODULES) $(DESTDIR)$(libdir)/specter/
 	install -m 644 include/specter/*.h $(DESTDIR)$(prefix)/include/specter/
+	install -d $(MAN) $(BASH_COMPLETION) $(ZSH_COMPLETION) $(FISH_COMPLETION)
+	$(B)/specter help --man $(MAN)
+	$(B)/specter help --completion bash >$(BASH_COMPLETION)/specter
+	$(B)/specter help --completion zsh >$(ZSH_COMPLETION)/_specter
+	$(B)/specter help --completion fish >$(FISH_COMPLETION)/specter.fish
 
 ## uninstall: what install put there
 uninstall:
 	rm -f $(DESTDIR)$(bindir)/specter
 	rm -rf $(DESTDIR)$(libdir)/specter $(DESTDIR)$(prefix)/include/specter
+	rm -f $(MAN)/specter.1 $(MAN)/specter-*.1 $(BASH_COMPLETION)/specter $(ZSH_COMPLETION)/_specter \
+	    $(FISH_COMPLETION)/specter.fish
 
 ## format: clang-format every source file
 format:

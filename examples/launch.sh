@@ -7,7 +7,7 @@
 #
 # Sets RANK, WORLD_SIZE, LOCAL_RANK, MASTER_ADDR, MASTER_PORT, SPECTER_EXAMPLE_ID (where examples
 # leave the unique id) and, unless it is set, EMU_DIR (the folder in which the stand-in libraries
-# meet; nobody else reads it). Returns the first status that is not 0, and then ends the others.
+# meet; no other program reads it). Returns the first status that is not 0, and then ends the others.
 set -u
 
 usage() {

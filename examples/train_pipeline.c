@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * Micro-batches over pipeline stages: each stage runs as many forward passes ahead as there are
- * stages behind it, then one forward and one backward by turns (1F1B). Activations come from the
+ * stages after it, then one forward and one backward by turns (1F1B). Activations come from the
  * stage before and gradients from the one behind; what goes one way is sent with what comes the
  * other.
  *

@@ -77,7 +77,7 @@ static void wait_for(struct job *j, cudaStream_t stream, cudaEvent_t event)
 }
 
 /* A value as the item() of frameworks reads it: the call copies to pageable memory and returns when
- * the copy is over, so that the synchronisation behind it has nothing to wait for. */
+ * the copy is over, so that the synchronisation after it has nothing to wait for. */
 static void read_back(struct job *j, void *value, const void *device, size_t bytes)
 {
     CUDA(cudaMemcpyAsync(value, device, bytes, cudaMemcpyDeviceToHost, j->compute));
@@ -142,7 +142,7 @@ static void all_to_all(struct job *j, uint16_t *tokens)
 
 /* ---- shards of parameters ---- */
 
-/* Asks for the weights of a layer on the communication stream, behind the use of those that lay
+/* Asks for the weights of a layer on the communication stream, after the use of those that lay
  * there before. */
 static void gather_weights(struct job *j, int layer)
 {

@@ -4,8 +4,6 @@
  */
 #include "model/params.h"
 
-#include "model/params_rows.h"
-
 #define SKIP(...)
 #define RANGE(...)  \
     {               \

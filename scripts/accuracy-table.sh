@@ -31,7 +31,7 @@ total() {
         { key = $1; gsub(/[":,]/, "", key); value = $2; gsub(/[",]/, "", value) }
         key == "scored" { rows = value }
         key == "median_ape" { median = value }
-        key == "p90_ape" { printf "ACCURACY(%s, \"any\", %d, %.4g, %.4g)\n", kind, rows, median, value; exit }'
+        key == "p90_ape" && !ended++ { printf "ACCURACY(%s, \"any\", %d, %.4g, %.4g)\n", kind, rows, median, value }'
 }
 
 # Groups by that column.
@@ -46,18 +46,44 @@ groups() {
             printf "ACCURACY(%s, \"%s\", %d, %.4g, %.4g)\n", kind, name, rows, median, value; by = "" }'
 }
 
+# The widths of intervals, with the operations that they rest on.
+intervals() {
+    awk '
+        function value() { v = $2; gsub(/[",]/, "", v); return v }
+        { key = $1; gsub(/[":,]/, "", key) }
+        key == "class" { class = toupper(value()); list = "" }
+        key == "rows" && class != "" { rows = value() }
+        key == "machines" { machines = value() }
+        key == "factor50" { half = value() }
+        key == "factor80" { most = value() }
+        key == "ops" {
+            sub(/.*\[/, ""); gsub(/[]",]/, "")
+            for (i = 1; i <= NF; i++)
+                list = list (i > 1 ? " | " : "") "OP(" toupper($i) ")"
+            printf "INTERVAL(%s, %d, %d, %.4g, %.4g, %s)\n", class, rows, machines, half, most, list == "" ? 0 : list
+            class = ""
+        }'
+}
+
 cat <<'EOF'
 /* SPDX-License-Identifier: MIT
  *
- * Errors of the models on measured tables: ACCURACY(kind, class, rows, median, 90th percentile).
+ * Errors of the models on measured tables: ACCURACY(kind, class, rows, median, 90th percentile), and
+ * INTERVAL(class, rows, machines, factor of 50 %, of 80 %, operations).
  * Written by `make accuracy`; src/model/accuracy.h says what the classes are.
  */
 /* clang-format off */
 
 EOF
-json collectives.csv --leave-one-out source | total COLLECTIVE
-json collectives.csv | groups COLLECTIVE network
-json gemm.csv --leave-one-out gpu | total GEMM
+left_out=$(mktemp)
+trap 'rm -f "$left_out"' EXIT
+json collectives.csv collectives_more.csv --leave-one-out source >"$left_out"
+total COLLECTIVE <"$left_out"
+intervals <"$left_out"
+json collectives.csv collectives_more.csv | groups COLLECTIVE network
+json gemm.csv --leave-one-out gpu >"$left_out"
+total GEMM <"$left_out"
+intervals <"$left_out"
 json gemm.csv | groups GEMM gpu
 json p2p.csv | total P2P
 json p2p.csv | groups P2P network

@@ -30,6 +30,9 @@ run specter capture -- launch.sh -n 8 train --tp 2 --iters 4 2>&1
 run specter analyze
 run specter replay --gpu h100_sxm --network dgx_h100_400g
 run specter replay --gpu a100_sxm --network dgx_a100_200g --scale 1,4,16
+specter analyze --html analyze.html >/dev/null
 
 echo
-echo "The traces are in ${WORK#"$ROOT"/}/traces."
+echo "The traces are in ${WORK#"$ROOT"/}/traces, the page in ${WORK#"$ROOT"/}/analyze.html. Next, on a profile of your own:"
+echo
+echo "    ${BUILD#"$ROOT"/}/specter analyze my_profile.json.gz    # of the PyTorch profiler, or Nsight Systems"

@@ -9,6 +9,8 @@
 # Commands run where the script was called: files that examples need are named from the root of the
 # repository. When one fails, its document stays as it is.
 set -euo pipefail
+export LC_ALL=C.UTF-8
+unset COLUMNS
 
 SPECTER=$(realpath "${SPECTER:-build/specter}")
 

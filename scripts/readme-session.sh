@@ -6,9 +6,10 @@
 #   BUILD=build scripts/readme-session.sh [README.md [TRACES]]
 #
 # It is of a real recording where TRACES (default: examples/traces) holds one named SESSION (gpt_1gpu), else what
-# `make demo` prints. Of each command's output the parts that `kept` names are shown, and `...` for what
-# lies between.
+# `make demo` prints.
 set -euo pipefail
+export LC_ALL=C.UTF-8 # bars as a terminal of today shows them
+unset COLUMNS
 
 ROOT=$(cd "$(dirname "$0")/.." && pwd)
 BUILD=$(realpath "${BUILD:-$ROOT/build}")
@@ -44,37 +45,11 @@ of_recording() {
 }
 
 of_demo() {
-    BUILD=$BUILD "$ROOT/scripts/demo.sh" 2>&1 | awk '/^\$ / { on = !/--gpu h100/ } /^The traces are/ { on = 0 } on'
-}
-
-# What is shown of a session: `...` stands for lines that are left out, but not for those before a command's first.
-kept() {
-    awk '
-    { line[NR] = $0 }
-    /^\$ / { part = $3 }
-    part == "capture" || /^\$ / { keep[NR] = 1 }
-    /^[4-9]\. |^ +Note:|^$/ { rest = 0 }
-    part == "analyze" && /^1\. / { rest = 99 }
-    part == "analyze" && (/^Collectives:/ || (/^GEMMs by shape/ && !tables)) { rest = 5; tables = 1 }
-    part == "analyze" && /^Critical path:/ { rest = 6 }
-    part == "replay" && /^iteration / { rest = 1 }
-    part == "replay" && (/^  GPUs +iteration/ || /^where the step goes/ || /^critical path/) { rest = 99 }
-    rest > 0 { keep[NR] = 1; rest-- }
-    END {
-        for (i = 1; i <= NR; i++) {
-            if (keep[i] && line[i] != "") {
-                if (gap != "" && !first) print gap == "..." ? "..." : ""
-                print line[i]
-                gap = ""
-                first = part != "" && line[i] ~ /^\$ /
-            } else if (line[i] != "") {
-                gap = "..."
-            } else if (gap == "") {
-                gap = "blank"
-            }
-        }
-        if (gap == "...") print "..."
-    }'
+    BUILD=$BUILD "$ROOT/scripts/demo.sh" 2>&1 | awk '
+        /^\$ / { on = !/--gpu h100|--html/ }
+        /^The traces are/ { on = 0 }
+        on && NF == 0 { blank = 1 }
+        on && NF { if (blank) print ""; print; blank = 0 }'
 }
 
 # What the paragraph behind the session says.
@@ -99,7 +74,7 @@ TEXT
 main() {
     local of=of_demo
     [[ ! -e $TRACES/$SESSION/README.md ]] || of=of_recording
-    $of | kept >"$WORK/session"
+    $of >"$WORK/session"
     [[ $(wc -l <"$WORK/session") -gt 20 ]] || { echo "readme-session.sh: hardly a session" >&2; exit 1; }
     said $of >"$WORK/said"
     awk -v session="$WORK/session" -v said="$WORK/said" '

@@ -12,7 +12,8 @@
 #   scripts/replay-accuracy.sh pytorch RANKS           captures against the same in PyTorch's format
 #   scripts/replay-accuracy.sh programs FROM TO        as scaling, of the programs in tests/parallel
 #
-# PATTERNS="dp fsdp" takes some of the patterns (`alone` programs, too), PROGRAMS="moe far" some of the programs.
+# PATTERNS="dp fsdp" takes some of the patterns (`alone` programs, too), PROGRAMS="moe far" some of the programs;
+# PROFILES=shipped replays with the profiles of the machines' kinds, in place of fitted ones.
 # Exit status: 1 when an error is above its limit (which the table then marks with !), 77 when nothing is built.
 set -euo pipefail
 export LC_ALL=C
@@ -27,6 +28,7 @@ work=$(mktemp -d "${TMPDIR:-/tmp}/specter-accuracy.XXXXXX")
 trap 'rm -rf "$work"' EXIT
 . "$ROOT/scripts/recordings.bash"
 
+PROFILES=${PROFILES:-fitted}
 PATTERNS=${PATTERNS:-dp tp pp fsdp ep}
 READS=${READS:-dp:1 dp:4 tp:2 pp:3 fsdp:1 ep:2} # pattern:values that a step reads back
 
@@ -90,11 +92,20 @@ measure() {
     }
 }
 
+# profiles_of FABRIC: its GPU and network for options, as PROFILES says: fitted ones, or those of its kind.
+profiles_of() {
+    if [[ $PROFILES == fitted ]]; then
+        echo "$work/$1.json $work/$1.json"
+    else
+        machine "$1"
+    fi
+}
+
 # profile FABRIC RANKS...: what `calibrate` makes of `specter bench` on so many ranks, in $profile.
 profile() {
     local fabric=$1 gpu network ranks
-    profile=$work/$fabric.json
-    [[ ! -e $profile ]] || return 0
+    read -r _ profile <<<"$(profiles_of "$fabric")"
+    [[ $PROFILES == fitted && ! -e $profile ]] || return 0
     read -r gpu network <<<"$(machine "$fabric")"
     cat >"$work/$fabric.base.json" <<EOF
 {"network": {"name": "stand_in", "base": "$network", "tree_max_bytes": 262144}}
@@ -139,13 +150,14 @@ worst_rank() {
          END { printf "%.2f", most }' "$1"
 }
 
-# stated RESULT SCALE: the error that the replay states, per cent to either side.
+# stated RESULT SCALE: half the interval of 80 %, per cent of the prediction.
 stated() { awk -v x="$(get "$1" "scales.$2.error.share")" 'BEGIN { printf "%.1f", 100 * x }'; }
 
-# is_inside RESULT SCALE PREDICTED RECORDED: succeeds where the recorded time lies in the stated interval.
+# is_inside RESULT SCALE RECORDED: succeeds where the recorded time lies in the interval of 80 %.
 is_inside() {
-    awk -v share="$(get "$1" "scales.$2.error.share")" -v p="$3" -v r="$4" \
-        'BEGIN { exit !(p * (1 - share) <= r * 1.0005 && r * 0.9995 <= p * (1 + share)) }'
+    awk -v key="scales.$2.interval80" -v r="$3" '
+        $1 == key { gsub(/[][,]/, ""); inside = $2 <= r * 1.0005 && r * 0.9995 <= $3 }
+        END { exit !inside }' "$1"
 }
 
 # ---- tables ----
@@ -187,25 +199,24 @@ scaling() {
             recorded=$(get "$own" source.recorded.iteration_us)
             predicted=$(get "$grown" scales.$i.iteration_us)
             all=$((all + 1))
-            ! is_inside "$grown" $i "$predicted" "$recorded" || inside=$((inside + 1))
+            ! is_inside "$grown" $i "$recorded" || inside=$((inside + 1))
             row "$(pattern "$name" 3) | $from to $ranks | $(ms "$recorded") |" \
                 "$(limited "$(off "$predicted" "$recorded")" $LIMIT_SCALING) | $(stated "$grown" $i)"
         done
     done
-    printf '\nOf %d recorded times %d are inside the stated interval.\n' $all $inside
+    printf '\n%d of %d recorded times are inside the interval of 80 %%.\n' $inside $all
 }
 
-# alone_verdict OFF STATED PREDICTED RECORDED: the stated interval; marked where the prediction is neither within
-# the limit nor inside an interval that is narrow enough.
+# alone_verdict OFF STATED INSIDE: the stated interval; marked where the prediction is neither within the limit nor
+# inside (1) an interval that is narrow enough.
 alone_verdict() {
-    awk -v off="$1" -v bar="$2" -v p="$3" -v r="$4" -v widest=$LIMIT_INTERVAL -v most=$LIMIT_ALONE 'BEGIN {
-        inside = p * (1 - bar / 100) <= r && r <= p * (1 + bar / 100)
+    awk -v off="$1" -v bar="$2" -v inside="$3" -v widest=$LIMIT_INTERVAL -v most=$LIMIT_ALONE 'BEGIN {
         print bar ((off <= most && off >= -most) || (inside && bar <= widest) ? "" : " !") }'
 }
 
 # alone FROM TO...
 alone() {
-    local name ranks from=$1 scales=1 i inside=0 all=0 off bar
+    local name ranks from=$1 scales=1 i inside=0 all=0 off bar here
     for ranks in "${@:2}"; do
         scales+=,$((ranks / from))
     done
@@ -224,16 +235,17 @@ alone() {
             replay_own h100 "$name" "$ranks"
             recorded=$(get "$own" source.recorded.iteration_us)
             predicted=$(get "$grown" scales.$i.iteration_us)
-            off=$(off "$predicted" "$recorded") bar=$(stated "$grown" $i)
-            ! is_inside "$grown" $i "$predicted" "$recorded" || inside=$((inside + 1))
+            off=$(off "$predicted" "$recorded") bar=$(stated "$grown" $i) here=0
+            ! is_inside "$grown" $i "$recorded" || here=1
+            inside=$((inside + here))
             row "$(pattern "$name" 3) | $from to $ranks | $off |" \
-                "$(alone_verdict "$off" "$bar" "$predicted" "$recorded")"
+                "$(alone_verdict "$off" "$bar" $here)"
         done
     done
-    printf '\nOf %d recorded times %d are inside the stated interval.\n' $all $inside
+    printf '\n%d of %d recorded times are inside the interval of 80 %%.\n' $inside $all
 }
 
-# programs FROM TO: with the stated error of each prediction, and whether the recording lies within.
+# programs FROM TO: with the stated interval of each prediction, and whether the recording lies within.
 programs() {
     local name from=$1 to=$2 off stated inside=0 all=0
     row 'program | ranks | recorded, ms | off, % | stated, %'
@@ -248,19 +260,19 @@ programs() {
         predicted=$(get "$grown" scales.0.iteration_us)
         off=$(off "$predicted" "$recorded") stated=$(stated "$grown" 0)
         all=$((all + 1))
-        if is_inside "$grown" 0 "$predicted" "$recorded"; then
+        if is_inside "$grown" 0 "$recorded"; then
             inside=$((inside + 1))
         else
             off=$(limited "$off" $LIMIT_PROGRAMS)
         fi
         row "$(pattern "$name" 3) | $from to $to | $(ms "$recorded") | $off | $stated"
     done
-    printf '\nOf %d recorded times %d are inside the stated interval.\n' $all $inside
+    printf '\n%d of %d recorded times are inside the interval of 80 %%.\n' $inside $all
 }
 
 # gpus RANKS
 gpus() {
-    local name ranks=$1 from to inside=0 all=0
+    local name ranks=$1 from to inside=0 all=0 gpu network
     row 'pattern | from | to | recorded there, ms | off, % | stated, %'
     row '--- | --- | --- | ---: | ---: | ---:'
     for name in $PATTERNS; do
@@ -268,17 +280,19 @@ gpus() {
             to=$([[ $from == h100 ]] && echo a100 || echo h100)
             replay_own "$to" "$name" "$ranks"
             capture "$from" "$name" "$ranks"
-            replay "$trace" "$trace.to" --scale 1 --from-gpu "$work/$from.json" \
-                --from-network "$work/$from.json" --gpu "$work/$to.json" --network "$work/$to.json"
+            read -r gpu network <<<"$(profiles_of "$from")"
+            set -- --from-gpu "$gpu" --from-network "$network"
+            read -r gpu network <<<"$(profiles_of "$to")"
+            replay "$trace" "$trace.to" --scale 1 "$@" --gpu "$gpu" --network "$network"
             recorded=$(get "$own" source.recorded.iteration_us)
             predicted=$(get "$trace.to" scales.0.iteration_us)
             all=$((all + 1))
-            ! is_inside "$trace.to" 0 "$predicted" "$recorded" || inside=$((inside + 1))
+            ! is_inside "$trace.to" 0 "$recorded" || inside=$((inside + 1))
             row "$(pattern "$name" 3) | $from | $to | $(ms "$recorded") |" \
                 "$(limited "$(off "$predicted" "$recorded")" $LIMIT_GPUS) | $(stated "$trace.to" 0)"
         done
     done
-    printf '\nOf %d recorded times %d are inside the stated interval.\n' $all $inside
+    printf '\n%d of %d recorded times are inside the interval of 80 %%.\n' $inside $all
 }
 
 # What the replay of $1 says, on the hardware $3 of a recording on $2; the flattened result in $said.
@@ -295,11 +309,11 @@ said_of() {
     [[ -e $said ]] || replay "$1" "$said" --scale 1 "${options[@]}"
 }
 
-# Of $said, beside the truth $1: off and the stated error in $judged. Counts those inside in $inside.
+# Of $said, beside the truth $1: off and the stated interval in $judged. Counts those inside in $inside.
 judged() {
     predicted=$(get "$said" scales.0.iteration_us)
     judged="$(off "$predicted" "$1") | $(stated "$said" 0)"
-    ! is_inside "$said" 0 "$predicted" "$1" || inside=$((inside + 1))
+    ! is_inside "$said" 0 "$1" || inside=$((inside + 1))
 }
 
 # pytorch RANKS [brief]: brief sums up what is replayed on the GPU of its recording.
@@ -332,7 +346,7 @@ pytorch() {
         done
     done
     [[ ${2:-} != brief ]] || printf '\nOn the GPU of their recording PyTorch profiles are at most %s %% off.\n' "$worst"
-    printf '\nTruths inside the stated interval: %d of %d by own traces, %d of %d by PyTorch profiles.\n' \
+    printf '\nTruths inside the interval of 80 %%: %d of %d by own traces, %d of %d by PyTorch profiles.\n' \
         $of_own $n $of_copies $n
 }
 
@@ -351,13 +365,13 @@ programs of tests/parallel.
 
 - The machines' profiles were fitted by \`specter calibrate\` to \`specter bench\` on them. Given were the machine to start
   from ($(machine h100 | sed 's/ / in /'), $(machine a100 | sed 's/ / in /')) and \`tree_max_bytes\` of 256 KiB.
-- *off* is predicted / recorded - 1; *stated* is the [error](replay.md#the-error-bar) that the replay gives itself, to
-  either side. A figure with ! is above the limit in its heading.
+- *off* is predicted / recorded - 1; *stated* is half the width of the [interval of 80 %](replay.md#the-interval) that
+  the replay gives itself. A figure with ! is above the limit in its heading.
 
 ## The profiles
 
-Errors of the fitted models on what was measured (messages: in \`all\`), in %. These parameters, which the rows do not
-determine, keep the value of the machine's kind:
+Errors of the models on measured rows that had no part in the fit (messages: in \`all\`), in %. These parameters, which
+the rows do not determine, keep the value of the machine's kind:
 
 EOF
     profile h100 2 8 16 32 64
@@ -376,17 +390,19 @@ EOF
     printf '\n## From rank 0 alone (%s %%, or inside an interval of %s %% to either side)\n\n' $LIMIT_ALONE $LIMIT_INTERVAL
     printf 'The file of rank 0 of 8, with `--parallel`: what other ranks do, and when, is not known.\n\n'
     PATTERNS="$PATTERNS $PROGRAMS" alone 8 32
-    cat <<'EOF'
-
-Intervals wider than 25 % are so with all ranks, too (next section), but for the parameter server: rank 0 alone does not
-show how data get to each Reduce. They are the part of the critical path that rests on models of communication, times
-the error of a ratio of two such models on machines that they had not seen (collectives 54 %, messages 62 %): a profile of
-`calibrate` carries no errors of its own.
-EOF
-    printf '\n## Other programs at another size (%s %%, or inside the stated interval)\n\n' $LIMIT_PROGRAMS
+    printf '\n## Other programs at another size (%s %%, or inside the interval of 80 %%)\n\n' $LIMIT_PROGRAMS
     programs 8 32
     printf '\n## On another GPU (%s %%)\n\n' $LIMIT_GPUS
     gpus 8
+    printf '\n## With the profiles of the kind of machine\n\n'
+    printf 'As in the two sections above, but with the profiles to start from: nothing was measured on the machines.\n\n'
+    PROFILES=shipped
+    profile h100
+    printf -- '- Other programs: '
+    programs 8 32 | tail -n 1
+    printf -- '- On another GPU: '
+    gpus 8 | tail -n 1
+    PROFILES=fitted
     printf '\n## As a PyTorch profile (%s %% apart)\n\n' $LIMIT_APART
     cat <<EOF
 Steps read values back as \`.item()\` does (\`examples/train --item\`). The same recording is replayed as specter captured
@@ -411,9 +427,9 @@ profile_table() {
             gsub(/ %/, "", line)
             n = split(line, f, " ")
             name = f[1]
-            for (i = 2; i <= n - 5; i++) name = name " " f[i]
+            for (i = 2; i <= n - 7; i++) name = name " " f[i]
             if (name ~ /FLOP/) name = "GEMMs " name
-            if (FNR == NR) { order[++rows] = name; count[name] = f[n - 4] }
+            if (FNR == NR) { order[++rows] = name; count[name] = f[n - 6] }
             figures[name] = figures[name] " | " f[n - 1] " | " f[n]
         }
         END { for (i = 1; i <= rows; i++) print "| " order[i] " | " count[order[i]] figures[order[i]] " |" }

@@ -12,7 +12,7 @@
 #
 # --build builds as well: from a fresh clone to build/specter in one command. --ci adds what single tests and
 # .ci/run want: C++, gloo, MPI, Slurm, clang with its sanitizers, clang-format, Python with
-# PyTorch, sqlite3, zstd, protoc, locales, a compiler and qemu for aarch64. What of these cannot be had is
+# PyTorch, sqlite3, zstd, protoc, locales, a compiler and qemu for aarch64, mandoc, zsh, fish. What of these cannot be had is
 # said, and does without.
 set -euo pipefail
 
@@ -59,6 +59,8 @@ has_aarch64() {
     command -v qemu-aarch64 >/dev/null && command -v aarch64-linux-gnu-gcc >/dev/null &&
         [[ -e /usr/aarch64-linux-gnu/lib/ld-linux-aarch64.so.1 ]]
 }
+has_mandoc() { command -v mandoc >/dev/null; }
+has_shells() { command -v zsh >/dev/null && command -v fish >/dev/null; }
 has_clang() { command -v clang >/dev/null; }
 has_clang_rt() { CC=clang builds 'int main(void) { return 0; }' -fsanitize=address,undefined; }
 has_clang_format() { command -v clang-format >/dev/null; }
@@ -85,6 +87,8 @@ mpi|libopenmpi-dev openmpi-bin|openmpi-devel|openmpi|openmpi-dev|openmpi-devel
 slurm|slurm-wlm munge|slurm slurm-slurmctld slurm-slurmd munge|slurm-llnl munge|slurm munge|slurm slurm-node munge
 locales|locales|glibc-locale-source|glibc|musl-locales|glibc-i18ndata
 aarch64|qemu-user gcc-aarch64-linux-gnu libc6-dev-arm64-cross|qemu-user-static gcc-aarch64-linux-gnu|qemu-user aarch64-linux-gnu-gcc|qemu-aarch64|qemu-linux-user
+mandoc|mandoc|mandoc|mandoc|mandoc|mandoc
+shells|zsh fish|zsh fish|zsh fish|zsh fish|zsh fish
 clang|clang|clang|clang|clang|clang
 clang_rt|libclang-rt-dev|compiler-rt|compiler-rt|compiler-rt|clang
 clang_format|clang-format|clang-tools-extra|clang|clang-extra-tools|clang-tools
@@ -233,7 +237,7 @@ main() {
     fi
     [[ ${1:-} != --build ]] || exec make -j"$(nproc)"
     [[ ${1:-} == --ci ]] || return 0
-    for need in cxx gloo mpi slurm clang clang_rt clang_format torch sqlite_cli zstd_cli protoc locales aarch64; do
+    for need in cxx gloo mpi slurm clang clang_rt clang_format torch sqlite_cli zstd_cli protoc locales aarch64 mandoc shells; do
         "has_$need" && continue
         [[ $(id -u) != 0 ]] || install_packages "" "$(packages "$need")" || true
         "has_$need" || optional+=("$need")

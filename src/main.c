@@ -2,11 +2,14 @@
  *
  * specter: finds the command, calls it, reports. What the commands are: src/cmd/cmd.h.
  */
+#include "base/arena.h"
 #include "cmd/cmd.h"
+#include "cmd/manual.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -22,21 +25,48 @@ static void fill_standard_descriptors(void)
         close(fd);
 }
 
+/* For `make install`: --man FOLDER, --completion SHELL. */
+static int run_manual(int argc, char **argv, struct err *e)
+{
+    const bool man = strcmp(argv[1], "--man") == 0;
+    if (argc != 3)
+        err_set(e, ERR_USAGE, "%s takes one %s", argv[1],
+                man ? "folder" : "shell: bash, zsh, fish");
+    else if ((man ? manual_write_pages : manual_completion)(argv[2], e) == 0)
+        return 0;
+    return (int)e->code;
+}
+
 static int run_help(int argc, char **argv, struct err *e)
 {
     const struct command *command;
     char asks[] = "--help";
-    if (argc < 2) {
+    if (argc < 2 || strcmp(argv[1], "help") == 0) {
         cmd_help_all();
         return 0;
     }
+    if (strcmp(argv[1], "--man") == 0 || strcmp(argv[1], "--completion") == 0)
+        return run_manual(argc, argv, e);
     command = cmd_find(argv[1], e);
     if (command == NULL)
         return ERR_USAGE;
-    if (argc > 2 && command->has_kinds)
+    if (argc > 2 && command->nkinds > 0)
         return command->run(command, 3, (char *[]){argv[1], argv[2], asks, NULL}, e);
     cmd_help(command);
     return 0;
+}
+
+/* `specter FILE ...` is `specter analyze FILE ...`. */
+static int run_analyze(int argc, char **argv, struct err *e)
+{
+    char name[] = "analyze", **words = array_new((size_t)argc + 2, sizeof *words);
+    int status;
+    words[0] = name;
+    memcpy(words + 1, argv, (size_t)argc * sizeof *words);
+    *e = (struct err){.code = ERR_NONE};
+    status = cmd_analyze.run(&cmd_analyze, argc + 1, words, e);
+    free(words);
+    return status;
 }
 
 static int run(int argc, char **argv, struct err *e)
@@ -49,11 +79,14 @@ static int run(int argc, char **argv, struct err *e)
     if (strcmp(argv[0], "help") == 0 || strcmp(argv[0], "--help") == 0 ||
         strcmp(argv[0], "-h") == 0)
         return run_help(argc, argv, e);
-    if (strcmp(argv[0], "--version") == 0 || strcmp(argv[0], "-V") == 0) {
+    if (strcmp(argv[0], "--version") == 0 || strcmp(argv[0], "-V") == 0 ||
+        strcmp(argv[0], "version") == 0) {
         cmd_version();
         return 0;
     }
     command = cmd_find(argv[0], e);
+    if (command == NULL && access(argv[0], F_OK) == 0)
+        return run_analyze(argc, argv, e);
     return command != NULL ? command->run(command, argc, argv, e) : ERR_USAGE;
 }
 
@@ -76,5 +109,7 @@ int main(int argc, char **argv)
     status = run(argc - (argc > 0), argv + (argc > 0), &e);
     if (e.code != ERR_NONE)
         fprintf(stderr, "specter: %s\n", e.msg);
+    if (status == CMD_HELPED)
+        status = 0;
     return output_written() ? status : ERR_INPUT;
 }

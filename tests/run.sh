@@ -16,7 +16,7 @@
 # the difference.
 #
 # Results go to stdout at the end. How far the tests are goes to stderr meanwhile: on a terminal one line
-# that is rewritten, elsewhere a line now and then.
+# that is rewritten, elsewhere a line now and then. Ctrl-C ends all at once, with what is known by then.
 set -euo pipefail
 
 ROOT=$(cd "$(dirname "$0")/.." && pwd)
@@ -97,12 +97,42 @@ compare() {
     return 1
 }
 
-# Ends what a test has left running, whichever process group it hid in: its TMPDIR is nobody else's.
+# Ends what a test has left running, whichever process group it hid in: its TMPDIR is its own alone. With
+# `all`, what any test of this run has started.
 end_leftovers() {
-    local pid
-    grep -lzxF "TMPDIR=$1" /proc/[0-9]*/environ 2>/dev/null | while IFS=/ read -r _ _ pid _; do
+    local pid marks=("-xF" "TMPDIR=$1")
+    [[ $1 != all ]] || marks=("-e" "^TMPDIR=$WORK/" "-e" "^SPECTER_TESTS=$WORK\$")
+    grep -lz "${marks[@]}" /proc/[0-9]*/environ 2>/dev/null | while IFS=/ read -r _ _ pid _; do
         kill -9 "$pid" 2>/dev/null || true
     done || true
+}
+
+# Runs a part of the tests in a process group of its own, so that a signal ends it at once; without job
+# control its SIGINT would be ignored, and that of the tests with it.
+JOB=
+in_group() {
+    local status=0
+    set -m
+    "$@" &
+    JOB=$!
+    set +m
+    wait "$JOB" || status=$?
+    JOB=
+    return "$status"
+}
+
+# stopped SIGNAL STATUS
+stopped() {
+    trap '' HUP INT QUIT TERM
+    if [[ -n $JOB ]]; then
+        { kill -9 -- "-$JOB" && wait "$JOB"; } 2>/dev/null || true
+    fi
+    end_leftovers all
+    [[ ! -t 2 ]] || printf '\r\033[K' >&2
+    collect
+    summarize "$WORK/results" || true
+    echo "check: ended by SIG$1 before all tests had run"
+    exit "$2"
 }
 
 # Runs one case; leaves `ok`, `skip` or `fail` in its result file, with what there is to say.
@@ -113,7 +143,8 @@ run_case() {
         echo "fail $name: the script is empty" >"$dir/result"
         return
     fi
-    (cd "$dir/run" && env -i PATH="$PATH" HOME="$dir/run" LC_ALL=C TMPDIR="$dir" \
+    # 4 GiB a file: a test that never ends must not fill the disk of all others.
+    (ulimit -S -f $((4 << 20)) && cd "$dir/run" && env -i PATH="$PATH" HOME="$dir/run" LC_ALL=C TMPDIR="$dir" \
         SPECTER="$BUILD/specter" LIBSPECTER="$BUILD/libspecter.so" ROOT="$ROOT" BUILD="$BUILD" \
         SHARED="$SHARED" TESTDATA="$ROOT/tests/data" CC="${CC:-cc}" \
         CUDA_INCLUDE="${CUDA_INCLUDE:-}" \
@@ -150,10 +181,12 @@ run_case() {
     fi
 }
 
-# The unit binary's TAP as result lines; a crash is a failure of its own.
+# The unit binary's TAP as result lines; a crash is a failure of its own. They go to the results here, not where it
+# is called: a signal's summary is for the screen.
 run_unit() {
     local status=0
-    (cd "$ROOT" && SPECTER_ROOT=$ROOT timeout -k 5 $((4 * LIMIT)) "$BUILD/unit-tests" "$@" \
+    exec >"$WORK/results" 9>&-
+    (cd "$ROOT" && SPECTER_TESTS=$WORK SPECTER_ROOT=$ROOT timeout -k 5 $((4 * LIMIT)) "$BUILD/unit-tests" "$@" \
         2>"$WORK/unit.err" </dev/null) | tee "$WORK/unit.tap" |
         sed -un 's/^1\.\./total /p; s/^\(ok\) .* - /\1 /p; s/^not ok .* - /fail /p' |
         progress "unit tests" || status=${PIPESTATUS[0]}
@@ -181,6 +214,18 @@ tell_case() {
     run_case "$1" "$name"
     read -r verdict _ <"$WORK/$name/result"
     echo "$verdict $name"
+}
+
+run_cases() {
+    {
+        echo "total $(wc -l <"$WORK/cases")"
+        tr '\n' '\0' <"$WORK/cases" | xargs -0 -r -n 1 -P "$JOBS" "$0" --case 9>&-
+    } | progress "command-line tests"
+}
+
+# Results of the command-line tests behind those of the unit tests.
+collect() {
+    find "$WORK" -mindepth 3 -maxdepth 3 -name result -print0 | sort -z | xargs -0 -r cat >>"$WORK/results"
 }
 
 list_cases() {
@@ -228,14 +273,16 @@ main() {
     flock 9 # two runs in one build folder would empty each other's
     rm -rf "$WORK"
     mkdir -p "$WORK"
-    { [[ $unit == 0 ]] || run_unit "$@" 9>&-; } >"$WORK/results"
+    trap 'stopped HUP 129' HUP
+    trap 'stopped INT 130' INT
+    trap 'stopped QUIT 131' QUIT
+    trap 'stopped TERM 143' TERM
+    : >"$WORK/results"
+    [[ $unit == 0 ]] || in_group run_unit "$@"
     if [[ $cli == 1 ]]; then
         list_cases "$@" >"$WORK/cases"
-        {
-            echo "total $(wc -l <"$WORK/cases")"
-            tr '\n' '\0' <"$WORK/cases" | xargs -0 -r -n 1 -P "$JOBS" "$0" --case 9>&-
-        } | progress "command-line tests"
-        find "$WORK" -mindepth 3 -maxdepth 3 -name result -print0 | sort -z | xargs -0 -r cat >>"$WORK/results"
+        in_group run_cases || true # each case's result tells
+        collect
     fi
     slowest
     summarize "$WORK/results"

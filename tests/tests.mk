@@ -46,6 +46,11 @@ structure:
 	$(Q)scripts/structure.py
 .PHONY: structure
 
+## call-trace: how many source files the calls of a replay touch, here and at the commit BASE
+call-trace: all emu
+	$(Q)BUILD=$(B) scripts/call-trace.sh $(BASE); status=$$?; [ $$status = 77 ] || exit $$status
+.PHONY: call-trace
+
 ## check-gpu: what only a GPU can tell (tests/gpu), figures in build/gpu/report.md
 check-gpu: all gpu-programs
 	$(Q)BUILD=$(B) tests/gpu/run.sh; status=$$?; [ $$status = 77 ] || exit $$status

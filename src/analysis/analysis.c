@@ -9,9 +9,9 @@
 
 #define LISTED_RANGES 8 /* in a message about a rank that is not there */
 
-/* "0-3, 5, 7-9": the ranks of a run, which are sorted. */
-static void put_ranks(struct buf *b, const struct run *run)
+static int no_such_rank(const struct run *run, int64_t rank, struct err *e)
 {
+    struct buf list = BUF_INIT; /* "0-3, 5, 7-9": the ranks of the run, which are sorted */
     int ranges = 0;
     for (size_t i = 0, last; i < run->nranks; i = last + 1) {
         for (last = i;
@@ -19,35 +19,17 @@ static void put_ranks(struct buf *b, const struct run *run)
              last++)
             ;
         if (ranges++ == LISTED_RANGES) {
-            buf_puts(b, ", ...");
-            return;
+            buf_puts(&list, ", ...");
+            break;
         }
-        buf_printf(b, "%s%d", i > 0 ? ", " : "", run->ranks[i].rank);
+        buf_printf(&list, "%s%d", i > 0 ? ", " : "", run->ranks[i].rank);
         if (run->ranks[last].rank > run->ranks[i].rank)
-            buf_printf(b, "-%d", run->ranks[last].rank);
+            buf_printf(&list, "-%d", run->ranks[last].rank);
     }
-}
-
-static int no_such_rank(const struct run *run, int64_t rank, struct err *e)
-{
-    struct buf list = BUF_INIT;
-    put_ranks(&list, run);
     err_set(e, ERR_INPUT, "no rank %lld in '%s': it holds rank%s %s", (long long)rank, run->source,
             run->nranks == 1 ? "" : "s", list.data);
     buf_release(&list);
     return -1;
-}
-
-/* Adds what is measured stream by stream. */
-static void add_streams(struct analysis *a, const struct rank *rank,
-                        const struct step_window *window)
-{
-    struct stream_lanes lanes;
-    lanes_init(&lanes, rank);
-    idle_add_rank(&a->idle, rank, &lanes, window);
-    launch_add_rank(&a->launches, rank, &lanes);
-    queue_add_rank(&a->queues, rank, &lanes);
-    lanes_release(&lanes);
 }
 
 static void add_rank(struct analysis *a, size_t index)
@@ -55,6 +37,7 @@ static void add_rank(struct analysis *a, size_t index)
     const struct rank *rank = &a->run->ranks[index];
     const struct intervals *wait = a->comm.wait_known[index] ? &a->comm.wait[index] : NULL;
     const struct step_window *window = &a->step_time.windows[index];
+    struct stream_lanes lanes;
     ARRAY_GROW(a->ranks, a->cap_ranks, a->nranks + 1);
     struct rank_result *r = &a->ranks[a->nranks++];
     r->rank = rank;
@@ -66,25 +49,13 @@ static void add_rank(struct analysis *a, size_t index)
     other_work_add_rank(&a->other_work, rank);
     operations_add_rank(&a->operations, rank);
     steps_add_rank(&a->steps, a->run, index, &a->job_steps);
-    add_streams(a, rank, window);
+    lanes_init(&lanes, rank);
+    idle_add_rank(&a->idle, rank, &lanes, window);
+    launch_add_rank(&a->launches, rank, &lanes);
+    queue_add_rank(&a->queues, rank, &lanes);
+    lanes_release(&lanes);
     a->gemm_rate = rank->gemm_rate > a->gemm_rate ? rank->gemm_rate : a->gemm_rate;
     a->coverage &= rank->coverage;
-}
-
-/* All that is known of communication. */
-static void study_comm(struct analysis *a, const struct gpu_profile *gpu,
-                       const struct network_profile *net)
-{
-    struct comm_context context = {&a->machine, &a->node_map};
-    machine_find(&a->machine, a->run, gpu, net);
-    node_map_init(&a->node_map, a->run, a->machine.net);
-    comm_study_init(&a->comm, a->run);
-    comm_rows_init(&a->collectives, &a->comm, &context, false, false);
-    comm_rows_init(&a->collectives_named, &a->comm, &context, false, true);
-    comm_rows_init(&a->p2p, &a->comm, &context, true, false);
-    traffic_init(&a->traffic, &a->comm, &a->node_map, &a->job_steps);
-    pairs_init(&a->pairs, &a->comm, &a->node_map);
-    alltoalls_init(&a->alltoalls, &a->comm);
 }
 
 int analysis_init(struct analysis *a, const struct run *run, int64_t rank, struct err *e)
@@ -96,6 +67,7 @@ int analysis_init_on(struct analysis *a, const struct run *run, int64_t rank,
                      const struct gpu_profile *gpu, const struct network_profile *net,
                      struct err *e)
 {
+    struct comm_context context = {&a->machine, &a->node_map};
     memset(a, 0, sizeof *a);
     a->run = run;
     a->coverage = ~0u;
@@ -104,7 +76,15 @@ int analysis_init_on(struct analysis *a, const struct run *run, int64_t rank,
     a->gemm_rate = 1;
     job_steps_find(&a->job_steps, run);
     step_time_measure(&a->step_time, &a->job_steps, run);
-    study_comm(a, gpu, net);
+    machine_find(&a->machine, run, gpu, net);
+    node_map_init(&a->node_map, run, a->machine.net);
+    comm_study_init(&a->comm, run);
+    comm_rows_init(&a->collectives, &a->comm, &context, false, false);
+    comm_rows_init(&a->collectives_named, &a->comm, &context, false, true);
+    comm_rows_init(&a->p2p, &a->comm, &context, true, false);
+    traffic_init(&a->traffic, &a->comm, &a->node_map, &a->job_steps);
+    pairs_init(&a->pairs, &a->comm, &a->node_map);
+    alltoalls_init(&a->alltoalls, &a->comm);
     stragglers_init(&a->stragglers, &a->comm, &a->job_steps);
     hangs_find(&a->hangs, run);
     for (size_t i = 0; i < run->nranks; i++) {
@@ -170,24 +150,14 @@ bool analysis_has_names(const struct analysis *a)
     return false;
 }
 
-static enum bound bound_of_kind(enum path_kind kind)
-{
-    switch (kind) {
-    case PATH_COMM:
-    case PATH_P2P:
-        return BOUND_COMM;
-    case PATH_MEMORY:
-        return BOUND_COPIES;
-    case PATH_HOST:
-    case PATH_LAUNCH:
-        return BOUND_HOST;
-    default:
-        return BOUND_COMPUTE;
-    }
-}
-
 struct analysis_verdict analysis_verdict(const struct analysis *a)
 {
+    static const enum bound of_kind[PATH_KIND_COUNT] = {
+        [PATH_COMPUTE] = BOUND_COMPUTE, [PATH_COMM] = BOUND_COMM,
+        [PATH_P2P] = BOUND_COMM,        [PATH_MEMORY] = BOUND_COPIES,
+        [PATH_GRAPH] = BOUND_COMPUTE,   [PATH_UNTIMED] = BOUND_COMPUTE,
+        [PATH_HOST] = BOUND_HOST,       [PATH_LAUNCH] = BOUND_HOST,
+    };
     const struct time_breakdown *s = &a->total;
     const double time[BOUNDS] = {[BOUND_COMPUTE] = (double)s->compute_ns,
                                  [BOUND_COMM] = (double)s->exposed_comm_ns,
@@ -199,8 +169,7 @@ struct analysis_verdict analysis_verdict(const struct analysis *a)
     if (a->critical.why != NULL || a->critical.length.all_ns <= 0)
         return v;
     for (int k = 0; k < PATH_UNEXPLAINED; k++)
-        path[bound_of_kind((enum path_kind)k)] +=
-            (double)path_kind_sum(&a->critical, (enum path_kind)k).all_ns;
+        path[of_kind[k]] += (double)path_kind_sum(&a->critical, (enum path_kind)k).all_ns;
     v.path = bound_of(path);
     if ((double)path_kind_sum(&a->critical, PATH_UNEXPLAINED).all_ns >= path[v.path]) {
         v.path = v.time;

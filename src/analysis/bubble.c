@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "analysis/bubble.h"
 
+#include "analysis/comm.h"
 #include "analysis/time_breakdown.h"
 #include "base/interval.h"
 #include "trace/activity.h"
@@ -86,7 +87,7 @@ static void add_comm(struct bubble_builder *m, uint32_t r, uint32_t i, struct ra
     uint32_t at = m->match_of[r][i];
     const struct match *match = at > 0 ? &m->matches->list[at - 1] : NULL;
     bool message = stages_is_message(&m->b->stages, m->run, r, op);
-    int64_t from = op->start_ns, to = op->start_ns + op->dur_ns;
+    int64_t from = op->start_ns, to = op_end_ns(op);
     intervals_add(&sets->running, from, to);
     if (match != NULL)
         moving(m, r, op, match, &from, &to);
@@ -123,25 +124,7 @@ static void sets_init(struct bubble_builder *m, uint32_t r, struct rank_sets *se
     sets->full = both;
 }
 
-static void sets_release(struct rank_sets *sets)
-{
-    intervals_release(&sets->compute);
-    intervals_release(&sets->busy);
-    intervals_release(&sets->full);
-    intervals_release(&sets->running);
-}
-
 /* ---- windows ---- */
-
-static void add_message(struct stage_span *span, const struct op *op, int64_t start, int64_t end)
-{
-    bool in = op->coll.op == SPECTER_RECV;
-    if (start < span->begun) {
-        span->begun = start;
-        span->first_message = in ? end : start; /* who sends first is warm before */
-    }
-    span->last_message = end > span->last_message ? end : span->last_message;
-}
 
 static void spans_init(struct bubble_builder *m, uint32_t r)
 {
@@ -158,8 +141,13 @@ static void spans_init(struct bubble_builder *m, uint32_t r)
             continue;
         spans[k].first = start < spans[k].first ? start : spans[k].first;
         spans[k].last = end > spans[k].last ? end : spans[k].last;
-        if (stages_is_message(&m->b->stages, m->run, r, op))
-            add_message(&spans[k], op, start, end);
+        if (!stages_is_message(&m->b->stages, m->run, r, op))
+            continue;
+        if (start < spans[k].begun) {
+            spans[k].begun = start; /* who sends first is warm before */
+            spans[k].first_message = op->coll.op == SPECTER_RECV ? end : start;
+        }
+        spans[k].last_message = end > spans[k].last_message ? end : spans[k].last_message;
     }
     m->span[r] = spans;
 }
@@ -183,13 +171,6 @@ static int64_t clamp(int64_t t, int64_t low, int64_t high)
     return t < low ? low : t > high ? high : t;
 }
 
-/* Sums over ranks stay a number even when damage makes every window centuries long. */
-static void add_ns(int64_t *sum, int64_t ns)
-{
-    if (__builtin_add_overflow(*sum, ns, sum))
-        *sum = INT64_MAX;
-}
-
 struct reader_of {
     const struct rank_sets *sets;
     size_t compute, busy, full, running, idle, early, late;
@@ -211,36 +192,21 @@ static void add_window(struct bubble_times *t, struct reader_of *at, const struc
         bubble[i] = cuts[i + 1] - cuts[i] - full;
         sum += bubble[i];
     }
-    add_ns(&t->passes_ns, within(&at->sets->busy, &at->early, start, drains) +
-                              within(&at->sets->compute, &at->late, drains, end));
+    ns_sum_add(&t->passes_ns, within(&at->sets->busy, &at->early, start, drains) +
+                                  within(&at->sets->compute, &at->late, drains, end));
     compute = within(&at->sets->compute, &at->compute, start, end);
     busy = within(&at->sets->busy, &at->busy, start, end);
     running = within(&at->sets->running, &at->running, start, end);
-    add_ns(&t->window_ns, end - start);
-    add_ns(&t->compute_ns, compute);
-    add_ns(&t->other_ns, busy - compute);
-    add_ns(&t->p2p_ns, end - start - sum - busy);
-    add_ns(&t->bubble_ns, sum);
-    add_ns(&t->warmup_ns, bubble[0]);
-    add_ns(&t->steady_ns, bubble[1]);
-    add_ns(&t->drain_ns, bubble[2]);
-    add_ns(&t->waiting_ns, running - (end - start - sum));
-    add_ns(&t->idle_ns, to - from - within(&at->sets->running, &at->idle, from, to));
-}
-
-/* First start and last end over the ranks of a pipeline, behind `after`. */
-static bool window_of(const struct bubble_builder *m, const uint32_t *ranks, size_t n, size_t step,
-                      int64_t after, int64_t *start, int64_t *end)
-{
-    *start = INT64_MAX;
-    *end = INT64_MIN;
-    for (size_t i = 0; i < n; i++) {
-        const struct stage_span *span = &m->span[ranks[i]][step];
-        *start = span->first < *start ? span->first : *start;
-        *end = span->last > *end ? span->last : *end;
-    }
-    *start = *start < after ? after : *start;
-    return *start < *end;
+    ns_sum_add(&t->window_ns, end - start);
+    ns_sum_add(&t->compute_ns, compute);
+    ns_sum_add(&t->other_ns, busy - compute);
+    ns_sum_add(&t->p2p_ns, end - start - sum - busy);
+    ns_sum_add(&t->bubble_ns, sum);
+    ns_sum_add(&t->warmup_ns, bubble[0]);
+    ns_sum_add(&t->steady_ns, bubble[1]);
+    ns_sum_add(&t->drain_ns, bubble[2]);
+    ns_sum_add(&t->waiting_ns, running - (end - start - sum));
+    ns_sum_add(&t->idle_ns, to - from - within(&at->sets->running, &at->idle, from, to));
 }
 
 /* All windows of ranks that share them, which are one rank where clocks do not agree. */
@@ -249,13 +215,20 @@ static void add_ranks(struct bubble_builder *m, const uint32_t *ranks, size_t n)
     struct bubbles *b = m->b;
     struct rank_sets *sets = array_new(n, sizeof *sets);
     struct reader_of *at = array_new(n, sizeof *at);
-    int64_t start, end, after = INT64_MIN;
+    int64_t after = INT64_MIN;
     for (size_t i = 0; i < n; i++) {
         sets_init(m, ranks[i], &sets[i]);
         at[i].sets = &sets[i];
     }
     for (size_t k = 0; k < stage_steps(b->steps); k++) {
-        if (!window_of(m, ranks, n, k, after, &start, &end))
+        int64_t start = INT64_MAX, end = INT64_MIN; /* over the ranks, after the window before */
+        for (size_t i = 0; i < n; i++) {
+            const struct stage_span *span = &m->span[ranks[i]][k];
+            start = span->first < start ? span->first : start;
+            end = span->last > end ? span->last : end;
+        }
+        start = start < after ? after : start;
+        if (start >= end)
             continue;
         after = end;
         for (size_t i = 0; i < n; i++) {
@@ -264,22 +237,14 @@ static void add_ranks(struct bubble_builder *m, const uint32_t *ranks, size_t n)
             stage->windows++;
         }
     }
-    for (size_t i = 0; i < n; i++)
-        sets_release(&sets[i]);
+    for (size_t i = 0; i < n; i++) {
+        intervals_release(&sets[i].compute);
+        intervals_release(&sets[i].busy);
+        intervals_release(&sets[i].full);
+        intervals_release(&sets[i].running);
+    }
     free(sets);
     free(at);
-}
-
-static void add_chain(struct bubble_builder *m, const uint32_t *ranks, size_t n)
-{
-    bool aligned = true;
-    for (size_t i = 1; i < n; i++)
-        aligned = aligned && comparable(m->run, ranks[0], ranks[i]);
-    for (size_t i = 0; i < n && !aligned; i++)
-        add_ranks(m, &ranks[i], 1);
-    if (aligned && n > 0)
-        add_ranks(m, ranks, n);
-    m->b->aligned = m->b->aligned && aligned;
 }
 
 static void add_chains(struct bubble_builder *m)
@@ -289,29 +254,25 @@ static void add_chains(struct bubble_builder *m)
     uint32_t *ranks = array_new(p, sizeof *ranks);
     b->aligned = true;
     for (size_t c = 0; c < b->stages.nchains; c++) {
+        bool aligned = true;
         size_t n = 0;
         for (size_t s = 0; s < p; s++) {
-            int r = stages_rank_index(m->run, b->stages.chains[c * p + s]);
+            int r = rank_index(m->run, b->stages.chains[c * p + s]);
             if (r >= 0)
                 ranks[n++] = (uint32_t)r;
         }
-        add_chain(m, ranks, n);
+        for (size_t i = 1; i < n; i++)
+            aligned = aligned && comparable(m->run, ranks[0], ranks[i]);
+        for (size_t i = 0; i < n && !aligned; i++)
+            add_ranks(m, &ranks[i], 1);
+        if (aligned && n > 0)
+            add_ranks(m, ranks, n);
+        b->aligned = b->aligned && aligned;
     }
     free(ranks);
 }
 
 /* ---- what it comes to ---- */
-
-static void add_total(struct bubbles *b)
-{
-    for (int s = 0; s < b->stages.count; s++) {
-        const struct bubble_times *t = &b->list[s].times;
-#define X(name) add_ns(&b->total.name##_ns, t->name##_ns);
-        BUBBLE_TIMES(X)
-#undef X
-        b->windows += b->list[s].windows;
-    }
-}
 
 /* The mean stage of p that take u for a micro-batch waits (p - 1) mean(u) for the schedule and
  * (m - 1) (max(u) - mean(u)) for the slowest one: the makespan of a flow shop is
@@ -352,16 +313,6 @@ static void index_matches(struct bubble_builder *m)
     }
 }
 
-static void bubble_builder_release(struct bubble_builder *m)
-{
-    for (size_t r = 0; r < m->run->nranks; r++) {
-        free(m->match_of[r]);
-        free(m->span[r]);
-    }
-    free(m->match_of);
-    free(m->span);
-}
-
 void bubbles_init(struct bubbles *b, const struct run *run, const struct matches *matches,
                   const struct job_steps *steps)
 {
@@ -382,8 +333,19 @@ void bubbles_init(struct bubbles *b, const struct run *run, const struct matches
             spans_init(&m, r);
     }
     add_chains(&m);
-    bubble_builder_release(&m);
-    add_total(b);
+    for (size_t r = 0; r < run->nranks; r++) {
+        free(m.match_of[r]);
+        free(m.span[r]);
+    }
+    free(m.match_of);
+    free(m.span);
+    for (int s = 0; s < b->stages.count; s++) {
+        const struct bubble_times *t = &b->list[s].times;
+#define X(name) ns_sum_add(&b->total.name##_ns, t->name##_ns);
+        BUBBLE_TIMES(X)
+#undef X
+        b->windows += b->list[s].windows;
+    }
     if (b->windows == 0)
         b->why = "messages between stages have no device times";
     b->ideal = bubble_ideal(b->stages.count, b->stages.parts, b->stages.micro);

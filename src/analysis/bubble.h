@@ -4,7 +4,7 @@
  * docs/analyze.md, "Pipeline stages".
  *
  * A step's window is the same for all ranks of one pipeline: first start to last end of what they
- * were asked to do in it, behind the window before. In it
+ * were asked to do in it, after the window before. In it
  *
  *   window = compute + other + p2p + bubble          to the nanosecond, with
  *   compute  |C|            GEMMs, other kernels, graphs
@@ -14,7 +14,7 @@
  *
  * Data of a message move while both ends are in it, those of a collective in its shortest member's
  * time; what is before is waiting. bubble = warm-up + steady + drain: before the rank's first
- * message has come, behind its last one, and between.
+ * message has come, after its last one, and between.
  *
  * Every time is a sum over the ranks of a stage and over all steps.
  */
@@ -25,17 +25,17 @@
 #include "trace/match.h"
 
 /* X(name) */
-#define BUBBLE_TIMES(X)                                                                          \
-    X(window)                                                                                    \
-    X(compute)                                                                                   \
-    X(other)                                                                                     \
-    X(p2p)                                                                                       \
-    X(bubble)                                                                                    \
-    X(warmup)                                                                                    \
-    X(steady)                                                                                    \
-    X(drain)                                                                                     \
-    X(passes)  /* compute, and other before the last message: gradients are reduced behind it */ \
-    X(waiting) /* of the bubble: a receive, send or collective is under way */                   \
+#define BUBBLE_TIMES(X)                                                                         \
+    X(window)                                                                                   \
+    X(compute)                                                                                  \
+    X(other)                                                                                    \
+    X(p2p)                                                                                      \
+    X(bubble)                                                                                   \
+    X(warmup)                                                                                   \
+    X(steady)                                                                                   \
+    X(drain)                                                                                    \
+    X(passes)  /* compute, and other before the last message: gradients are reduced after it */ \
+    X(waiting) /* of the bubble: a receive, send or collective is under way */                  \
     X(idle) /* of it: nothing is, between the rank's first and last operation: the host is late */
 
 struct bubble_times {

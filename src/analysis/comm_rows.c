@@ -2,58 +2,119 @@
 #include "analysis/comm_rows.h"
 
 #include "analysis/limits.h"
+#include "analysis/sample.h"
+#include "analysis/traffic.h"
+#include "base/order.h"
+#include "model/accuracy.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+#define COMMS_MIN 2     /* of a kind */
+#define INSTANCES_MIN 3 /* of a communicator: fewer are chance */
+
+/* ---- what the model expects ---- */
+
+void machine_find(struct machine *m, const struct run *run, const struct gpu_profile *gpu,
+                  const struct network_profile *net)
+{
+    *m = (struct machine){
+        .gpu = gpu, .net = net, .by = net != NULL ? NETWORK_TOLD : NETWORK_UNKNOWN};
+    for (size_t r = 0; gpu == NULL && r < run->nranks; r++) {
+        const char *name = run->ranks[r].gpu;
+        const struct gpu_profile *own = name[0] != '\0' ? gpu_profile_of_device(name) : NULL;
+        m->mixed = m->mixed || (own != NULL && m->gpu != NULL && own != m->gpu);
+        if (m->gpu == NULL)
+            m->gpu = own;
+    }
+    if (m->mixed)
+        m->gpu = NULL;
+    if (m->net != NULL || m->gpu == NULL || m->gpu->network == NULL)
+        return;
+    m->net = network_profile_find(m->gpu->network, NULL);
+    if (m->net != NULL)
+        m->by = NETWORK_USUAL;
+}
+
+/* Finds the layout of an instance's members: both ends of a message, or the communicator's ranks.
+ * False: not known. */
+static bool expected_layout(const struct node_map *node_map, const struct run *run,
+                            const struct comm_instance *in, struct layout *out)
+{
+    int src, dst, across;
+    if (!in->p2p)
+        return node_map_layout(node_map, run, in->comm, out);
+    pair_of(in, run, &src, &dst);
+    across = node_map_across(node_map, run, src, dst, in->comm);
+    *out = (struct layout){2, across > 0 ? 2 : 1, across > 0 ? 1 : 2};
+    return across >= 0;
+}
+
+/* What the cost models (model/cost.h) say that an operation takes on the machine of the recording:
+ * alone, on idle links, all members there at once. Time of an instance in ns; NAN where its size or
+ * layout, the machine, or a figure of the machine is not known, or the instance was launched
+ * together with others. */
+static double expected_ns(const struct machine *m, const struct node_map *node_map,
+                          const struct run *run, const struct comm_instance *in)
+{
+    struct layout where;
+    struct comm_cost cost;
+    struct err e;
+    double bytes = (double)in->bytes;
+    int rc;
+    if (m->gpu == NULL || m->net == NULL || in->grouped || !in->bytes_known ||
+        in->op >= SPECTER_COMM_OP_COUNT || !expected_layout(node_map, run, in, &where))
+        return NAN;
+    if (in->op == SPECTER_ALLTOALLV && in->sized > 0)
+        bytes = in->sent / in->sized;
+    if (in->p2p)
+        rc = model_p2p(m->gpu, m->net, bytes, where.nodes > 1, &cost, &e);
+    else
+        rc =
+            model_collective(m->gpu, m->net, (enum specter_comm_op)in->op, bytes, where, &cost, &e);
+    return rc == 0 && cost.us > 0 ? 1e3 * cost.us : NAN;
+}
+
+/* Widens the row's intervals to that of an instance. */
+static void take_interval(struct comm_row *row, const struct machine *m,
+                          const struct comm_instance *in, struct layout where)
+{
+    struct accuracy_interval interval;
+    double bytes =
+        in->op == SPECTER_ALLTOALLV && in->sized > 0 ? in->sent / in->sized : (double)in->bytes;
+    if (in->p2p)
+        accuracy_interval_of_p2p(m->net, &interval);
+    else
+        accuracy_interval_of_comm(m->gpu, m->net, (enum specter_comm_op)in->op, bytes, where,
+                                  &interval);
+    if (!interval.known || isnan(row->factor50)) {
+        row->factor50 = row->factor80 = NAN;
+        return;
+    }
+    row->factor50 = fmax(row->factor50, interval.factor50);
+    row->factor80 = fmax(row->factor80, interval.factor80);
+}
+
+double expected_error(const struct machine *m, bool p2p)
+{
+    bool known = false;
+    double error;
+    for (size_t i = 0; i < network_profile_count && !known; i++)
+        known = m->net == &network_profiles[i]; /* not a user's file of that name */
+    if (!known)
+        return NAN;
+    error = accuracy_of(p2p ? ACCURACY_P2P : ACCURACY_COLLECTIVE, m->net->name, &known);
+    return known ? error : NAN;
+}
+
+/* ---- rows ---- */
 
 /* An instance with the name that its row goes by. */
 struct named_instance {
     const struct comm_instance *in;
     const char *name;
 };
-
-/* A growing list of numbers with a median. */
-struct value_list {
-    double *values; /* owned */
-    size_t count, cap;
-    double sum;
-};
-
-static void sample_add(struct value_list *s, double value)
-{
-    ARRAY_GROW(s->values, s->cap, s->count + 1);
-    s->values[s->count++] = value;
-    s->sum += value;
-}
-
-static void sample_reset(struct value_list *s)
-{
-    s->count = 0;
-    s->sum = 0;
-}
-
-static int by_value(const void *x, const void *y)
-{
-    double a = *(const double *)x, b = *(const double *)y;
-    return (a > b) - (a < b);
-}
-
-/* Sorts the sample; the mean of the two middle values when their number is even. */
-static double sample_median(struct value_list *s)
-{
-    if (s->count == 0)
-        return NAN;
-    qsort(s->values, s->count, sizeof *s->values, by_value);
-    return (s->values[(s->count - 1) / 2] + s->values[s->count / 2]) / 2;
-}
-
-/* The smallest value that `share` of the sorted values do not exceed. */
-static double sample_percentile(const struct value_list *s, double share)
-{
-    size_t at = (size_t)ceil(share * (double)s->count);
-    return s->count > 0 ? s->values[at > 0 ? at - 1 : 0] : NAN;
-}
 
 /* Order of two lists of numbers, by the first that differs. */
 static int compare(const uint64_t *a, const uint64_t *b, size_t n)
@@ -95,63 +156,56 @@ static int by_cost(const void *x, const void *y)
 
 /* Bandwidth from the instances list[0..n) of one row that are (grouped) or are not in a group. */
 static void set_bandwidth(struct comm_row *row, const struct named_instance *list, size_t n,
-                          bool grouped, struct value_list *times)
+                          bool grouped, struct sample *times)
 {
+    struct sample_stats of;
     double bytes = 0;
     sample_reset(times);
     for (size_t i = 0; i < n; i++) {
         const struct comm_instance *in = list[i].in;
         if (in->timed == 0 || in->grouped != grouped || in->moved_bytes == 0)
             continue;
-        sample_add(times, (double)in->transfer_ns);
+        sample_add(times, in->transfer_ns);
         bytes += (double)in->moved_bytes;
     }
-    double median = sample_median(times);
-    if (!(median > 0))
+    sample_measure(times, &of);
+    if (!(of.median > 0))
         return;
-    row->algbw_GBps = bytes / (double)times->count / median; /* bytes/ns = 1e9 bytes/s */
-    if (row->comm_size > 1)                                  /* one rank alone uses no link */
+    row->algbw_GBps = bytes / (double)times->count / of.median; /* bytes/ns = 1e9 bytes/s */
+    if (row->comm_size > 1)                                     /* one rank alone uses no link */
         row->busbw_GBps =
             row->algbw_GBps * specter_comm_op_bus_factor(row->op, (uint64_t)row->comm_size);
 }
 
-/* A bandwidth above that of all links of the GPU together is none: the median transfer is that of
- * members which began when a part of the data had come, or the size is of another group. */
-static void drop_impossible(struct comm_row *row, const struct machine *machine)
-{
-    if (machine->gpu == NULL || isnan(row->busbw_GBps) ||
-        !limit_beyond_links(machine->gpu, (enum specter_comm_op)row->op, row->algbw_GBps,
-                            row->comm_size))
-        return;
-    row->beyond_links = true;
-    row->algbw_GBps = row->busbw_GBps = NAN;
-}
-
 static void set_times(struct comm_row *row, const struct named_instance *list, size_t n,
-                      struct value_list *times)
+                      struct sample *times)
 {
-    double wait = 0;
+    struct sample_stats of;
+    double sum = 0, wait = 0;
     size_t waits = 0;
     sample_reset(times);
     for (size_t i = 0; i < n; i++) {
         const struct comm_instance *in = list[i].in;
         row->grouped += in->grouped;
         row->records += in->members;
-        if (in->timed > 0)
-            sample_add(times, (double)in->transfer_ns);
+        if (in->timed > 0) {
+            sample_add(times, in->transfer_ns);
+            sum += (double)in->transfer_ns;
+        }
         if (in->timed < 2)
             continue;
         wait += in->wait_ns;
         waits++;
     }
     row->timed = times->count;
-    row->total_ns = times->sum + wait;
+    row->total_ns = sum + wait;
     row->wait_ns = waits > 0 ? wait / (double)waits : NAN;
-    row->median_ns = sample_median(times); /* sorts */
-    row->mean_ns = times->count > 0 ? times->sum / (double)times->count : NAN;
-    row->min_ns = times->count > 0 ? times->values[0] : NAN;
-    row->p95_ns = sample_percentile(times, 0.95);
-    row->max_ns = times->count > 0 ? times->values[times->count - 1] : NAN;
+    sample_measure(times, &of);
+    row->mean_ns = times->count > 0 ? sum / (double)times->count : NAN;
+    row->median_ns = of.median;
+    row->min_ns = of.min;
+    row->p95_ns = of.p95;
+    row->max_ns = of.max;
 }
 
 /* Durations of all members of an instance together. */
@@ -186,19 +240,16 @@ static bool is_comparable(const struct comm_instance *in)
     return all > 1 && !in->to_itself && in->members == all && in->timed == all && in->consistent;
 }
 
-static bool same_layout(const struct layout *a, const struct layout *b)
-{
-    return a->nodes == b->nodes && a->per_node == b->per_node;
-}
-
 /* Instances of a row differ only in where their members sit, which rarely changes from one to the
  * next. */
 static void set_expected(struct comm_row *row, const struct named_instance *list, size_t n,
                          const struct comm_study *study, const struct comm_context *context,
-                         struct value_list *times)
+                         struct sample *times)
 {
     struct layout last = {0}, where;
+    struct sample_stats of;
     double sum = 0, expected = NAN;
+    row->factor50 = row->factor80 = 0;
     sample_reset(times);
     for (size_t i = 0; i < n; i++) {
         const struct comm_instance *in = list[i].in;
@@ -207,17 +258,24 @@ static void set_expected(struct comm_row *row, const struct named_instance *list
         row->nodes = i == 0 || row->nodes == nodes ? nodes : 0;
         if (!placed || !is_comparable(in) || in->grouped)
             continue;
-        if (!same_layout(&last, &where) || in->op == SPECTER_ALLTOALLV) /* whose sizes differ */
+        if (last.nodes != where.nodes || last.per_node != where.per_node ||
+            in->op == SPECTER_ALLTOALLV) { /* whose sizes differ */
             expected = expected_ns(context->machine, context->node_map, study->run, in);
+            if (!isnan(expected))
+                take_interval(row, context->machine, in, where);
+        }
         last = where;
         if (isnan(expected))
             continue;
         sum += expected;
-        sample_add(times, (double)in->transfer_ns);
+        sample_add(times, in->transfer_ns);
     }
     row->compared = times->count;
+    if (row->compared == 0)
+        row->factor50 = row->factor80 = NAN;
     row->expected_ns = times->count > 0 ? sum / (double)times->count : NAN;
-    row->of_expected = row->expected_ns / sample_median(times);
+    sample_measure(times, &of);
+    row->of_expected = row->expected_ns / of.median;
     row->expected_busbw_GBps = NAN;
     if (row->compared > 0)
         row->expected_busbw_GBps = (double)row->bytes / row->expected_ns *
@@ -263,7 +321,7 @@ static void set_choice(struct comm_row *row, struct named_instance *list, size_t
 
 static void add_row(struct comm_rows *rows, struct named_instance *list, size_t n,
                     const struct comm_study *study, const struct comm_context *context,
-                    struct value_list *times)
+                    struct sample *times)
 {
     const struct comm_instance *in = list[0].in;
     struct comm_row *row;
@@ -282,31 +340,29 @@ static void add_row(struct comm_rows *rows, struct named_instance *list, size_t 
     set_bandwidth(row, list, n, false, times);
     if (isnan(row->algbw_GBps))
         set_bandwidth(row, list, n, true, times);
-    drop_impossible(row, context->machine);
+    /* A bandwidth above that of all links of the GPU together is none: the median transfer is that
+     * of members which began when a part of the data had come, or the size is of another group. */
+    row->beyond_links = context->machine->gpu != NULL && !isnan(row->busbw_GBps) &&
+                        limit_beyond_links(context->machine->gpu, (enum specter_comm_op)row->op,
+                                           row->algbw_GBps, row->comm_size);
+    if (row->beyond_links)
+        row->algbw_GBps = row->busbw_GBps = NAN;
     set_skew(row, list, n);
     set_expected(row, list, n, study, context, times);
     set_choice(row, list, n);
-}
-
-/* Of all communication, also that which is in other tables. */
-static void set_shares(struct comm_rows *rows, const struct comm_study *study)
-{
-    double all = 0;
-    for (size_t i = 0; i < study->count; i++)
-        all += busy_of(&study->list[i]);
-    for (size_t i = 0; i < rows->count; i++)
-        rows->list[i].share = all > 0 ? rows->list[i].busy_ns / all : NAN;
 }
 
 void comm_rows_init(struct comm_rows *rows, const struct comm_study *study,
                     const struct comm_context *context, bool p2p, bool by_name)
 {
     struct named_instance *list = NULL;
-    struct value_list times = {0};
+    struct sample times = {0};
+    double busy_ns = 0; /* of all communication, also that which is in other tables */
     size_t n = 0, cap = 0;
     memset(rows, 0, sizeof *rows);
     for (size_t i = 0; i < study->count; i++) {
         const struct comm_instance *in = &study->list[i];
+        busy_ns += busy_of(in);
         if (in->p2p != p2p)
             continue;
         ARRAY_GROW(list, cap, n + 1);
@@ -322,8 +378,9 @@ void comm_rows_init(struct comm_rows *rows, const struct comm_study *study,
     }
     if (rows->count > 0)
         qsort(rows->list, rows->count, sizeof *rows->list, by_cost);
-    set_shares(rows, study);
-    free(times.values);
+    for (size_t i = 0; i < rows->count; i++)
+        rows->list[i].share = busy_ns > 0 ? rows->list[i].busy_ns / busy_ns : NAN;
+    sample_release(&times);
     free(list);
 }
 
@@ -331,4 +388,235 @@ void comm_rows_release(struct comm_rows *rows)
 {
     free(rows->list);
     memset(rows, 0, sizeof *rows);
+}
+
+/* ---- AlltoAll and AlltoAllv ---- */
+
+struct alltoall_instance {
+    const struct comm_instance *in;
+    const char *group;
+};
+
+bool is_alltoall(const struct comm_instance *in)
+{
+    return in->op == SPECTER_ALLTOALL || in->op == SPECTER_ALLTOALLV;
+}
+
+double alltoall_wall_ns(const struct comm_instance *in)
+{
+    const struct coll_timing *m = &in->timing;
+    return m->last_end_ns != UNKNOWN_NS ? (double)(m->last_end_ns - m->first_start_ns) : NAN;
+}
+
+double alltoall_moved_ns(const struct comm_instance *in)
+{
+    const struct coll_timing *m = &in->timing;
+    return m->last_end_ns != UNKNOWN_NS ? (double)(m->last_end_ns - m->last_start_ns) : NAN;
+}
+
+static bool is_whole(const struct comm_instance *in)
+{
+    return in->comm_size > 0 && in->sized == (uint32_t)in->comm_size;
+}
+
+double alltoall_imbalance(const struct comm_instance *in)
+{
+    return is_whole(in) && in->sent > 0 ? in->sent_max / (in->sent / in->sized) : NAN;
+}
+
+static int alltoall_order(const struct alltoall_instance *a, const struct alltoall_instance *b)
+{
+    int order = compare((const uint64_t[]){a->in->op, a->in->dtype, (uint64_t)a->in->comm_size},
+                        (const uint64_t[]){b->in->op, b->in->dtype, (uint64_t)b->in->comm_size}, 3);
+    return order != 0 ? order : strcmp(a->group, b->group);
+}
+
+static int alltoall_by_kind(const void *x, const void *y)
+{
+    const struct alltoall_instance *a = x, *b = y;
+    int order = alltoall_order(a, b);
+    return order != 0 ? order : ORDER(a->in, b->in);
+}
+
+static int alltoall_by_bytes(const void *x, const void *y)
+{
+    const struct alltoall_row *a = x, *b = y;
+    int order = ORDER(b->bytes, a->bytes);
+    if (order == 0)
+        order = compare((const uint64_t[]){a->op, a->dtype, (uint64_t)a->comm_size},
+                        (const uint64_t[]){b->op, b->dtype, (uint64_t)b->comm_size}, 3);
+    return order != 0 ? order : strcmp(a->group, b->group);
+}
+
+static void add_alltoall(struct alltoalls *x, const struct alltoall_instance *list, size_t n)
+{
+    struct alltoall_row *row;
+    double timed_bytes = 0, imbalance = 0, wall = 0, moved = 0;
+    uint64_t judged = 0;
+    ARRAY_GROW(x->list, x->cap, x->count + 1);
+    row = &x->list[x->count++];
+    *row = (struct alltoall_row){.op = list->in->op,
+                                 .dtype = list->in->dtype,
+                                 .group = list->group,
+                                 .comm_size = list->in->comm_size,
+                                 .instances = n,
+                                 .imbalance_max = NAN};
+    for (size_t i = 0; i < n; i++) {
+        const struct comm_instance *in = list[i].in;
+        if (!is_whole(in))
+            continue;
+        row->whole++;
+        row->bytes += in->sent;
+        if (in->sent > 0) {
+            judged++;
+            imbalance += alltoall_imbalance(in);
+            row->imbalance_max = fmax(row->imbalance_max, alltoall_imbalance(in));
+        }
+        if (in->grouped || isnan(alltoall_wall_ns(in)))
+            continue;
+        row->timed++;
+        timed_bytes += in->sent;
+        wall += alltoall_wall_ns(in);
+        moved += alltoall_moved_ns(in);
+    }
+    row->imbalance = judged > 0 ? imbalance / (double)judged : NAN;
+    row->wall_ns = row->timed > 0 ? wall / (double)row->timed : NAN;
+    row->moved_ns = row->timed > 0 ? moved / (double)row->timed : NAN;
+    row->bw_GBps = wall > 0 ? timed_bytes / wall : NAN;
+}
+
+void alltoalls_init(struct alltoalls *x, const struct comm_study *study)
+{
+    struct alltoall_instance *list = NULL;
+    size_t n = 0, cap = 0;
+    memset(x, 0, sizeof *x);
+    for (size_t i = 0; i < study->count; i++) {
+        const struct comm_instance *in = &study->list[i];
+        if (!is_alltoall(in))
+            continue;
+        ARRAY_GROW(list, cap, n + 1);
+        list[n++] = (struct alltoall_instance){in, comm_group_name(study->run, in->comm)};
+    }
+    if (n > 0)
+        qsort(list, n, sizeof *list, alltoall_by_kind);
+    for (size_t from = 0, to; from < n; from = to) {
+        for (to = from + 1; to < n && alltoall_order(&list[from], &list[to]) == 0; to++)
+            ;
+        add_alltoall(x, list + from, to - from);
+    }
+    if (x->count > 0)
+        qsort(x->list, x->count, sizeof *x->list, alltoall_by_bytes);
+    free(list);
+}
+
+void alltoalls_release(struct alltoalls *x)
+{
+    free(x->list);
+    memset(x, 0, sizeof *x);
+}
+
+/* ---- slow communicators ---- */
+
+struct timed_instance {
+    const struct comm_instance *in;
+    int nodes, per_node;
+};
+
+/* The instances [from, from + count) are of one communicator. */
+struct comm_span {
+    size_t from, count;
+    double median_ns;
+};
+
+static int slow_kind_order(const struct timed_instance *a, const struct timed_instance *b)
+{
+    const struct comm_instance *x = a->in, *y = b->in;
+    return compare((const uint64_t[]){x->op, x->dtype, x->bytes, (uint64_t)x->comm_size,
+                                      (uint64_t)a->nodes, (uint64_t)a->per_node},
+                   (const uint64_t[]){y->op, y->dtype, y->bytes, (uint64_t)y->comm_size,
+                                      (uint64_t)b->nodes, (uint64_t)b->per_node},
+                   6);
+}
+
+static int by_comm(const void *pa, const void *pb)
+{
+    const struct timed_instance *a = pa, *b = pb;
+    int order = slow_kind_order(a, b);
+    if (order == 0)
+        order = ORDER(a->in->comm, b->in->comm);
+    return order != 0 ? order : ORDER(a->in->transfer_ns, b->in->transfer_ns);
+}
+
+static int by_median(const void *pa, const void *pb)
+{
+    const struct comm_span *a = pa, *b = pb;
+    return a->median_ns != b->median_ns ? ORDER(a->median_ns, b->median_ns)
+                                        : ORDER(a->from, b->from);
+}
+
+/* Takes complete instances only: the wait of a part is not known. AlltoAllv differs from rank to
+ * rank. */
+static bool is_judged(const struct comm_instance *in)
+{
+    return !in->p2p && in->matched && in->consistent && !in->grouped && in->bytes_known &&
+           in->op != SPECTER_ALLTOALLV && in->comm_size > 1 &&
+           in->members == (uint32_t)in->comm_size && in->timed == in->members;
+}
+
+/* The communicators of the kind [from, to). */
+static size_t split(struct comm_span *parts, const struct timed_instance *list, size_t from,
+                    size_t to)
+{
+    size_t n = 0;
+    for (size_t end; from < to; from = end) {
+        for (end = from + 1; end < to && list[end].in->comm == list[from].in->comm; end++)
+            ;
+        if (end - from < INSTANCES_MIN)
+            continue;
+        const struct timed_instance *mine = &list[from];
+        size_t count = end - from;
+        parts[n++] = (struct comm_span){from, count,
+                                        ((double)mine[(count - 1) / 2].in->transfer_ns +
+                                         (double)mine[count / 2].in->transfer_ns) /
+                                            2};
+    }
+    if (n > 0)
+        qsort(parts, n, sizeof *parts, by_median);
+    return n;
+}
+
+void slow_comm_find(struct slow_comm *out, const struct comm_study *study,
+                    const struct node_map *node_map, double factor)
+{
+    struct timed_instance *list = array_new(study->count + 1, sizeof *list);
+    struct comm_span *parts = array_new(study->count + 1, sizeof *parts);
+    size_t n = 0, comms;
+    memset(out, 0, sizeof *out);
+    for (size_t i = 0; i < study->count; i++) {
+        const struct comm_instance *in = &study->list[i];
+        const struct comm_nodes *comm_nodes;
+        if (!is_judged(in))
+            continue;
+        comm_nodes = &node_map->comms[in->comm];
+        list[n++] = (struct timed_instance){in, comm_nodes->nodes, comm_nodes->per_node};
+    }
+    if (n > 0)
+        qsort(list, n, sizeof *list, by_comm);
+    for (size_t from = 0, to; from < n; from = to) {
+        for (to = from + 1; to < n && slow_kind_order(&list[from], &list[to]) == 0; to++)
+            ;
+        comms = split(parts, list, from, to);
+        for (size_t i = 0; i < comms && comms >= COMMS_MIN; i++) {
+            /* Median of the medians of the others, which are in order. */
+            const struct comm_span *low = &parts[(comms - 2) / 2 + ((comms - 2) / 2 >= i)];
+            const struct comm_span *high = &parts[(comms - 1) / 2 + ((comms - 1) / 2 >= i)];
+            double usual = (low->median_ns + high->median_ns) / 2;
+            double lost = (parts[i].median_ns - usual) * (double)parts[i].count;
+            if (parts[i].median_ns >= factor * usual && lost > out->lost_ns)
+                *out = (struct slow_comm){list[parts[i].from].in, comms - 1, parts[i].count,
+                                          parts[i].median_ns,     usual,     lost};
+        }
+    }
+    free(parts);
+    free(list);
 }

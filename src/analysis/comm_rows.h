@@ -7,7 +7,21 @@
 #define SPECTER_ANALYSIS_COMM_ROWS_H
 
 #include "analysis/comm.h"
-#include "analysis/expected.h"
+#include "analysis/node_map.h"
+
+enum network_by { NETWORK_UNKNOWN, NETWORK_TOLD, NETWORK_USUAL };
+
+/* The hardware of all ranks. Profiles are borrowed. */
+struct machine {
+    const struct gpu_profile *gpu; /* NULL: the ranks name none that specter knows, or several */
+    const struct network_profile *net; /* NULL unknown */
+    enum network_by by;                /* the user said it, or such GPUs usually sit in it */
+    bool mixed;                        /* several kinds of GPU */
+};
+
+/* `net`, `gpu`: what the user says; NULL: what the traces tell. */
+void machine_find(struct machine *m, const struct run *run, const struct gpu_profile *gpu,
+                  const struct network_profile *net);
 
 struct comm_row {
     uint8_t op, dtype;
@@ -28,12 +42,15 @@ struct comm_row {
     double share;   /* busy_ns of the row / that of all communication of the run; NAN */
     int nodes;      /* that the members of each instance are on; 0: not known, or they differ */
 
-    /* The model's prediction (expected.h), over the instances that it can be compared with: all
-     * members traced and timed, launched alone. */
+    /* The model's prediction, over the instances that it can be compared with: all members traced
+     * and timed, launched alone. */
     uint64_t compared;
     double expected_ns;         /* mean; NAN when there is none */
     double expected_busbw_GBps; /* bytes / expected_ns x bus factor */
-    double of_expected; /* expected_ns / median transfer of these: share of that bandwidth */
+    double of_expected;        /* expected_ns / median transfer of these: share of that bandwidth */
+    double factor50, factor80; /* half and 80 % of measured times are within expected_ns x and /
+                                * these (model/accuracy.h), the widest of the instances; NAN: one of
+                                * them is of a kind that was not measured */
 
     double total_ns; /* sum over instances of transfer + mean wait: what the row costs a rank */
 
@@ -64,5 +81,66 @@ struct comm_context {
 void comm_rows_init(struct comm_rows *rows, const struct comm_study *study,
                     const struct comm_context *context, bool p2p, bool by_name);
 void comm_rows_release(struct comm_rows *rows);
+
+/* The median error of the model, as a share, for operations (p2p: messages) on this network; NAN
+ * where too little was measured there. */
+double expected_error(const struct machine *m, bool p2p);
+
+/* AlltoAll and AlltoAllv: how evenly the members send, and how long an exchange takes from the
+ * first entry to the last exit.
+ *
+ *   wall        last end - first start      } where starts can be compared (comm.h)
+ *   moved       last end - last start       }
+ *   imbalance   largest / mean of the bytes that the members send
+ *   throughput  sum of the members' bytes / wall
+ *
+ * By operation, type and group. What is not known is NAN. */
+struct alltoall_row {
+    uint8_t op, dtype;
+    const char *group; /* borrowed from the run */
+    int comm_size;
+    uint64_t instances;
+    uint64_t whole; /* of them with the size of every member known: in bytes and imbalance */
+    double bytes;   /* sum over them of what all members send */
+    double imbalance, imbalance_max; /* mean and largest over them */
+    uint64_t timed;                  /* of them with a wall time, launched alone: in what follows */
+    double wall_ns, moved_ns;        /* means */
+    double bw_GBps;                  /* their bytes / sum of their wall times */
+};
+
+struct alltoalls {
+    struct alltoall_row *list; /* owned; most bytes first */
+    size_t count, cap;
+};
+
+bool is_alltoall(const struct comm_instance *in);
+
+/* The values of one instance; NAN where they are not known. */
+double alltoall_wall_ns(const struct comm_instance *in);
+double alltoall_moved_ns(const struct comm_instance *in);
+double alltoall_imbalance(const struct comm_instance *in);
+
+void alltoalls_init(struct alltoalls *x, const struct comm_study *study);
+void alltoalls_release(struct alltoalls *x);
+
+/* A communicator that takes longer for the same collective than the others of its kind: one slow
+ * link or GPU in it, which no comparison of starts shows, as all of its members take longer.
+ *
+ *   kind     same operation, type, size, number of members, and layout over nodes
+ *   median   of a communicator's transfers (comm.h), of instances that are whole and alone
+ *   usual    median of the medians of the other communicators of the kind
+ *   lost     (median - usual) * instances: of each member */
+struct slow_comm {
+    const struct comm_instance *sample; /* one of its instances; NULL: nothing to compare */
+    size_t alike;                       /* other communicators of the kind */
+    uint64_t count;                     /* instances */
+    double median_ns, usual_ns;
+    double lost_ns;
+};
+
+/* The communicator that loses most among those that take `factor` times as long as usual or more.
+ */
+void slow_comm_find(struct slow_comm *out, const struct comm_study *study,
+                    const struct node_map *node_map, double factor);
 
 #endif

@@ -4,16 +4,17 @@
 #include "analysis/critical_links.h"
 #include "analysis/time_breakdown.h"
 #include "base/arena.h"
+#include "base/order.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#define CALLS_BEFORE 64 /* of other threads in front of a step that may last into it */
+#define CALLS_BEFORE 64 /* looked at of other threads, of those that began before the step */
 
-/* The last operation of a step, and where the step's path begins. */
+/* The last operation of a step, with which the walk backwards begins, and the step's times. */
 struct step_end {
     int64_t start_ns, end_ns;
-    int64_t until_ns; /* the step's end: later where the host ends behind its last operation */
+    int64_t until_ns; /* the step's end: later where the host ends after its last operation */
     uint32_t rank, op;
 };
 
@@ -25,7 +26,7 @@ struct path_ctx {
     struct last_member *last; /* owned [matches.count] */
     uint32_t *host_at;        /* owned [nranks]: calls from here on have been walked */
     struct step_end *ends;    /* owned [steps] */
-    uint64_t hops, hops_max;  /* in one step: damaged traces may lead round in circles */
+    uint64_t hops, hops_max;  /* over all steps: damaged traces may lead round in circles */
     int64_t from_ns;          /* where the step begins */
     int64_t t_ns;             /* what is later has been explained */
     uint32_t rank, op;
@@ -35,11 +36,6 @@ struct path_ctx {
 static const struct op *op_at(const struct path_ctx *w, uint32_t rank, uint32_t op)
 {
     return &w->run->ranks[rank].ops[op];
-}
-
-static int64_t end_of(const struct op *op)
-{
-    return op->start_ns + op->dur_ns;
 }
 
 /* ---- sums ---- */
@@ -62,24 +58,6 @@ static void add_to(struct path_sum *sum, int64_t ns, bool chosen)
     sum->step_ns += chosen ? ns : 0;
 }
 
-/* Names are interned, so that the pointer stands for the text. */
-static void add_op(struct critical *c, const struct op *op, int64_t ns, bool chosen)
-{
-    uint32_t at = idmap_add(&c->names, (int64_t)(uintptr_t)op->name);
-    ARRAY_GROW(c->ops, c->cap_ops, (size_t)at + 1);
-    if (at >= c->nops) {
-        c->nops = (size_t)at + 1;
-        c->ops[at] = (struct path_op){.name = op->name, .class = op->class};
-    }
-    c->ops[at].count++;
-    add_to(&c->ops[at].sum, ns, chosen);
-}
-
-static bool is_work(enum path_kind kind)
-{
-    return kind <= PATH_GRAPH;
-}
-
 /* [from, w->t_ns) is explained; what is in front of the step is cut off. */
 static void explain(struct path_ctx *w, enum path_kind kind, int64_t from_ns)
 {
@@ -93,8 +71,17 @@ static void explain(struct path_ctx *w, enum path_kind kind, int64_t from_ns)
     add_to(&c->categories[category_of(kind, op)], ns, w->chosen);
     add_to(&c->ranks[w->rank].sum, ns, w->chosen);
     add_to(&c->length, ns, w->chosen);
-    if (is_work(kind))
-        add_op(c, op, ns, w->chosen);
+    if (kind <= PATH_GRAPH) { /* work */
+        /* Names are interned, so that the pointer stands for the text. */
+        uint32_t at = idmap_add(&c->names, (int64_t)(uintptr_t)op->name);
+        ARRAY_GROW(c->ops, c->cap_ops, (size_t)at + 1);
+        if (at >= c->nops) {
+            c->nops = (size_t)at + 1;
+            c->ops[at] = (struct path_op){.name = op->name, .class = op->class};
+        }
+        c->ops[at].count++;
+        add_to(&c->ops[at].sum, ns, w->chosen);
+    }
     if (w->chosen) {
         ARRAY_GROW(c->parts, c->cap_parts, c->nparts + 1);
         c->parts[c->nparts++] =
@@ -105,41 +92,21 @@ static void explain(struct path_ctx *w, enum path_kind kind, int64_t from_ns)
 
 /* ---- inside an operation ---- */
 
-static enum path_kind kind_of(const struct op *op)
-{
-    switch ((enum op_class)op->class) {
-    case OP_COLL:
-        return PATH_COMM;
-    case OP_P2P:
-        return PATH_P2P;
-    case OP_MEMORY:
-        return PATH_MEMORY;
-    case OP_GRAPH:
-        return PATH_GRAPH;
-    default:
-        return PATH_COMPUTE;
-    }
-}
+static const enum path_kind kind_of_class[] = {
+    [OP_COLL] = PATH_COMM,      [OP_P2P] = PATH_P2P,       [OP_GEMM] = PATH_COMPUTE,
+    [OP_KERNEL] = PATH_COMPUTE, [OP_MEMORY] = PATH_MEMORY, [OP_GRAPH] = PATH_GRAPH,
+};
 
-/* Communication of which not all members are seen: who came last is not known. */
-static void note_alone(struct path_ctx *w, const struct op *op, const struct last_member *last)
+/* Counts the time of communication of which not all members are seen: who came last is not known.
+ */
+static void note_unseen_members(struct path_ctx *w, const struct op *op,
+                                const struct last_member *last)
 {
-    bool alone = op->class == OP_COLL || op->class == OP_P2P;
-    if (alone && op->coll.comm >= 0 && w->run->comms[op->coll.comm].size == 1)
-        return;
-    if (!alone || (last != NULL && last->all))
+    if (!op_is_comm(op) || (last != NULL && last->all) ||
+        (op->coll.comm >= 0 && w->run->comms[op->coll.comm].size == 1))
         return;
     if (w->t_ns > op->start_ns)
         w->c->alone_ns += w->t_ns - (op->start_ns > w->from_ns ? op->start_ns : w->from_ns);
-}
-
-/* Adds how much later it came than the others; a number even when times are damaged. */
-static void add_margin(struct path_ctx *w, const struct last_member *last)
-{
-    int64_t *sum = &w->c->ranks[last->who.rank].margin_ns;
-    int64_t since = last->second_ns > w->from_ns ? last->second_ns : w->from_ns;
-    if (__builtin_add_overflow(*sum, last->start_ns - since, sum))
-        *sum = INT64_MAX;
 }
 
 /* The operation itself, back to where it began or where its last member came; there the walk goes
@@ -149,13 +116,14 @@ static void walk_op(struct path_ctx *w)
     const struct op *op = op_at(w, w->rank, w->op);
     uint32_t match = w->links[w->rank].late[w->op];
     const struct last_member *last = match > 0 ? &w->last[match - 1] : NULL;
-    bool mine = true;
-    note_alone(w, op, last);
-    if (last != NULL && last->start_ns > op->start_ns && last->start_ns <= w->t_ns)
-        mine = false;
-    explain(w, kind_of(op), mine ? op->start_ns : last->start_ns);
-    if (last != NULL && last->start_ns <= w->t_ns && w->t_ns > w->from_ns)
-        add_margin(w, last);
+    bool mine = last == NULL || last->start_ns <= op->start_ns || last->start_ns > w->t_ns;
+    note_unseen_members(w, op, last);
+    explain(w, kind_of_class[op->class], mine ? op->start_ns : last->start_ns);
+    if (last != NULL && last->start_ns <= w->t_ns && w->t_ns > w->from_ns) {
+        int64_t *margin = &w->c->ranks[last->who.rank].margin_ns;
+        int64_t since = last->second_ns > w->from_ns ? last->second_ns : w->from_ns;
+        ns_sum_add(margin, last->start_ns - since);
+    }
     if (mine || w->t_ns <= w->from_ns)
         return;
     if (last->who.rank != w->rank) {
@@ -174,16 +142,9 @@ static int64_t min_ns(int64_t a, int64_t b)
     return a < b ? a : b;
 }
 
-/* The end of the operation's call, but not behind its start. */
-static int64_t launched_ns(const struct path_ctx *w, const struct op *op)
-{
-    int64_t t = op->host_end_ns != UNKNOWN_NS ? op->host_end_ns : op->host_ns;
-    return t != UNKNOWN_NS ? min_ns(t, w->t_ns) : INT64_MIN;
-}
-
 static int64_t ended_ns(const struct path_ctx *w, uint32_t op)
 {
-    return op != LINK_NONE ? min_ns(end_of(op_at(w, w->rank, op)), w->t_ns) : INT64_MIN;
+    return op != LINK_NONE ? min_ns(op_end_ns(op_at(w, w->rank, op)), w->t_ns) : INT64_MIN;
 }
 
 static enum path_kind gap_kind(const struct path_ctx *w, uint32_t pred, int64_t gap_ns)
@@ -209,8 +170,8 @@ static uint32_t inferred(const struct path_ctx *w, int64_t known_ns)
     return op;
 }
 
-/* The host was free for `call` when it ended a wait before; from there the walk goes on with what
- * it waited for. False: it did not wait. */
+/* If the host waited in `call` for device work: explains the time since as the host's, and goes on
+ * with that work. Else returns false, perhaps after it has explained untimed work. */
 static bool walk_wait(struct path_ctx *w, const struct linked_call *call)
 {
     const struct rank_links *l = &w->links[w->rank];
@@ -220,7 +181,7 @@ static bool walk_wait(struct path_ctx *w, const struct linked_call *call)
         target = rank_links_ended(l, call->end_ns);
     if (target == LINK_NONE)
         return false;
-    end = end_of(op_at(w, w->rank, target));
+    end = op_end_ns(op_at(w, w->rank, target));
     if (end > call->end_ns)
         return false;
     if (end <= call->start_ns) {
@@ -271,7 +232,8 @@ static void walk_start(struct path_ctx *w)
     const struct rank_links *l = &w->links[w->rank];
     const struct op *op = op_at(w, w->rank, w->op);
     uint32_t pred = l->prev[w->op], dep = l->dep[w->op], guess;
-    int64_t host_ns = launched_ns(w, op), known_ns;
+    int64_t called_ns = op->host_end_ns != UNKNOWN_NS ? op->host_end_ns : op->host_ns, known_ns;
+    int64_t host_ns = called_ns != UNKNOWN_NS ? min_ns(called_ns, w->t_ns) : INT64_MIN;
     if (ended_ns(w, dep) > ended_ns(w, pred))
         pred = dep;
     known_ns = ended_ns(w, pred) >= host_ns ? ended_ns(w, pred) : host_ns;
@@ -337,8 +299,8 @@ static void find_ends(struct path_ctx *w)
     }
 }
 
-/* Of the steps that count, each from the end of the one before; one whose work had all ended before
- * is none. A single step begins where the step time does. */
+/* Keeps the steps that count, each from the end of the one before. A step whose work had all ended
+ * by then is dropped. A single step begins where the step time does. */
 static void join_steps(struct path_ctx *w, const struct step_time *time)
 {
     const struct job_steps *steps = w->c->steps;
@@ -372,9 +334,7 @@ struct length_of {
 static int by_length(const void *pa, const void *pb)
 {
     const struct length_of *a = pa, *b = pb;
-    if (a->ns != b->ns)
-        return a->ns < b->ns ? -1 : 1;
-    return (a->step > b->step) - (a->step < b->step);
+    return a->ns != b->ns ? ORDER(a->ns, b->ns) : ORDER(a->step, b->step);
 }
 
 static size_t median_step(const struct path_ctx *w)
@@ -393,7 +353,7 @@ static int by_cost(const void *pa, const void *pb)
 {
     const struct path_op *a = pa, *b = pb;
     if (a->sum.all_ns != b->sum.all_ns)
-        return a->sum.all_ns > b->sum.all_ns ? -1 : 1;
+        return ORDER(b->sum.all_ns, a->sum.all_ns);
     return strcmp(a->name, b->name);
 }
 
@@ -408,10 +368,7 @@ static void walk_all(struct path_ctx *w)
         rank_links_init(&w->links[r], &run->ranks[r]);
         w->hops_max += 4 * (uint64_t)w->links[r].nends;
     }
-    w->last = array_new(w->matches->count + 1, sizeof *w->last);
-    for (size_t i = 0; i < w->matches->count; i++)
-        w->last[i] = last_member_of(run, w->matches, &w->matches->list[i]);
-    links_add_matches(w->links, run, w->matches, w->last);
+    w->last = links_add_matches(w->links, run, w->matches);
     c->chosen = median_step(w);
     for (size_t k = 0; k < c->walked; k++) {
         w->chosen = k == c->chosen;
@@ -455,4 +412,50 @@ void critical_release(struct critical *c)
     free(c->parts);
     idmap_release(&c->names);
     memset(c, 0, sizeof *c);
+}
+
+/* ---- names and sums of kinds and categories ---- */
+
+enum path_kind path_category_kind(size_t category)
+{
+    if (category < SPECTER_KERNEL_CLASS_COUNT)
+        return PATH_COMPUTE;
+    category -= SPECTER_KERNEL_CLASS_COUNT;
+    return category < PATH_COMM_OPS ? PATH_COMM : (enum path_kind)(category - PATH_COMM_OPS);
+}
+
+const char *path_kind_name(enum path_kind kind)
+{
+    static const char *const names[] = {
+#define X(id, name, what) name,
+        PATH_KINDS(X)
+#undef X
+    };
+    return names[kind];
+}
+
+const char *path_category_name(size_t category)
+{
+    size_t op = category - SPECTER_KERNEL_CLASS_COUNT;
+    switch (path_category_kind(category)) {
+    case PATH_COMPUTE:
+        return specter_kernel_class_name((enum specter_kernel_class)category);
+    case PATH_COMM:
+        return op < SPECTER_COMM_OP_COUNT ? specter_comm_op_name((enum specter_comm_op)op)
+                                          : "not told";
+    default:
+        return path_kind_name(path_category_kind(category));
+    }
+}
+
+struct path_sum path_kind_sum(const struct critical *c, enum path_kind kind)
+{
+    struct path_sum sum = {0, 0};
+    for (size_t k = 0; k < PATH_CATEGORIES; k++) {
+        if (path_category_kind(k) != kind)
+            continue;
+        sum.step_ns += c->categories[k].step_ns;
+        sum.all_ns += c->categories[k].all_ns;
+    }
+    return sum;
 }

@@ -4,7 +4,7 @@
  * with the step's last operation. Definitions: docs/analyze.md, "Critical path".
  *
  * The walk goes back from that end. At the start of an operation it goes on with what ended last of
- * what the operation had to wait for: the operation before it on its stream, one behind whose event
+ * what the operation had to wait for: the operation before it on its stream, one after whose event
  * its stream waited, the host call that launched it. From the host it goes on with what the thread
  * last waited for on the device. Inside communication it goes to the member that came last, from
  * when on data moved: on its rank the walk goes on. So a rank that is late for others holds the
@@ -69,7 +69,7 @@ struct path_op {
 struct path_rank {
     struct path_sum sum;
     uint64_t entered;  /* times the path came to it from another rank, over all steps */
-    int64_t margin_ns; /* by how much it came later than the next but one, summed over the
+    int64_t margin_ns; /* by how much it came later than the member before it, summed over the
                           communication on the path in which it was last, over all steps */
 };
 

@@ -4,17 +4,18 @@
 #include "analysis/time_breakdown.h"
 #include "base/arena.h"
 #include "base/idmap.h"
+#include "base/order.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#define EVENT_SLACK_NS                                                                          \
-    20000               /* clocks are read with such noise; an event is never waited for longer \
-                           than this behind the start of what waits */
-#define UNTIMED_LOOK 64 /* calls that are looked at for work without times */
+/* A wait counts if what it waited for ended at most so much after the start of what waits: clocks
+ * are read with such noise. */
+#define EVENT_SLACK_NS 20000
+#define UNTIMED_LOOK 64 /* calls, and streams, that are looked at for work without times */
 
 /* A call in the order of time, before it is known what it waits for. */
-struct event_of {
+struct host_call {
     int64_t host_ns;
     uint32_t order; /* of equal times */
     uint32_t index;
@@ -35,7 +36,7 @@ struct link_sweep {
     struct idmap stream_ids, event_ids, device_ids;
     struct stream_state *streams; /* owned */
     size_t cap_streams;
-    uint32_t *events; /* owned; operation behind which the event was recorded */
+    uint32_t *events; /* owned; operation after which the event was recorded */
     size_t cap_events;
     uint32_t *devices; /* owned; operation that ends last of those called for */
     size_t cap_devices;
@@ -45,7 +46,7 @@ struct link_sweep {
 
 static int64_t end_of(const struct rank_links *l, uint32_t op)
 {
-    return l->rank->ops[op].start_ns + l->rank->ops[op].dur_ns;
+    return op_end_ns(&l->rank->ops[op]);
 }
 
 static uint32_t later(const struct rank_links *l, uint32_t a, uint32_t b)
@@ -63,7 +64,7 @@ static bool has_time(const struct op *op)
 
 static int32_t group_of(const struct op *op)
 {
-    return op->class == OP_COLL || op->class == OP_P2P ? op->coll.group : -1;
+    return op_is_comm(op) ? op->coll.group : -1;
 }
 
 /* ---- the order of streams ---- */
@@ -123,18 +124,35 @@ static uint32_t *event_at(struct link_sweep *s, int64_t event)
     return slot_in(&s->event_ids, &s->events, &s->cap_events, &s->nevents, event);
 }
 
-static bool starts_behind(const struct rank_links *l, uint32_t op, uint32_t dep)
+/* A copy that was waited for, and any call that was synchronised, lasts until its end. */
+static bool blocks(const struct op *op)
 {
-    return dep != LINK_NONE && dep != op &&
-           end_of(l, dep) <= l->rank->ops[op].start_ns + EVENT_SLACK_NS;
+    return has_time(op) && op->host_end_ns != UNKNOWN_NS &&
+           ((op->class == OP_MEMORY && op->copy.wait == COPY_WAITS) ||
+            (op->timing == SPECTER_TIMING_SYNC && op->host_end_ns >= op_end_ns(op)));
 }
 
-static void sweep_timed(struct link_sweep *s, uint32_t i, struct stream_state *at)
+static void sweep_op(struct link_sweep *s, uint32_t i, struct linked_call *call)
 {
     const struct op *op = &s->l->rank->ops[i];
-    uint32_t *device = device_at(s, op->device);
+    struct stream_state *at = stream_at(s, op->device, op->stream);
+    uint32_t *device;
+    *call = (struct linked_call){op->host_ns, op->host_end_ns, op->tid, op->device,
+                                 op->stream,  LINK_NONE,       false,   false};
+    if (!has_time(op)) {
+        if (op->timing != SPECTER_TIMING_CAPTURED)
+            at->untimed = call->untimed = true;
+        return;
+    }
+    call->target = blocks(op)          ? i
+                   : op_call_waits(op) ? later(s->l, at->last, at->pending)
+                                       : LINK_NONE;
+    device = device_at(s, op->device);
     if (group_of(op) < 0 || group_of(op) != at->group)
-        at->group_dep = starts_behind(s->l, i, at->pending) ? at->pending : LINK_NONE;
+        at->group_dep = at->pending != LINK_NONE && at->pending != i &&
+                                end_of(s->l, at->pending) <= op->start_ns + EVENT_SLACK_NS
+                            ? at->pending
+                            : LINK_NONE;
     s->l->dep[i] = at->group_dep;
     at->group = group_of(op);
     at->pending = LINK_NONE;
@@ -142,54 +160,6 @@ static void sweep_timed(struct link_sweep *s, uint32_t i, struct stream_state *a
     at->untimed = false;
     *device = later(s->l, *device, i);
     s->last = later(s->l, s->last, i);
-}
-
-/* A copy that was waited for, and any call that was synchronised, lasts until its end. */
-static bool blocks(const struct op *op)
-{
-    return has_time(op) && op->host_end_ns != UNKNOWN_NS &&
-           ((op->class == OP_MEMORY && op->copy.wait == COPY_WAITS) ||
-            (op->timing == SPECTER_TIMING_SYNC && op->host_end_ns >= op->start_ns + op->dur_ns));
-}
-
-static void sweep_op(struct link_sweep *s, uint32_t i, struct linked_call *call)
-{
-    const struct op *op = &s->l->rank->ops[i];
-    struct stream_state *at = stream_at(s, op->device, op->stream);
-    *call = (struct linked_call){op->host_ns, op->host_end_ns, op->tid, op->device,
-                                 op->stream,  LINK_NONE,       false,   false};
-    if (has_time(op)) {
-        uint32_t before = later(s->l, at->last, at->pending);
-        sweep_timed(s, i, at);
-        call->target = blocks(op) ? i : op_call_waits(op) ? before : LINK_NONE;
-    } else if (op->timing != SPECTER_TIMING_CAPTURED) {
-        at->untimed = call->untimed = true;
-    }
-}
-
-static void sweep_sync(struct link_sweep *s, const struct sync_call *sync, struct linked_call *call)
-{
-    const struct stream_state *at;
-    switch ((enum sync_call_kind)sync->kind) {
-    case SYNC_CALL_STREAM:
-        call->target = LINK_ANY;
-        if (sync->stream < 0)
-            break;
-        at = stream_at(s, sync->device, sync->stream);
-        call->target = later(s->l, at->last, at->pending);
-        call->behind = at->untimed;
-        break;
-    case SYNC_CALL_EVENT:
-        call->target = sync->event >= 0 ? *event_at(s, sync->event) : LINK_ANY;
-        break;
-    default:
-        if (!sync_call_waits(sync))
-            break;
-        call->target = sync->device >= 0 ? *device_at(s, sync->device) : s->last;
-        for (uint32_t k = 0; sync->kind == SYNC_CALL_DEVICE && k < s->nstreams && k < UNTIMED_LOOK;
-             k++)
-            call->behind = call->behind || s->streams[k].untimed;
-    }
 }
 
 static void sweep_sync_call(struct link_sweep *s, const struct sync_call *sync,
@@ -207,47 +177,61 @@ static void sweep_sync_call(struct link_sweep *s, const struct sync_call *sync,
         if (sync->event >= 0)
             at->pending = later(s->l, at->pending, *event_at(s, sync->event));
         break;
+    case SYNC_CALL_STREAM:
+        call->target = LINK_ANY;
+        if (sync->stream < 0)
+            break;
+        call->target = later(s->l, at->last, at->pending);
+        call->behind = at->untimed;
+        break;
+    case SYNC_CALL_EVENT:
+        call->target = sync->event >= 0 ? *event_at(s, sync->event) : LINK_ANY;
+        break;
     default:
-        sweep_sync(s, sync, call);
+        if (!sync_call_waits(sync))
+            break;
+        call->target = sync->device >= 0 ? *device_at(s, sync->device) : s->last;
+        for (uint32_t k = 0; sync->kind == SYNC_CALL_DEVICE && k < s->nstreams && k < UNTIMED_LOOK;
+             k++)
+            call->behind = call->behind || s->streams[k].untimed;
     }
 }
 
 static int by_time(const void *pa, const void *pb)
 {
-    const struct event_of *a = pa, *b = pb;
-    if (a->host_ns != b->host_ns)
-        return a->host_ns < b->host_ns ? -1 : 1;
-    return (a->order > b->order) - (a->order < b->order);
+    const struct host_call *a = pa, *b = pb;
+    return a->host_ns != b->host_ns ? ORDER(a->host_ns, b->host_ns) : ORDER(a->order, b->order);
 }
 
-static void add_event(struct event_of *list, size_t *n, int64_t host_ns, int from, size_t index)
+static void add_host_call(struct host_call *list, size_t *n, int64_t host_ns, int from,
+                          size_t index)
 {
     if (host_ns == UNKNOWN_NS)
         return;
     list[*n] =
-        (struct event_of){.host_ns = host_ns, .order = (uint32_t)*n, .index = (uint32_t)index};
+        (struct host_call){.host_ns = host_ns, .order = (uint32_t)*n, .index = (uint32_t)index};
     list[(*n)++].from = from;
 }
 
-/* Records of equal time: sync calls first, as they are what the operation behind them is about. */
-static struct event_of *events_of(const struct rank *rank, size_t *n)
+/* Of equal times synchronisation calls are first: the next operation depends on them. */
+static struct host_call *host_calls_of(const struct rank *rank, size_t *n)
 {
-    struct event_of *list =
+    struct host_call *list =
         array_new(rank->nops + rank->nsync_calls + rank->nlaunches + 1, sizeof *list);
     *n = 0;
     for (size_t i = 0; i < rank->nsync_calls; i++)
-        add_event(list, n, rank->sync_calls[i].host_ns, FROM_SYNC_CALL, i);
+        add_host_call(list, n, rank->sync_calls[i].host_ns, FROM_SYNC_CALL, i);
     for (size_t i = 0; i < rank->nlaunches; i++) {
         if (rank->launches[i].graph < 0)
-            add_event(list, n, rank->launches[i].host_ns, FROM_LAUNCHES, i);
+            add_host_call(list, n, rank->launches[i].host_ns, FROM_LAUNCHES, i);
     }
     for (size_t i = 0; i < rank->nops; i++)
-        add_event(list, n, rank->ops[i].host_ns, FROM_OP, i);
+        add_host_call(list, n, rank->ops[i].host_ns, FROM_OP, i);
     qsort(list, *n, sizeof *list, by_time);
     return list;
 }
 
-static void sweep_one(struct link_sweep *s, const struct event_of *e, uint32_t at)
+static void sweep_one(struct link_sweep *s, const struct host_call *e, uint32_t at)
 {
     struct linked_call *call = &s->l->calls[at];
     const struct launches *x;
@@ -269,34 +253,12 @@ static void sweep_one(struct link_sweep *s, const struct event_of *e, uint32_t a
         call->end_ns = call->start_ns;
 }
 
-static void sweep_calls(struct link_sweep *s)
-{
-    struct event_of *list = events_of(s->l->rank, &s->l->ncalls);
-    s->last = LINK_NONE;
-    s->l->calls = array_new(s->l->ncalls + 1, sizeof *s->l->calls);
-    for (uint32_t i = 0; i < s->l->ncalls; i++)
-        sweep_one(s, &list[i], i);
-    free(list);
-}
-
 /* ---- all of it ---- */
 
 static int by_end(const void *pa, const void *pb)
 {
     const struct op_end *a = pa, *b = pb;
-    if (a->end_ns != b->end_ns)
-        return a->end_ns < b->end_ns ? -1 : 1;
-    return (a->op > b->op) - (a->op < b->op);
-}
-
-static void make_ends(struct rank_links *l)
-{
-    l->ends = array_new(l->rank->nops + 1, sizeof *l->ends);
-    for (uint32_t i = 0; i < l->rank->nops; i++) {
-        if (has_time(&l->rank->ops[i]))
-            l->ends[l->nends++] = (struct op_end){end_of(l, i), i};
-    }
-    qsort(l->ends, l->nends, sizeof *l->ends, by_end);
+    return a->end_ns != b->end_ns ? ORDER(a->end_ns, b->end_ns) : ORDER(a->op, b->op);
 }
 
 static uint32_t *none_of(size_t n)
@@ -308,15 +270,25 @@ static uint32_t *none_of(size_t n)
 
 void rank_links_init(struct rank_links *l, const struct rank *rank)
 {
-    struct link_sweep s = {.l = l};
+    struct link_sweep s = {.l = l, .last = LINK_NONE};
+    struct host_call *events;
     *l = (struct rank_links){.rank = rank,
                              .prev = none_of(rank->nops),
                              .dep = none_of(rank->nops),
                              .call = none_of(rank->nops),
                              .late = array_new(rank->nops + 1, sizeof *l->late)};
     link_streams(&s);
-    sweep_calls(&s);
-    make_ends(l);
+    events = host_calls_of(rank, &l->ncalls);
+    l->calls = array_new(l->ncalls + 1, sizeof *l->calls);
+    for (uint32_t i = 0; i < l->ncalls; i++)
+        sweep_one(&s, &events[i], i);
+    l->ends = array_new(rank->nops + 1, sizeof *l->ends);
+    for (uint32_t i = 0; i < rank->nops; i++) {
+        if (has_time(&rank->ops[i]))
+            l->ends[l->nends++] = (struct op_end){end_of(l, i), i};
+    }
+    qsort(l->ends, l->nends, sizeof *l->ends, by_end);
+    free(events);
     idmap_release(&s.stream_ids);
     idmap_release(&s.event_ids);
     idmap_release(&s.device_ids);
@@ -338,15 +310,10 @@ void rank_links_release(struct rank_links *l)
 
 uint32_t rank_links_ended(const struct rank_links *l, int64_t t_ns)
 {
-    size_t low = 0, high = l->nends;
-    while (low < high) { /* the first one that ends later */
-        size_t mid = low + (high - low) / 2;
-        if (l->ends[mid].end_ns <= t_ns)
-            low = mid + 1;
-        else
-            high = mid;
-    }
-    return low > 0 ? l->ends[low - 1].op : LINK_NONE;
+    struct bisect find = {.high = l->nends};
+    while (bisect_next(&find)) /* the first one that ends later */
+        bisect_take(&find, l->ends[find.mid].end_ns <= t_ns);
+    return find.low > 0 ? l->ends[find.low - 1].op : LINK_NONE;
 }
 
 bool rank_links_untimed(const struct rank_links *l, uint32_t op, uint32_t pred)
@@ -369,8 +336,8 @@ bool rank_links_untimed(const struct rank_links *l, uint32_t op, uint32_t pred)
 
 /* ---- other ranks ---- */
 
-struct last_member last_member_of(const struct run *run, const struct matches *m,
-                                  const struct match *match)
+static struct last_member last_member_of(const struct run *run, const struct matches *m,
+                                         const struct match *match)
 {
     struct last_member last = {.start_ns = INT64_MIN, .second_ns = INT64_MIN};
     int64_t start, end;
@@ -401,9 +368,7 @@ struct launch_of {
 static int by_group(const void *pa, const void *pb)
 {
     const struct launch_of *a = pa, *b = pb;
-    if (a->group != b->group)
-        return a->group < b->group ? -1 : 1;
-    return (a->op > b->op) - (a->op < b->op);
+    return a->group != b->group ? ORDER(a->group, b->group) : ORDER(a->op, b->op);
 }
 
 /* Members launched together all wait for the one that can move last. */
@@ -428,11 +393,13 @@ static void join_groups(struct rank_links *l, const struct last_member *last)
     free(list);
 }
 
-void links_add_matches(struct rank_links *links, const struct run *run, const struct matches *m,
-                       const struct last_member *last)
+struct last_member *links_add_matches(struct rank_links *links, const struct run *run,
+                                      const struct matches *m)
 {
+    struct last_member *last = array_new(m->count + 1, sizeof *last);
     for (size_t i = 0; i < m->count; i++) {
         const struct match *match = &m->list[i];
+        last[i] = last_member_of(run, m, match);
         for (uint32_t k = 0; last[i].known && k < match->nmembers; k++) {
             const struct match_member *who = &m->members[match->first + k];
             const struct rank_links *l = &links[who->rank];
@@ -442,4 +409,5 @@ void links_add_matches(struct rank_links *links, const struct run *run, const st
     }
     for (size_t r = 0; r < run->nranks; r++)
         join_groups(&links[r], last);
+    return last;
 }

@@ -19,7 +19,7 @@ struct linked_call {
     uint32_t target; /* operation for whose end the host may have waited; LINK_NONE,
                         LINK_ANY */
     bool untimed;    /* launches work that has no times */
-    bool behind;     /* it waits, and such work was launched behind the target */
+    bool behind;     /* it waits, and such work was launched after the target */
 };
 
 struct op_end {
@@ -27,13 +27,14 @@ struct op_end {
     uint32_t op;
 };
 
-/* Arrays [nops] hold indices of operations with times, LINK_NONE where there is none. */
+/* By operation, [nops]; LINK_NONE where there is none, but for `late`. */
 struct rank_links {
     const struct rank *rank; /* borrowed */
-    uint32_t *prev;          /* owned; before it on its stream */
-    uint32_t *dep;           /* owned; the last to end of those behind whose events it waits */
-    uint32_t *late;          /* owned; match, plus 1, whose last member came last of its launch's */
-    uint32_t *call;          /* owned; of the host */
+    uint32_t *prev;          /* owned; operation with times before it on its stream */
+    uint32_t *dep;  /* owned; likewise the last to end of those whose events it waits for */
+    uint32_t *late; /* owned; 1 + the match that held it up: of those launched together the
+                       one whose last member came last; 0: none */
+    uint32_t *call; /* owned; in `calls`: the host's that launched it */
     struct linked_call *calls; /* owned; by start */
     size_t ncalls;
     struct op_end *ends; /* owned; by end */
@@ -43,7 +44,7 @@ struct rank_links {
 void rank_links_init(struct rank_links *l, const struct rank *rank);
 void rank_links_release(struct rank_links *l);
 
-/* The operation that ended last, not behind t_ns; LINK_NONE. */
+/* The operation that ended last, not after t_ns; LINK_NONE. */
 uint32_t rank_links_ended(const struct rank_links *l, int64_t t_ns);
 
 /* Returns whether work without times was called for between two operations, on the stream of one of
@@ -58,11 +59,8 @@ struct last_member {
     bool all;   /* all members have */
 };
 
-struct last_member last_member_of(const struct run *run, const struct matches *m,
-                                  const struct match *match);
-
-/* Fills late of every rank. */
-void links_add_matches(struct rank_links *links, const struct run *run, const struct matches *m,
-                       const struct last_member *last);
+/* Fills late of every rank. Returns the last member of each match; the caller frees the array. */
+struct last_member *links_add_matches(struct rank_links *links, const struct run *run,
+                                      const struct matches *m);
 
 #endif

@@ -5,7 +5,7 @@
  * A name is a share (pooled over the selected ranks: sum over sum), a count, or a time in the unit
  * that its name ends in. docs/analyze.md, "--fail-on", defines each.
  *
- * To add one: a line in FAIL_ON_VALUES, a function in fail_on_values.c, a row in the document.
+ * To add one: a line in FAIL_ON_VALUES, a function in fail_on.c, a row in the document.
  */
 #ifndef SPECTER_ANALYSIS_FAIL_ON_H
 #define SPECTER_ANALYSIS_FAIL_ON_H

@@ -2,6 +2,7 @@
 #include "analysis/hang.h"
 
 #include "analysis/hang_finder.h"
+#include "base/order.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -21,8 +22,6 @@ bool hang_expired(const struct hang *hang)
     return hang->timeout_ns != UNKNOWN_NS && hang->timeout_ns > 0 &&
            hang->waited_ns >= hang->timeout_ns;
 }
-
-/* ---- the result ---- */
 
 /* Asked of ranks that have a trace. */
 static bool is_at_fault(const struct hang *hang, int rank)
@@ -57,11 +56,6 @@ static void take_faults(struct hang *hang, struct hangs *h, const struct hang_fi
     hang->undecided = hang->cause == HANG_DIFFER;
 }
 
-static int by_number(const void *pa, const void *pb)
-{
-    return ORDER(*(const int *)pa, *(const int *)pb);
-}
-
 /* Names the rank that is missing in the other operation of a circle that may have begun in
  * either. */
 static void take_rival(struct hang *hang, struct hangs *h, const struct hang_finder *f,
@@ -76,7 +70,7 @@ static void take_rival(struct hang *hang, struct hangs *h, const struct hang_fin
     both = arena_alloc(&h->arena, 2 * sizeof *both);
     both[0] = hang->ranks[0];
     both[1] = fault->rank;
-    qsort(both, 2, sizeof *both, by_number);
+    qsort(both, 2, sizeof *both, order_ints);
     hang->missing = hang->ranks[0];
     hang->ranks = both;
     hang->nranks = 2;
@@ -98,7 +92,8 @@ static const struct op *op_of_others(const struct hang_finder *f, const struct h
     return hang->op;
 }
 
-/* Returns how long a rank that began to wait then had waited when the first time-out was over. */
+/* Returns the longest wait, counted up to the first time-out instead of the end of the undated
+ * traces. */
 static int64_t timed_out_ns(const struct hang_finder *f, const struct hang *hang)
 {
     if (!hang->at_least || f->deadline_ns == UNKNOWN_NS || f->deadline_ns <= f->undated_end)
@@ -123,7 +118,7 @@ static const struct op *op_that_differs(const struct hang_finder *f, const struc
 static void take_waiters(struct hang *hang, const struct hang_finder *f,
                          const struct wait_node *node)
 {
-    bool any = false; /* in order of rank, so that the first is the lowest */
+    bool any = false; /* waiters are in order of rank: the first is the lowest */
     hang->timeout_ns = UNKNOWN_NS;
     for (size_t i = node->first; i < node->first + node->count; i++) {
         const struct blocked_rank *w = &f->waiters[i];
@@ -131,7 +126,7 @@ static void take_waiters(struct hang *hang, const struct hang_finder *f,
         int64_t end_ns = f->heads[w->rank].last_ns;
         if (w->head == HEAD_NONE || rank->undated)
             end_ns = finder_end(f, w->rank);
-        const struct membership *in = finder_member(f, w->rank, w->comm);
+        const struct membership *in = rank_member(&f->run->ranks[w->rank], w->comm);
         if (end_ns - w->begin_ns > hang->waited_ns)
             hang->waited_ns = end_ns - w->begin_ns;
         if (in != NULL && in->timeout_ns != UNKNOWN_NS &&
@@ -148,16 +143,6 @@ static void take_waiters(struct hang *hang, const struct hang_finder *f,
     }
 }
 
-/* Returns the call of a message's receiver; the other end's call is at fault (hang->instead). */
-static const struct op *op_of_receiver(const struct hang_finder *f, const struct hang *hang,
-                                       const struct blocked_rank *w)
-{
-    struct numbered_call key = {
-        .comm = w->comm, .kind = CALL_RECV, .peer = w->sender, .seq = w->seq};
-    const struct op *op = finder_op(f, finder_rank(f, hang->receiver), &key);
-    return op != NULL ? op : hang->op;
-}
-
 /* Returns how long before the newest time the rank called anything; UNKNOWN_NS: it called
  * nothing. */
 static int64_t last_call_ns(const struct hang_finder *f, uint32_t r)
@@ -169,20 +154,6 @@ static int64_t last_call_ns(const struct hang_finder *f, uint32_t r)
     return last_ns != UNKNOWN_NS ? finder_end(f, r) - last_ns : UNKNOWN_NS;
 }
 
-/* Returns whether all ranks without the call made another one within HANG_NS: then they may be
- * slow. */
-static bool all_go_on(const struct hang_finder *f, const struct hang *hang)
-{
-    if (hang->cause != HANG_NOT_CALLED)
-        return false;
-    for (size_t i = 0; i < hang->nranks; i++) {
-        int64_t ago_ns = last_call_ns(f, finder_rank(f, hang->ranks[i]));
-        if (ago_ns == UNKNOWN_NS || ago_ns >= HANG_NS)
-            return false;
-    }
-    return true;
-}
-
 /* Returns whether, in a trace without a time of writing, time alone may bring what is missing. */
 static bool may_end(const struct hang_finder *f, const struct wait_node *node,
                     const struct hang *hang)
@@ -190,7 +161,16 @@ static bool may_end(const struct hang_finder *f, const struct wait_node *node,
     bool circle = hang->cause == HANG_ALL_CALLED && node->nedges > 0 && !node->assumed;
     if (!hang->at_least || hang->cause < HANG_NOT_CALLED || hang->cause == HANG_CIRCLE || circle)
         return false;
-    return hang->waited_ns < HANG_NS || (all_go_on(f, hang) && !hang_expired(hang));
+    if (hang->waited_ns < HANG_NS)
+        return true;
+    if (hang->cause != HANG_NOT_CALLED || hang_expired(hang))
+        return false;
+    for (size_t i = 0; i < hang->nranks; i++) { /* all that made another call may be slow */
+        int64_t ago_ns = last_call_ns(f, finder_rank(f, hang->ranks[i]));
+        if (ago_ns == UNKNOWN_NS || ago_ns >= HANG_NS)
+            return false;
+    }
+    return true;
 }
 
 static void keep(struct hangs *h, const struct hang *hang)
@@ -230,8 +210,12 @@ static void add_hang(struct hangs *h, struct hang_finder *f, uint32_t n)
     if (w->sender < 0)
         hang.op =
             hang.cause == HANG_DIFFER ? op_that_differs(f, node, &hang) : op_of_others(f, &hang);
-    else if (hang.cause == HANG_DIFFER)
-        hang.op = op_of_receiver(f, &hang, w);
+    else if (hang.cause == HANG_DIFFER) { /* the other end's call is at fault: hang.instead */
+        struct numbered_call key = {
+            .comm = w->comm, .kind = CALL_RECV, .peer = w->sender, .seq = w->seq};
+        const struct op *op = finder_op(f, finder_rank(f, hang.receiver), &key);
+        hang.op = op != NULL ? op : hang.op;
+    }
     for (uint32_t i = 0; i < f->nnodes; i++)
         hang.followers += i != n && f->nodes[i].root == n;
     if (w->sender >= 0 && f->made[w->rank].in_order)
@@ -244,21 +228,20 @@ static void add_hang(struct hangs *h, struct hang_finder *f, uint32_t n)
     keep(h, &hang);
 }
 
-static bool is_comm(const struct op *op)
-{
-    return op->class == OP_COLL || op->class == OP_P2P;
-}
-
-/* Work that has started does not wait for anything but itself; so does communication that is told
- * apart by nothing (WaitSignal, or a record without a number), which waits for others where it
- * stands. What waits in an operation that was looked at is not this. */
+/* Returns whether the head is device work that may run for ever: a kernel that has started, or
+ * communication without a number (WaitSignal). Communication that the search has as a node is none.
+ */
 static bool does_not_end(const struct hang_finder *f, uint32_t r, uint32_t head)
 {
     const struct stream_head *h = &f->heads[r].list[head];
     const struct op *op = &f->run->ranks[r].ops[h->op];
-    if (is_comm(op))
-        return h->behind == HEAD_NONE && !finder_waits(f, r, head);
-    return op->start_ns != UNKNOWN_NS;
+    if (!op_is_comm(op))
+        return op->start_ns != UNKNOWN_NS;
+    for (size_t i = f->rank_first[r]; i < f->rank_first[r + 1]; i++) {
+        if (f->waiters[f->by_rank[i]].head == head)
+            return false;
+    }
+    return h->behind == HEAD_NONE;
 }
 
 /* Device work that does not end, where no communication that can be followed hangs. */
@@ -274,7 +257,8 @@ static void add_work(struct hangs *h, const struct hang_finder *f)
                         .receiver = -1,
                         .missing = -1,
                         .shared = -1,
-                        .instead_ns = UNKNOWN_NS};
+                        .instead_ns = UNKNOWN_NS,
+                        .timeout_ns = UNKNOWN_NS};
     for (uint32_t r = 0; r < f->run->nranks; r++) {
         const struct heads *heads = &f->heads[r];
         for (uint32_t i = 0; i < heads->count; i++) {
@@ -309,93 +293,6 @@ static int by_weight(const void *pa, const void *pb)
     return a->comm != b->comm ? ORDER(a->comm, b->comm) : ORDER(a->seq, b->seq);
 }
 
-/* ---- all of it ---- */
-
-static void find_ends(struct hang_finder *f)
-{
-    const struct run *run = f->run;
-    size_t n = 1;
-    for (size_t r = 0; r < run->nranks; r++)
-        n = (size_t)run->ranks[r].domain >= n ? (size_t)run->ranks[r].domain + 1 : n;
-    f->domain_end = arena_alloc(&f->arena, n * sizeof *f->domain_end);
-    for (size_t d = 0; d < n; d++)
-        f->domain_end[d] = UNKNOWN_NS;
-    f->undated_end = UNKNOWN_NS;
-    for (size_t r = 0; r < run->nranks; r++) {
-        int64_t *end_ns = &f->domain_end[run->ranks[r].domain];
-        *end_ns = f->heads[r].last_ns > *end_ns ? f->heads[r].last_ns : *end_ns;
-        if (run->ranks[r].undated && f->heads[r].last_ns > f->undated_end)
-            f->undated_end = f->heads[r].last_ns;
-    }
-}
-
-/* Finds when the first time-out of the unfinished operations of undated traces is over. */
-static void find_deadline(struct hang_finder *f)
-{
-    f->deadline_ns = UNKNOWN_NS;
-    for (uint32_t r = 0; r < f->run->nranks; r++) {
-        const struct rank *rank = &f->run->ranks[r];
-        for (size_t i = 0; i < f->heads[r].count && rank->undated; i++) {
-            const struct op *op = &rank->ops[f->heads[r].list[i].op];
-            const struct membership *in = is_comm(op) ? finder_member(f, r, op->coll.comm) : NULL;
-            int64_t end_ns;
-            if (in == NULL || in->timeout_ns == UNKNOWN_NS || op->host_ns == UNKNOWN_NS)
-                continue;
-            end_ns = ns_add(op->host_ns, in->timeout_ns);
-            if (f->deadline_ns == UNKNOWN_NS || end_ns < f->deadline_ns)
-                f->deadline_ns = end_ns;
-        }
-    }
-}
-
-/* Returns whether undated traces lost messages that came before the unfinished ones. */
-static bool lacks_numbers(const struct run *run)
-{
-    for (size_t r = 0; r < run->nranks; r++) {
-        for (size_t i = 0; i < run->ranks[r].nops && run->ranks[r].undated; i++) {
-            const struct op *op = &run->ranks[r].ops[i];
-            if (op->class == OP_P2P && op->timing == SPECTER_TIMING_NONE && op->coll.comm >= 0 &&
-                op->coll.peer >= 0 && op->coll.p2p_seq < 0)
-                return true;
-        }
-    }
-    return false;
-}
-
-static bool finder_open(struct hang_finder *f, const struct run *run)
-{
-    bool any = false;
-    *f = (struct hang_finder){.run = run};
-    arena_init(&f->arena);
-    f->heads = arena_alloc(&f->arena, run->nranks * sizeof *f->heads);
-    f->made = arena_alloc(&f->arena, run->nranks * sizeof *f->made);
-    f->numbered = arena_alloc(&f->arena, run->ncomms * sizeof *f->numbered);
-    f->members.comm = -1;
-    for (size_t r = 0; r < run->nranks; r++) {
-        bool undated = run->ranks[r].undated;
-        heads_find(&f->heads[r], &run->ranks[r], undated ? 0 : HANG_NS,
-                   undated ? 0 : HANG_STILL_NS);
-        any = any || f->heads[r].count > 0 || finder_may_be_uneven(&run->ranks[r]);
-    }
-    find_ends(f);
-    find_deadline(f);
-    f->in_order = lacks_numbers(run);
-    return any;
-}
-
-static void finder_close(struct hang_finder *f)
-{
-    for (size_t r = 0; r < f->run->nranks; r++) {
-        heads_release(&f->heads[r]);
-        calls_made_release(&f->made[r]);
-    }
-    free(f->waiters);
-    free(f->nodes);
-    free(f->faults);
-    free(f->edges);
-    arena_release(&f->arena);
-}
-
 /* The ranks of which there is no dump, where others wait in an operation of theirs. */
 static void find_undumped(struct hangs *h, const struct hang_finder *f)
 {
@@ -408,7 +305,7 @@ static void find_undumped(struct hangs *h, const struct hang_finder *f)
         h->undumped[n++] = fault->rank;
     }
     if (n > 0)
-        qsort(h->undumped, n, sizeof *h->undumped, by_number);
+        qsort(h->undumped, n, sizeof *h->undumped, order_ints);
     for (size_t i = 0; i < n; i++) {
         if (kept == 0 || h->undumped[i] != h->undumped[kept - 1])
             h->undumped[kept++] = h->undumped[i];
@@ -416,38 +313,25 @@ static void find_undumped(struct hangs *h, const struct hang_finder *f)
     h->nundumped = kept;
 }
 
-static void find_all(struct hangs *h, struct hang_finder *f)
-{
-    for (size_t r = 0; r < f->run->nranks; r++)
-        calls_made(&f->made[r], &f->run->ranks[r], f->in_order && f->run->ranks[r].undated);
-    for (uint32_t r = 0; r < f->run->nranks; r++)
-        finder_add_heads(f, r);
-    for (size_t c = 0; c < f->run->ncomms && f->nwaiters == 0; c++)
-        finder_add_uneven(f, (int32_t)c);
-    finder_make_nodes(f);
-    finder_index(f);
-    finder_look(f);
-    finder_roots(f);
-    finder_merge(f);
-    for (uint32_t n = 0; n < f->nnodes; n++) {
-        if (f->nodes[n].root == n && !f->nodes[n].opaque)
-            add_hang(h, f, n);
-    }
-    if (h->count == 0)
-        add_work(h, f);
-    if (h->count > 0)
-        qsort(h->list, h->count, sizeof *h->list, by_weight);
-    find_undumped(h, f);
-}
-
 void hangs_find(struct hangs *h, const struct run *run)
 {
     struct hang_finder f;
     memset(h, 0, sizeof *h);
     arena_init(&h->arena);
-    if (finder_open(&f, run))
-        find_all(h, &f);
-    finder_close(&f);
+    if (finder_init(&f, run)) {
+        finder_look(&f);
+        finder_roots(&f);
+        for (uint32_t n = 0; n < f.nnodes; n++) {
+            if (f.nodes[n].root == n && !f.nodes[n].opaque)
+                add_hang(h, &f, n);
+        }
+        if (h->count == 0)
+            add_work(h, &f);
+        if (h->count > 0)
+            qsort(h->list, h->count, sizeof *h->list, by_weight);
+        find_undumped(h, &f);
+    }
+    finder_release(&f);
 }
 
 void hangs_release(struct hangs *h)

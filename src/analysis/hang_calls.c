@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "analysis/hang_calls.h"
+#include "analysis/hang_finder.h"
 
 #include "base/arena.h"
 #include "base/order.h"
@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define AHEAD 64                    /* numbers behind the last one compared: what was called next */
+#define AHEAD 64                    /* numbers after the last one compared: what was called next */
 #define CELLS_MAX ((size_t)1 << 24) /* of a table: 128 MiB */
 
 static int by_key(const void *pa, const void *pb)
@@ -20,11 +20,6 @@ static int by_key(const void *pa, const void *pb)
     if (a->peer != b->peer)
         return ORDER(a->peer, b->peer);
     return ORDER(a->seq, b->seq);
-}
-
-static bool is_pending(const struct op *op)
-{
-    return op->timing == SPECTER_TIMING_NONE;
 }
 
 /* False when the operation is no communication or has no number. A message has none yet, but its
@@ -41,23 +36,13 @@ static bool call_of(struct numbered_call *call, const struct rank *rank, uint32_
     if (message)
         call->kind = op->coll.op == SPECTER_RECV ? CALL_RECV : CALL_SEND;
     if (message && in_order)
-        call->seq = is_pending(op) && op->id <= INT64_MAX ? (int64_t)op->id : -1;
+        call->seq = op->timing == SPECTER_TIMING_NONE && op->id <= INT64_MAX ? (int64_t)op->id : -1;
     return call->seq >= 0 && (!message || call->peer >= 0);
 }
 
 static bool same_kind(const struct numbered_call *a, const struct numbered_call *b)
 {
     return a->comm == b->comm && a->kind == b->kind && a->peer == b->peer;
-}
-
-/* Maps positions among all operations to positions among the messages of one pair and direction. */
-static void number_messages(struct calls_made *c)
-{
-    for (size_t i = 0; i < c->count; i++) {
-        struct numbered_call *call = &c->list[i];
-        if (call->kind != CALL_COLLECTIVE)
-            call->seq = i > 0 && same_kind(call, &call[-1]) ? call[-1].seq + 1 : 0;
-    }
 }
 
 void calls_made(struct calls_made *c, const struct rank *rank, bool in_order)
@@ -72,14 +57,12 @@ void calls_made(struct calls_made *c, const struct rank *rank, bool in_order)
     }
     if (c->count > 0)
         qsort(c->list, c->count, sizeof *c->list, by_key);
-    if (in_order)
-        number_messages(c);
-}
-
-void calls_made_release(struct calls_made *c)
-{
-    free(c->list);
-    memset(c, 0, sizeof *c);
+    for (size_t i = 0; i < c->count && in_order; i++) {
+        /* from positions among all operations to those among the messages of one pair and way */
+        struct numbered_call *at = &c->list[i];
+        if (at->kind != CALL_COLLECTIVE)
+            at->seq = i > 0 && same_kind(at, &at[-1]) ? at[-1].seq + 1 : 0;
+    }
 }
 
 const struct numbered_call *calls_find(const struct calls_made *c, const struct numbered_call *key)
@@ -87,18 +70,19 @@ const struct numbered_call *calls_find(const struct calls_made *c, const struct 
     return c->count > 0 ? bsearch(key, c->list, c->count, sizeof *key, by_key) : NULL;
 }
 
+const struct op *finder_op(const struct hang_finder *f, uint32_t r, const struct numbered_call *key)
+{
+    const struct numbered_call *call = r != NONE ? calls_find(&f->made[r], key) : NULL;
+    return call != NULL ? &f->run->ranks[r].ops[call->op] : NULL;
+}
+
 /* The first call that is not before the key. */
 static size_t lower_bound(const struct calls_made *c, const struct numbered_call *key)
 {
-    size_t low = 0, high = c->count;
-    while (low < high) {
-        size_t mid = low + (high - low) / 2;
-        if (by_key(&c->list[mid], key) < 0)
-            low = mid + 1;
-        else
-            high = mid;
-    }
-    return low;
+    struct bisect find = {.high = c->count};
+    while (bisect_next(&find))
+        bisect_take(&find, by_key(&c->list[find.mid], key) < 0);
+    return find.low;
 }
 
 bool calls_of_op(const struct calls_made *c, const struct rank *rank, uint32_t op,
@@ -167,40 +151,20 @@ struct call_table {
     int64_t lo;
 };
 
-static void *new_array(size_t count, size_t size)
-{
-    void *p = calloc(count > 0 ? count : 1, size);
-    if (p == NULL)
-        die("out of memory");
-    return p;
-}
-
 /* The table begins at the first number that all members' records hold. Calls before it may be
  * missing from a trace only. */
-static int64_t first_common(const struct calls_made *const *calls, size_t n, int32_t comm,
-                            int64_t seq)
+static int64_t first_common(const struct members *of, int64_t seq)
 {
-    int64_t most = n * (CALLS_COMPARED + AHEAD) <= CELLS_MAX ? CALLS_COMPARED : 2 * AHEAD;
+    int64_t most = of->n * (CALLS_COMPARED + AHEAD) <= CELLS_MAX ? CALLS_COMPARED : 2 * AHEAD;
     int64_t lo = seq >= most ? seq - most + 1 : 0;
-    for (size_t m = 0; m < n; m++) {
+    for (size_t m = 0; m < of->n; m++) {
+        const struct numbered_call *list = of->made[m]->list;
         size_t first, end;
-        calls_of_comm(calls[m], comm, &first, &end);
-        if (first < end && calls[m]->list[first].seq > lo && calls[m]->list[first].seq <= seq)
-            lo = calls[m]->list[first].seq;
+        calls_of_comm(of->made[m], of->comm, &first, &end);
+        if (first < end && list[first].seq > lo && list[first].seq <= seq)
+            lo = list[first].seq;
     }
     return lo;
-}
-
-static void fill_row(struct call_table *t, size_t m, const struct rank *rank,
-                     const struct calls_made *calls, int32_t comm)
-{
-    size_t first, end;
-    calls_of_comm(calls, comm, &first, &end);
-    for (size_t i = first; i < end; i++) {
-        int64_t at = calls->list[i].seq - t->lo;
-        if (at >= 0 && at < (int64_t)t->width)
-            t->rows[m * t->width + (size_t)at] = signature(&rank->ops[calls->list[i].op]);
-    }
 }
 
 /* Boyer and Moore's vote finds the majority if there is one; a second pass counts. */
@@ -265,16 +229,6 @@ static bool fits(const struct call_table *t, size_t m, size_t k, int shift)
     return any;
 }
 
-/* m differs at k. Another call in place of the right one is likelier than one call too many. */
-static enum call_fault fault_of(const struct call_table *t, size_t m, size_t k)
-{
-    if (fits(t, m, k, 1))
-        return CALL_SKIPPED;
-    if (!fits(t, m, k + 1, 0) && fits(t, m, k + 1, -1))
-        return CALL_EXTRA;
-    return has_majority(t, k) ? CALL_OTHER : CALL_TIED;
-}
-
 static void judge(struct call_verdict *v, const struct call_table *t, size_t m, size_t compared)
 {
     for (size_t k = 0; k < compared; k++) {
@@ -283,7 +237,13 @@ static void judge(struct call_verdict *v, const struct call_table *t, size_t m, 
         size_t first = k;
         if (own == 0 || (own == t->most[k] && !tied))
             continue;
-        v->fault = fault_of(t, m, k);
+        /* Another call in place of the right one is likelier than one call too many. */
+        if (fits(t, m, k, 1))
+            v->fault = CALL_SKIPPED;
+        else if (!fits(t, m, k + 1, 0) && fits(t, m, k + 1, -1))
+            v->fault = CALL_EXTRA;
+        else
+            v->fault = has_majority(t, k) ? CALL_OTHER : CALL_TIED;
         v->tied = tied;
         v->seq = t->lo + (int64_t)k;
         while (first > 0 && t->most[first - 1] == of_others(t, m, k))
@@ -291,13 +251,6 @@ static void judge(struct call_verdict *v, const struct call_table *t, size_t m, 
         v->first = v->fault == CALL_SKIPPED ? t->lo + (int64_t)first : v->seq;
         return;
     }
-}
-
-static uint32_t op_at(const struct calls_made *calls, int32_t comm, int64_t seq)
-{
-    struct numbered_call key = {.comm = comm, .kind = CALL_COLLECTIVE, .peer = -1, .seq = seq};
-    const struct numbered_call *found = calls_find(calls, &key);
-    return found != NULL ? found->op : 0;
 }
 
 /* In a tie, a side that left a call out is at fault and the other one is not; when both sides fit
@@ -322,27 +275,40 @@ static void settle_ties(struct call_verdict *verdicts, size_t n)
     }
 }
 
-void calls_compare(struct call_verdict *verdicts, const struct rank *const *ranks,
-                   const struct calls_made *const *calls, size_t n, int32_t comm, int64_t seq)
+void calls_compare(const struct members *of, int64_t seq)
 {
-    struct call_table t = {.n = n, .lo = first_common(calls, n, comm, seq)};
+    struct call_table t = {.n = of->n, .lo = first_common(of, seq)};
     size_t compared = (size_t)(seq - t.lo) + 1;
     t.width = compared + AHEAD;
-    t.rows = new_array(n * t.width, sizeof *t.rows);
-    t.most = new_array(t.width, sizeof *t.most);
-    t.votes = new_array(t.width, sizeof *t.votes);
-    t.all = new_array(t.width, sizeof *t.all);
-    for (size_t m = 0; m < n; m++)
-        fill_row(&t, m, ranks[m], calls[m], comm);
-    count_votes(&t);
-    for (size_t m = 0; m < n; m++) {
-        verdicts[m] = (struct call_verdict){.fault = CALL_SAME};
-        judge(&verdicts[m], &t, m, compared);
+    t.rows = array_new(t.n * t.width, sizeof *t.rows);
+    t.most = array_new(t.width, sizeof *t.most);
+    t.votes = array_new(t.width, sizeof *t.votes);
+    t.all = array_new(t.width, sizeof *t.all);
+    for (size_t m = 0; m < of->n; m++) {
+        size_t first, end;
+        calls_of_comm(of->made[m], of->comm, &first, &end);
+        for (size_t i = first; i < end; i++) {
+            const struct numbered_call *call = &of->made[m]->list[i];
+            int64_t at = call->seq - t.lo;
+            if (at >= 0 && at < (int64_t)t.width)
+                t.rows[m * t.width + (size_t)at] = signature(&of->ranks[m]->ops[call->op]);
+        }
     }
-    settle_ties(verdicts, n);
-    for (size_t m = 0; m < n; m++) {
-        if (verdicts[m].fault != CALL_SAME)
-            verdicts[m].op = op_at(calls[m], comm, verdicts[m].seq);
+    count_votes(&t);
+    for (size_t m = 0; m < of->n; m++) {
+        of->verdicts[m] = (struct call_verdict){.fault = CALL_SAME};
+        judge(&of->verdicts[m], &t, m, compared);
+    }
+    settle_ties(of->verdicts, of->n);
+    for (size_t m = 0; m < of->n; m++) {
+        struct call_verdict *v = &of->verdicts[m];
+        struct numbered_call key = {
+            .comm = of->comm, .kind = CALL_COLLECTIVE, .peer = -1, .seq = v->seq};
+        const struct numbered_call *found;
+        if (v->fault == CALL_SAME)
+            continue;
+        found = calls_find(of->made[m], &key);
+        v->op = found != NULL ? found->op : 0;
     }
     free(t.rows);
     free(t.most);

@@ -2,6 +2,7 @@
 #include "analysis/hang_finder.h"
 
 #include "base/arena.h"
+#include "base/order.h"
 
 #include <stdlib.h>
 
@@ -42,15 +43,6 @@ static bool wait_for_head(struct hang_finder *f, uint32_t n, uint32_t r, uint32_
     return any;
 }
 
-/* Edges to all in which the rank waits. */
-static bool wait_for_rank(struct hang_finder *f, uint32_t n, uint32_t r)
-{
-    bool any = false;
-    for (size_t i = f->rank_first[r]; i < f->rank_first[r + 1]; i++)
-        any |= add_edge(f, n, f->waiters[f->by_rank[i]].node);
-    return any;
-}
-
 /* Returns the operation that the rank has been in longest; else its last call; NULL. */
 static const struct op *occupation(const struct hang_finder *f, uint32_t r)
 {
@@ -72,38 +64,29 @@ static const struct op *occupation(const struct hang_finder *f, uint32_t r)
     return last;
 }
 
-/* The highest number of a collective that some record of the communicator's members holds. */
-static int64_t highest_recorded(const struct hang_finder *f, int32_t c)
-{
-    const struct comm *comm = &f->run->comms[c];
-    int64_t highest = -1;
-    for (int i = 0; i < comm->size; i++) {
-        uint32_t r = finder_rank(f, comm->ranks[i]);
-        size_t first, end;
-        if (r == NONE)
-            continue;
-        calls_of_comm(&f->made[r], c, &first, &end);
-        if (first < end && f->made[r].list[end - 1].seq > highest)
-            highest = f->made[r].list[end - 1].seq;
-    }
-    return highest;
-}
-
 /* Returns whether a member without a record of the call made it all the same: a later one of its
  * calls is recorded, or it says so. It has then finished it, since unfinished calls are recorded. A
  * number above those of all others is one of messages (pg_status has one number for both). */
 static bool has_passed(const struct hang_finder *f, uint32_t r, const struct numbered_call *key)
 {
+    const struct comm *comm = &f->run->comms[key->comm];
     const struct membership *in;
+    int64_t highest = -1; /* that some record of the members holds */
     if (calls_later(&f->made[r], key))
         return true;
-    in = key->kind == CALL_COLLECTIVE ? finder_member(f, r, key->comm) : NULL;
-    return in != NULL && in->called >= key->seq && in->called <= highest_recorded(f, key->comm);
-}
-
-static bool has_ended(const struct rank *rank, const struct op *op)
-{
-    return op_timed(op) || (rank->undated && op->timing == SPECTER_TIMING_UNKNOWN);
+    in = key->kind == CALL_COLLECTIVE ? rank_member(&f->run->ranks[r], key->comm) : NULL;
+    if (in == NULL || in->called < key->seq)
+        return false;
+    for (int i = 0; i < comm->size; i++) {
+        uint32_t other = finder_rank(f, comm->ranks[i]);
+        size_t first, end;
+        if (other == NONE)
+            continue;
+        calls_of_comm(&f->made[other], key->comm, &first, &end);
+        if (first < end && f->made[other].list[end - 1].seq > highest)
+            highest = f->made[other].list[end - 1].seq;
+    }
+    return in->called <= highest;
 }
 
 /* A traced member that called the operation, or did not. */
@@ -114,13 +97,17 @@ static void look_at_member(struct hang_finder *f, uint32_t n, uint32_t r,
     const struct blocked_rank *w = finder_waiter(f, &f->nodes[n], r);
     const struct numbered_call *call = calls_find(&f->made[r], key);
     struct fault fault = {HANG_NOT_CALLED, rank->rank, key->seq, key->seq, NULL, -1, false};
+    const struct op *op = call != NULL ? &rank->ops[call->op] : NULL;
     uint32_t head;
-    if (call != NULL ? has_ended(rank, &rank->ops[call->op]) : has_passed(f, r, key)) {
+    bool ended = op == NULL
+                     ? has_passed(f, r, key)
+                     : op_timed(op) || (rank->undated && op->timing == SPECTER_TIMING_UNKNOWN);
+    if (ended) {
         f->nodes[n].ended++;
         return;
     }
-    if (w != NULL || call != NULL) {
-        head = w == NULL              ? heads_of(&f->heads[r], &rank->ops[call->op])
+    if (w != NULL || op != NULL) {
+        head = w == NULL              ? heads_of(&f->heads[r], op)
                : w->head != HEAD_NONE ? f->heads[r].list[w->head].behind
                                       : HEAD_NONE;
         if (head == HEAD_NONE || wait_for_head(f, n, r, head))
@@ -130,21 +117,12 @@ static void look_at_member(struct hang_finder *f, uint32_t n, uint32_t r,
     } else {
         fault.instead = occupation(f, r);
         f->nodes[n].unsure = f->made[r].in_order && key->kind != CALL_COLLECTIVE;
-        if (wait_for_rank(f, n, r))
-            fault.cause = HANG_CIRCLE; /* where it turns out to be one */
+        for (size_t i = f->rank_first[r]; i < f->rank_first[r + 1]; i++) {
+            if (add_edge(f, n, f->waiters[f->by_rank[i]].node))
+                fault.cause = HANG_CIRCLE; /* where it turns out to be one */
+        }
     }
     add_fault(f, n, fault);
-}
-
-static enum numbered how_numbered(const struct comm *comm, int world_size)
-{
-    if (comm->size != world_size)
-        return NUMBERED_OTHERWISE;
-    for (int i = 0; i < comm->size; i++) {
-        if (comm->ranks[i] >= 0 && comm->ranks[i] != i)
-            return NUMBERED_OTHERWISE;
-    }
-    return NUMBERED_AS_MEMBERS;
 }
 
 /* Asked for each of a million members: the communicator is looked at once. */
@@ -153,8 +131,14 @@ int finder_number(struct hang_finder *f, int32_t c, int member)
     const struct comm *comm = &f->run->comms[c];
     if (comm->ranks[member] >= 0)
         return comm->ranks[member];
-    if (f->numbered[c] == NUMBERED_NOT_ASKED)
-        f->numbered[c] = (uint8_t)how_numbered(comm, f->run->world_size);
+    if (f->numbered[c] == NUMBERED_NOT_ASKED) {
+        f->numbered[c] =
+            comm->size == f->run->world_size ? NUMBERED_AS_MEMBERS : NUMBERED_OTHERWISE;
+        for (int i = 0; i < comm->size && f->numbered[c] == NUMBERED_AS_MEMBERS; i++) {
+            if (comm->ranks[i] >= 0 && comm->ranks[i] != i)
+                f->numbered[c] = NUMBERED_OTHERWISE;
+        }
+    }
     return f->numbered[c] == NUMBERED_AS_MEMBERS ? member : -1;
 }
 
@@ -188,14 +172,6 @@ static const enum hang_cause cause_of[] = {
     [CALL_TIED] = HANG_DIFFER,
 };
 
-static size_t count_traced(const struct hang_finder *f, const struct comm *comm)
-{
-    size_t n = 0;
-    for (int i = 0; i < comm->size; i++)
-        n += finder_rank(f, comm->ranks[i]) != NONE;
-    return n;
-}
-
 /* Nodes come by communicator, so that each one's members are collected once. */
 static const struct members *traced_members(struct hang_finder *f, int32_t c)
 {
@@ -203,7 +179,9 @@ static const struct members *traced_members(struct hang_finder *f, int32_t c)
     struct members *m = &f->members;
     if (m->comm == c)
         return m;
-    size_t n = count_traced(f, comm) + 1;
+    size_t n = 1;
+    for (int i = 0; i < comm->size; i++)
+        n += finder_rank(f, comm->ranks[i]) != NONE;
     *m = (struct members){c,
                           0,
                           arena_alloc(&f->arena, n * sizeof *m->ranks),
@@ -236,16 +214,6 @@ static bool needs_all(const struct op *op)
     }
 }
 
-/* Returns whether nothing is wrong with it, as far as calls are recorded. */
-static bool all_called(const struct hang_finder *f, const struct wait_node *node)
-{
-    for (size_t i = 0; i < node->nfaults; i++) {
-        if (f->faults[node->first_fault + i].cause != HANG_NO_TRACE)
-            return false;
-    }
-    return true;
-}
-
 /* An operation that some have finished does not wait for calls any more: the members in which it
  * goes on are at fault, unless they are the most. Of a received message that is the sender; a small
  * one is sent before its receiver has come to it. */
@@ -257,7 +225,10 @@ static void add_unfinished(struct hang_finder *f, uint32_t n)
     bool sends =
         first->sender >= 0 && comm->ranks[first->sender] == f->run->ranks[first->rank].rank;
     size_t members = first->sender >= 0 ? 2 : (size_t)comm->size;
-    if (node->ended == 0 || 2 * node->count > members || !all_called(f, node) ||
+    bool all_called = true; /* as far as calls are recorded */
+    for (size_t i = 0; i < node->nfaults; i++)
+        all_called = all_called && f->faults[node->first_fault + i].cause == HANG_NO_TRACE;
+    if (node->ended == 0 || 2 * node->count > members || !all_called ||
         !(sends || needs_all(&f->run->ranks[first->rank].ops[first->op])))
         return;
     for (size_t i = node->first; i < node->first + node->count; i++) {
@@ -270,7 +241,7 @@ static void add_unfinished(struct hang_finder *f, uint32_t n)
 /* Compares the members' calls up to number `seq`: notes what differs. */
 static void add_different(struct hang_finder *f, uint32_t n, const struct members *m, int64_t seq)
 {
-    calls_compare(m->verdicts, m->ranks, m->made, m->n, m->comm, seq);
+    calls_compare(m, seq);
     for (size_t i = 0; i < m->n; i++) {
         const struct call_verdict *v = &m->verdicts[i];
         if (v->fault != CALL_SAME)
@@ -304,21 +275,6 @@ static void look_at_collective(struct hang_finder *f, uint32_t n)
     add_unfinished(f, n);
 }
 
-/* The last number that all of them have recorded. */
-static int64_t last_common(const struct members *m)
-{
-    int64_t last = INT64_MAX;
-    for (size_t i = 0; i < m->n; i++) {
-        size_t first, end;
-        calls_of_comm(m->made[i], m->comm, &first, &end);
-        if (first == end)
-            return -1;
-        if (m->made[i]->list[end - 1].seq < last)
-            last = m->made[i]->list[end - 1].seq;
-    }
-    return last;
-}
-
 /* Faults that are surer take the place of those that the operation has. */
 bool finder_look_ahead(struct hang_finder *f, uint32_t n)
 {
@@ -326,11 +282,18 @@ bool finder_look_ahead(struct hang_finder *f, uint32_t n)
     const struct blocked_rank *w = &f->waiters[node->first];
     const struct members *m;
     struct wait_node before = *node;
-    int64_t last;
+    int64_t last = INT64_MAX; /* number that all of them have recorded */
     if (node->opaque || w->sender >= 0)
         return false;
     m = traced_members(f, w->comm);
-    last = last_common(m);
+    for (size_t i = 0; i < m->n; i++) {
+        size_t first, end;
+        calls_of_comm(m->made[i], m->comm, &first, &end);
+        if (first == end)
+            return false;
+        if (m->made[i]->list[end - 1].seq < last)
+            last = m->made[i]->list[end - 1].seq;
+    }
     if (last <= w->seq)
         return false;
     node->first_fault = f->nfaults;
@@ -342,12 +305,6 @@ bool finder_look_ahead(struct hang_finder *f, uint32_t n)
 }
 
 /* ---- messages ---- */
-
-const struct op *finder_op(const struct hang_finder *f, uint32_t r, const struct numbered_call *key)
-{
-    const struct numbered_call *call = r != NONE ? calls_find(&f->made[r], key) : NULL;
-    return call != NULL ? &f->run->ranks[r].ops[call->op] : NULL;
-}
 
 static void look_at_message(struct hang_finder *f, uint32_t n)
 {
@@ -375,19 +332,6 @@ static void look_at_message(struct hang_finder *f, uint32_t n)
     add_unfinished(f, n);
 }
 
-/* An operation without a fault waits for the others of its group. */
-static void wait_for_group(struct hang_finder *f, uint32_t n)
-{
-    struct wait_node *node = &f->nodes[n];
-    if (node->nfaults > 0 || node->nedges > 0)
-        return;
-    for (size_t i = node->first; i < node->first + node->count; i++) {
-        const struct blocked_rank *w = &f->waiters[i];
-        if (w->head != HEAD_NONE)
-            wait_for_head(f, n, w->rank, w->head);
-    }
-}
-
 /* The operation in which a rank waits, and when it called it. */
 struct wait_place {
     int64_t host_ns;
@@ -403,30 +347,48 @@ static int by_call(const void *pa, const void *pb)
 }
 
 /* Edges from each operation in which the rank waits, and that nothing certain keeps from its end,
- * to the one that it called before. `open` tells, by node, of which that is so. */
+ * to the one that it called before: traces of calls alone do not tell which stream waits for which,
+ * and on the device, what is called later mostly stands after what was called before. `open`
+ * tells, by node, of which that is so. */
 static void assume_order(struct hang_finder *f, uint32_t r, const bool *open)
 {
     size_t first = f->rank_first[r], n = f->rank_first[r + 1] - first;
-    struct wait_place *node_map = array_new(n, sizeof *node_map);
+    struct wait_place *places = array_new(n, sizeof *places);
     for (size_t i = 0; i < n; i++) {
         const struct blocked_rank *w = &f->waiters[f->by_rank[first + i]];
         const struct op *op = &f->run->ranks[r].ops[w->op];
-        node_map[i] = (struct wait_place){op->host_ns, op->id, w->node, op->start_ns != UNKNOWN_NS};
+        places[i] = (struct wait_place){op->host_ns, op->id, w->node, op->start_ns != UNKNOWN_NS};
     }
-    qsort(node_map, n, sizeof *node_map, by_call);
+    qsort(places, n, sizeof *places, by_call);
     for (size_t i = 1; i < n; i++) {
-        if (open[node_map[i].node] && !node_map[i].begun &&
-            add_edge(f, node_map[i].node, node_map[i - 1].node))
-            f->nodes[node_map[i].node].assumed = true;
+        if (open[places[i].node] && !places[i].begun &&
+            add_edge(f, places[i].node, places[i - 1].node))
+            f->nodes[places[i].node].assumed = true;
     }
-    free(node_map);
+    free(places);
 }
 
-/* Traces of calls alone do not tell which stream waits for which. On the device, what is called
- * later mostly stands behind what was called before. */
-static void assume_orders(struct hang_finder *f)
+void finder_look(struct hang_finder *f)
 {
     bool *open = array_new(f->nnodes, sizeof *open);
+    for (uint32_t n = 0; n < f->nnodes; n++) {
+        f->nodes[n].first_fault = f->nfaults;
+        if (f->waiters[f->nodes[n].first].sender < 0)
+            look_at_collective(f, n);
+        else
+            look_at_message(f, n);
+    }
+    for (uint32_t n = 0; n < f->nnodes; n++) {
+        /* An operation without a fault waits for the others of its group. */
+        const struct wait_node *node = &f->nodes[n];
+        if (node->nfaults > 0 || node->nedges > 0)
+            continue;
+        for (size_t i = node->first; i < node->first + node->count; i++) {
+            const struct blocked_rank *w = &f->waiters[i];
+            if (w->head != HEAD_NONE)
+                wait_for_head(f, n, w->rank, w->head);
+        }
+    }
     for (uint32_t n = 0; n < f->nnodes; n++) {
         const struct wait_node *node = &f->nodes[n];
         open[n] = node->nedges == 0 && (finder_cause(f, node) >= HANG_NO_TRACE || node->unsure);
@@ -436,18 +398,4 @@ static void assume_orders(struct hang_finder *f)
             assume_order(f, r, open);
     }
     free(open);
-}
-
-void finder_look(struct hang_finder *f)
-{
-    for (uint32_t n = 0; n < f->nnodes; n++) {
-        f->nodes[n].first_fault = f->nfaults;
-        if (f->waiters[f->nodes[n].first].sender < 0)
-            look_at_collective(f, n);
-        else
-            look_at_message(f, n);
-    }
-    for (uint32_t n = 0; n < f->nnodes; n++)
-        wait_for_group(f, n);
-    assume_orders(f);
 }

@@ -1,18 +1,62 @@
 /* SPDX-License-Identifier: MIT
  *
- * Inside hang.c: ranks, the operations in which they wait, and what keeps these from their end.
- * hang_wait.c finds who waits, hang_fault.c what is wrong with each operation, hang_peers.c which
- * of its members is at fault, hang_root.c where what follows begins, hang.c says it.
+ * Inside hang.c: what each rank called and where its streams have stopped, the operations in which
+ * ranks wait, and what keeps these from their end. hang.c says what comes of it.
  */
 #ifndef SPECTER_ANALYSIS_HANG_FINDER_H
 #define SPECTER_ANALYSIS_HANG_FINDER_H
 
 #include "analysis/hang.h"
-#include "base/order.h"
-#include "analysis/hang_calls.h"
-#include "analysis/hang_heads.h"
+#include "analysis/time_breakdown.h"
 
 #define NONE UINT32_MAX
+
+/* ---- what streams and calls tell ---- */
+
+#define HEAD_NONE UINT32_MAX
+
+/* The oldest unfinished operation of a stream that has made no progress for long. */
+struct stream_head {
+    uint32_t op; /* index into the rank's ops; of a group, the first issued */
+    int32_t device, stream;
+    int64_t begin_ns; /* since when */
+    uint32_t behind;  /* it waits for an event behind this other head; HEAD_NONE: it may run */
+};
+
+struct heads {
+    struct stream_head *list; /* owned */
+    size_t count, cap;
+    int64_t last_ns; /* the last moment that the rank's trace tells of; UNKNOWN_NS */
+};
+
+enum call_kind { CALL_COLLECTIVE, CALL_SEND, CALL_RECV };
+
+/* One call of a rank. `peer` is a comm rank, -1 of collectives. */
+struct numbered_call {
+    int64_t seq;
+    int32_t comm, peer;
+    uint32_t op;  /* index into the rank's ops */
+    uint8_t kind; /* enum call_kind */
+};
+
+struct calls_made {
+    struct numbered_call *list; /* owned; by comm, kind, peer, seq */
+    size_t count, cap;
+    bool in_order; /* messages: see calls_made() */
+};
+
+/* How a member's calls differ from those of the majority of its communicator. */
+enum call_fault { CALL_SAME, CALL_SKIPPED, CALL_EXTRA, CALL_OTHER, CALL_TIED };
+
+struct call_verdict {
+    enum call_fault fault;
+    int64_t seq;   /* the first number at which it differs */
+    int64_t first; /* SKIPPED: the majority's calls first..seq are alike */
+    uint32_t op;   /* what the member called there */
+    bool tied;     /* there is no majority */
+};
+
+/* ---- the search ---- */
 
 /* A rank that is in an operation. Sorted, all that are in one operation lie side by side. */
 struct blocked_rank {
@@ -30,7 +74,7 @@ struct fault {
     int rank; /* global */
     int64_t seq, first;
     const struct op *instead;
-    int32_t shared; /* the communicator whose other members tell so (hang_order.h); -1 */
+    int32_t shared; /* the communicator whose other members tell so; -1 */
     bool elsewhere; /* the rank is named in another operation, where its fault began */
 };
 
@@ -59,7 +103,7 @@ struct members {
     const struct rank **ranks; /* [n], like all of these in the arena */
     const struct calls_made **made;
     uint32_t *index;
-    struct call_verdict *verdicts; /* room for them */
+    struct call_verdict *verdicts; /* filled by calls_compare() */
 };
 
 /* Whether the numbers of a communicator are those of its members, as far as asked so far. */
@@ -89,50 +133,85 @@ struct hang_finder {
     struct arena arena;
 };
 
+/* ---- hang_wait.c: who waits ---- */
+
+/* Lists the operations in which ranks wait. False: no rank waits, and there is nothing to look at.
+ * To be released in either case. */
+bool finder_init(struct hang_finder *f, const struct run *run);
+void finder_release(struct hang_finder *f);
+
+/* The head after which the operation waits on its stream (which may be itself, or of one group
+ * with it); HEAD_NONE. */
+uint32_t heads_of(const struct heads *h, const struct op *op);
+
 /* Index of a global rank; NONE when it has no trace, or one that records nothing. */
 uint32_t finder_rank(const struct hang_finder *f, int number);
 
-/* The rank's place in the communicator; NULL. */
-const struct membership *finder_member(const struct hang_finder *f, uint32_t rank, int32_t comm);
+/* The last moment that any trace of the rank's machine tells of; of undated ones, any of them. */
+int64_t finder_end(const struct hang_finder *f, uint32_t rank);
+
+/* Where the rank waits in the operation; NULL. */
+const struct blocked_rank *finder_waiter(const struct hang_finder *f, const struct wait_node *node,
+                                         uint32_t rank);
+
+/* ---- hang_calls.c: what each rank called ---- */
+
+/* What the rank called, as far as it has numbers. in_order: of messages only those that have not
+ * finished, numbered from 0 for each pair of ranks and direction, where the trace has lost what
+ * came before. Messages of a pair end in order, so the first that has not is the same on both ends,
+ * but for one that its sender has finished and its receiver has not. */
+void calls_made(struct calls_made *c, const struct rank *rank, bool in_order);
+const struct numbered_call *calls_find(const struct calls_made *c,
+                                       const struct numbered_call *key); /* NULL */
+
+/* The call that this operation is; false when it is no communication or has no number. */
+bool calls_of_op(const struct calls_made *c, const struct rank *rank, uint32_t op,
+                 struct numbered_call *call);
+
+/* Returns whether the rank made a later call of this kind, numbered after this one. */
+bool calls_later(const struct calls_made *c, const struct numbered_call *key);
+
+/* The collectives of a communicator, list[*first .. *end). */
+void calls_of_comm(const struct calls_made *c, int32_t comm, size_t *first, size_t *end);
+
+/* False where two calls differ in what must be equal on all members, as far as the trace tells. */
+bool calls_equal(const struct op *a, const struct op *b);
+
+/* Compares the collectives of the members up to number `seq`, and fills their verdicts: the last
+ * CALLS_COMPARED of them, fewer where members are many, so that memory stays bounded. A fault needs
+ * a majority: with a tie, both sides are TIED, unless only one of them fits the other's next
+ * calls. */
+#define CALLS_COMPARED 4096
+void calls_compare(const struct members *of, int64_t seq);
 
 /* Returns the rank's call under that key; NULL. */
 const struct op *finder_op(const struct hang_finder *f, uint32_t rank,
                            const struct numbered_call *key);
 
-/* The last moment that any trace of the rank's machine tells of; of undated ones, any of them. */
-int64_t finder_end(const struct hang_finder *f, uint32_t rank);
+/* ---- hang_fault.c: how the calls of an operation differ ---- */
+
+/* Faults and edges of all operations. */
+void finder_look(struct hang_finder *f);
 
 /* Global rank of a member. Where a communicator is the whole job, members that no trace names have
  * their own numbers, as long as those that are named do; -1 not known. */
 int finder_number(struct hang_finder *f, int32_t comm, int member);
 
-/* Lists who waits: the rank's heads, with the operations of their groups; and where no end of an
- * operation is seen, the ranks ahead of a traced member of the communicator. */
-void finder_add_heads(struct hang_finder *f, uint32_t rank);
-bool finder_may_be_uneven(const struct rank *rank);
-void finder_add_uneven(struct hang_finder *f, int32_t comm);
-
-/* Groups the waiters, all of whom are known, by operation. */
-void finder_make_nodes(struct hang_finder *f);
-void finder_index(struct hang_finder *f);
-bool finder_waits(const struct hang_finder *f, uint32_t rank,
-                  uint32_t head); /* in one, at this head */
-const struct blocked_rank *finder_waiter(const struct hang_finder *f, const struct wait_node *node,
-                                         uint32_t rank);
-
-/* Faults and edges of all operations; then the root of each; then each rank is named in one. */
-void finder_look(struct hang_finder *f);
-void finder_roots(struct hang_finder *f);
-void finder_merge(struct hang_finder *f);
-
-/* Finds the member at fault in operations that lead to no root yet, or whose members do not call
- * the same, as far as other communicators of the members tell (hang_order.h). */
-void finder_ask_peers(struct hang_finder *f);
-
-/* Returns whether, behind an operation without a fault, a member called something else than the
+/* Returns whether, after an operation without a fault, a member called something else than the
  * others. Hosts run ahead of their devices, and where one left a call out, its next ones stand in
  * another order, so that devices wait for each other before they come to it. */
 bool finder_look_ahead(struct hang_finder *f, uint32_t node);
+
+/* ---- hang_peers.c: which of its members is at fault ---- */
+
+/* Finds the member at fault in operations that lead to no root yet, or whose members do not call
+ * the same, as far as other communicators of the members tell. */
+void finder_ask_peers(struct hang_finder *f);
+
+/* ---- hang_root.c: where what follows begins ---- */
+
+/* The root of each operation; then each rank is named in one. */
+void finder_roots(struct hang_finder *f);
 
 /* The surest thing that is wrong; CIRCLE and ALL_CALLED say that nothing is by itself. */
 enum hang_cause finder_cause(const struct hang_finder *f, const struct wait_node *node);

@@ -1,10 +1,290 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT
+ *
+ * Which of the members that do not call the same is the one at fault, told by the other
+ * communicators of these ranks.
+ *
+ * Ranks that share a communicator mostly run the same program in the same order: between two of its
+ * collectives they call as many others, in their own communicators of equal size. Where most
+ * members of such a communicator agree and one is a call behind or ahead of them, or goes on with
+ * what they called next, that one left a call out or made one too many. It needs three members, so
+ * that there is a majority. Ranks of other roles (stages of a pipeline) have no majority there, or
+ * differ in calls that are not asked about.
+ */
 #include "analysis/hang_finder.h"
 
-#include "analysis/hang_order.h"
 #include "base/arena.h"
+#include "base/order.h"
 
 #include <stdlib.h>
+#include <string.h>
+
+#define ANCHORS 256              /* calls of the shared communicator that are looked at, */
+#define WIDTH_MAX ((size_t)2048) /* and calls of a rank from the first of these on */
+#define CELLS_MAX ((size_t)1 << 22)
+
+enum order_fault {
+    ORDER_UNKNOWN,
+    ORDER_SAME,
+    ORDER_OTHER, /* went on with something else, and no more is recorded */
+    ORDER_MORE,
+    ORDER_FEWER
+};
+
+/* The evidence of one communicator about a member's calls in another (or in itself). */
+struct order_verdict {
+    uint32_t rank;  /* index into run->ranks */
+    int32_t shared; /* the communicator whose members were compared */
+    int32_t comm;   /* the one in which a call is missing or too many; -1 for SAME */
+    enum order_fault fault;
+};
+
+struct order_verdicts {
+    struct order_verdict *list; /* owned */
+    size_t count, cap;
+};
+
+/* ---- the order of calls in one communicator ---- */
+
+/* Communication of a rank, in the order of its calls. */
+struct comm_call {
+    int64_t host_ns;
+    uint64_t id;
+    uint32_t op;
+};
+
+/* The members' calls from one that they have in common on, one row a member. */
+struct rows {
+    const struct run *run;
+    const uint32_t *members;
+    size_t n, width;
+    int32_t shared;
+    bool messages;         /* they are compared, too */
+    const struct op **ops; /* [n * width] NULL: no more */
+    size_t *most;          /* [width] a member whose call there most members made; SIZE_MAX */
+};
+
+static int by_call(const void *pa, const void *pb)
+{
+    const struct comm_call *a = pa, *b = pb;
+    return a->host_ns != b->host_ns ? ORDER(a->host_ns, b->host_ns) : ORDER(a->id, b->id);
+}
+
+static bool is_numbered(const struct op *op)
+{
+    return op->class == OP_COLL && op->coll.comm >= 0 && op->coll.seq >= 0;
+}
+
+/* The number from which the rows begin: all that called anything there have it, of the last ANCHORS
+ * that all have. Members that called nothing there are not compared. */
+static int64_t common_number(const struct rows *rows)
+{
+    int64_t from = 0, to = INT64_MAX;
+    for (size_t m = 0; m < rows->n; m++) {
+        const struct rank *rank = &rows->run->ranks[rows->members[m]];
+        int64_t first = INT64_MAX, last = -1; /* of the rank's calls there */
+        for (size_t i = 0; i < rank->nops; i++) {
+            const struct op *op = &rank->ops[i];
+            if (!is_numbered(op) || op->coll.comm != rows->shared)
+                continue;
+            first = op->coll.seq < first ? op->coll.seq : first;
+            last = op->coll.seq > last ? op->coll.seq : last;
+        }
+        if (last < 0)
+            continue;
+        from = first > from ? first : from;
+        to = last < to ? last : to;
+    }
+    return to != INT64_MAX && to - from > ANCHORS ? to - ANCHORS : from;
+}
+
+/* The rank's calls from number `from` of the shared communicator on. A dump may leave out what has
+ * finished: the row ends where a call between two others is missing. */
+static void fill_row(struct rows *rows, size_t m, int64_t from)
+{
+    const struct rank *rank = &rows->run->ranks[rows->members[m]];
+    struct comm_call *placed = array_new(rank->nops, sizeof *placed);
+    size_t count = 0, k = 0;
+    bool begun = false;
+    for (uint32_t i = 0; i < rank->nops; i++) {
+        const struct op *op = &rank->ops[i];
+        bool comm = is_numbered(op) || (op->class == OP_P2P && op->coll.comm >= 0);
+        if (comm && op->host_ns != UNKNOWN_NS)
+            placed[count++] = (struct comm_call){op->host_ns, op->id, i};
+    }
+    qsort(placed, count, sizeof *placed, by_call);
+    for (size_t i = 0; i < count && k < rows->width; i++) {
+        const struct op *op = &rank->ops[placed[i].op];
+        if (begun && rank->undated && op->id != placed[i - 1].id + 1)
+            break;
+        begun = begun || (is_numbered(op) && op->coll.comm == rows->shared && op->coll.seq == from);
+        if (begun && (rows->messages || op->class != OP_P2P))
+            rows->ops[m * rows->width + k++] = op;
+    }
+    free(placed);
+}
+
+/* True where two ranks made a call of one kind: equal parameters, in communicators of equal size,
+ * both in the shared one or none. */
+static bool same_kind(const struct rows *rows, const struct op *a, const struct op *b)
+{
+    return a->class == b->class && calls_equal(a, b) &&
+           (a->coll.comm == rows->shared) == (b->coll.comm == rows->shared) &&
+           rows->run->comms[a->coll.comm].size == rows->run->comms[b->coll.comm].size;
+}
+
+/* Messages of ranks with other peers are numbered differently. */
+static bool same_place(const struct rows *rows, const struct op *a, const struct op *b)
+{
+    return same_kind(rows, a, b) && (a->class == OP_P2P || a->coll.seq == b->coll.seq);
+}
+
+static const struct op *cell(const struct rows *rows, size_t m, size_t k)
+{
+    return k < rows->width ? rows->ops[m * rows->width + k] : NULL;
+}
+
+/* Boyer and Moore's vote, and a second pass that counts. */
+static size_t most_at(const struct rows *rows, size_t k)
+{
+    size_t most = SIZE_MAX, votes = 0, all = 0;
+    for (size_t m = 0; m < rows->n; m++) {
+        const struct op *op = cell(rows, m, k);
+        if (op == NULL)
+            continue;
+        if (votes == 0)
+            most = m;
+        votes = same_place(rows, op, cell(rows, most, k)) ? votes + 1 : votes - 1;
+    }
+    votes = 0;
+    for (size_t m = 0; m < rows->n; m++) {
+        const struct op *op = cell(rows, m, k);
+        all += op != NULL;
+        votes += op != NULL && same_place(rows, op, cell(rows, most, k));
+    }
+    return votes >= 2 && 2 * votes > all ? most : SIZE_MAX;
+}
+
+static const struct op *of_most(const struct rows *rows, size_t k)
+{
+    return k < rows->width && rows->most[k] != SIZE_MAX ? cell(rows, rows->most[k], k) : NULL;
+}
+
+/* Returns whether, from k on, the member's calls are those that most made `shift` places later. At
+ * least one must be. */
+static bool fits(const struct rows *rows, size_t m, size_t k, size_t own_shift, size_t shift)
+{
+    bool any = false;
+    for (; k < rows->width; k++) {
+        const struct op *own = cell(rows, m, k + own_shift), *most = of_most(rows, k + shift);
+        if (own == NULL || most == NULL)
+            break;
+        if (!same_kind(rows, own, most))
+            return false;
+        any = true;
+    }
+    return any;
+}
+
+/* The rank's own communicator in which it would have made the call that others made. */
+static int32_t own_comm(const struct rows *rows, size_t m, const struct op *of_others)
+{
+    const struct rank *rank = &rows->run->ranks[rows->members[m]];
+    int size = rows->run->comms[of_others->coll.comm].size;
+    if (of_others->coll.comm == rows->shared)
+        return rows->shared;
+    for (size_t i = 0; i < rank->nin; i++) {
+        const struct comm *comm = &rows->run->comms[rank->in[i].comm];
+        const char *name = rows->run->comms[of_others->coll.comm].name;
+        if (rank->in[i].comm != rows->shared && comm->size == size && strcmp(comm->name, name) == 0)
+            return rank->in[i].comm;
+    }
+    return -1;
+}
+
+static struct order_verdict judge(const struct rows *rows, size_t m)
+{
+    struct order_verdict v = {rows->members[m], rows->shared, -1, ORDER_UNKNOWN};
+    const struct op *own = cell(rows, m, 0), *most = of_most(rows, 0);
+    size_t k = 0;
+    while (own != NULL && most != NULL && same_place(rows, own, most)) {
+        v.fault = ORDER_SAME;
+        k++;
+        own = cell(rows, m, k);
+        most = of_most(rows, k);
+    }
+    if (own == NULL || most == NULL)
+        return v;
+    v.fault = ORDER_UNKNOWN; /* at k the member is not where most are */
+    if (same_kind(rows, own, most)) {
+        v.comm = own->coll.comm;
+        v.fault = own->coll.seq < most->coll.seq ? ORDER_FEWER : ORDER_MORE;
+    } else if (!fits(rows, m, k, 0, 1) && fits(rows, m, k, 1, 0)) {
+        v.comm = own->coll.comm;
+        v.fault = ORDER_MORE;
+    } else if (fits(rows, m, k, 0, 1) || of_most(rows, k + 1) == NULL) {
+        v.comm = own_comm(rows, m, most);
+        if (v.comm >= 0)
+            v.fault = of_most(rows, k + 1) != NULL ? ORDER_FEWER : ORDER_OTHER;
+    }
+    return v;
+}
+
+/* Compares the members of a communicator (n of them, indices into run->ranks) and adds a verdict
+ * for each of whose calls enough is recorded. */
+static void compare_orders(struct order_verdicts *v, const struct run *run, const uint32_t *members,
+                           size_t n, int32_t shared)
+{
+    struct rows rows = {.run = run, .members = members, .n = n, .shared = shared};
+    int64_t from;
+    if (n < 3)
+        return;
+    rows.width = n > CELLS_MAX / WIDTH_MAX ? CELLS_MAX / n : WIDTH_MAX;
+    rows.ops = array_new(n * rows.width, sizeof *rows.ops);
+    rows.most = array_new(rows.width, sizeof *rows.most);
+    from = common_number(&rows);
+    /* A trace may hold only what has not finished. Then messages that wait beside what was called
+     * later are in the traces of some members only. */
+    rows.messages = true;
+    for (size_t m = 0; m < n && rows.messages; m++) {
+        const struct rank *rank = &run->ranks[members[m]];
+        rows.messages = false;
+        for (size_t i = 0; i < rank->nops && !rows.messages; i++)
+            rows.messages = rank->ops[i].timing != SPECTER_TIMING_NONE;
+    }
+    for (size_t m = 0; m < n; m++)
+        fill_row(&rows, m, from);
+    for (size_t k = 0; k < rows.width; k++)
+        rows.most[k] = most_at(&rows, k);
+    for (size_t m = 0; m < n; m++) {
+        struct order_verdict one = judge(&rows, m);
+        if (one.fault == ORDER_UNKNOWN)
+            continue;
+        ARRAY_GROW(v->list, v->cap, v->count + 1);
+        v->list[v->count++] = one;
+    }
+    free(rows.ops);
+    free(rows.most);
+}
+
+/* Judges the rank's calls in this communicator; *shared: the communicator that tells. A fault
+ * counts before SAME. */
+static enum order_fault find_order(const struct order_verdicts *v, uint32_t rank, int32_t comm,
+                                   int32_t *shared)
+{
+    enum order_fault found = ORDER_UNKNOWN;
+    for (size_t i = 0; i < v->count; i++) {
+        const struct order_verdict *one = &v->list[i];
+        if (one->rank != rank || (one->fault != ORDER_SAME && one->comm != comm))
+            continue;
+        if (one->fault < found)
+            continue;
+        found = one->fault;
+        *shared = one->shared;
+    }
+    return found;
+}
+
+/* ---- operations of which it is not known who is at fault ---- */
 
 /* Calls of the operation's members do not tell which of them is at fault. */
 static bool is_doubtful(const struct hang_finder *f, uint32_t n)
@@ -34,45 +314,6 @@ static bool mark_shared(const struct hang_finder *f, bool *shared)
     return any;
 }
 
-static void compare_all(struct hang_finder *f, struct order_verdicts *v, const bool *shared)
-{
-    for (size_t c = 0; c < f->run->ncomms; c++) {
-        const struct comm *comm = &f->run->comms[c];
-        uint32_t *members;
-        size_t n = 0;
-        if (!shared[c] || comm->size < 3)
-            continue;
-        members = array_new((size_t)comm->size, sizeof *members);
-        for (int i = 0; i < comm->size; i++) {
-            uint32_t r = finder_rank(f, comm->ranks[i]);
-            if (r != NONE)
-                members[n++] = r;
-        }
-        order_compare(v, f->run, members, n, (int32_t)c);
-        free(members);
-    }
-}
-
-/* The fault that the operation has of this rank already; NULL. */
-static const struct fault *fault_of(const struct hang_finder *f, const struct wait_node *node,
-                                    int rank)
-{
-    for (size_t i = node->first_fault; i < node->first_fault + node->nfaults; i++) {
-        if (f->faults[i].rank == rank)
-            return &f->faults[i];
-    }
-    return NULL;
-}
-
-/* Returns the rank's call under the operation's number. */
-static const struct op *called_there(const struct hang_finder *f, const struct blocked_rank *w,
-                                     uint32_t r)
-{
-    struct numbered_call key = {
-        .comm = w->comm, .kind = CALL_COLLECTIVE, .peer = -1, .seq = w->seq};
-    return w->sender < 0 ? finder_op(f, r, &key) : NULL;
-}
-
 /* The fault of a member whose calls are not in the order of the others'. False: nothing to say of
  * it in this operation. */
 static bool make_fault(struct fault *fault, const struct hang_finder *f,
@@ -80,9 +321,17 @@ static bool make_fault(struct fault *fault, const struct hang_finder *f,
 {
     const struct blocked_rank *w = &f->waiters[node->first];
     int rank = f->run->ranks[r].rank;
-    const struct fault *before = fault_of(f, node, rank);
-    bool differs = before != NULL && before->cause == HANG_DIFFER;
-    *fault = (struct fault){HANG_SKIPPED, rank, w->seq, w->seq, called_there(f, w, r), -1, false};
+    const struct fault *before = NULL; /* that the operation has of this rank already */
+    bool differs;
+    struct numbered_call key = {
+        .comm = w->comm, .kind = CALL_COLLECTIVE, .peer = -1, .seq = w->seq};
+    const struct op *called = w->sender < 0 ? finder_op(f, r, &key) : NULL;
+    for (size_t i = 0; i < node->nfaults && before == NULL; i++) {
+        const struct fault *one = &f->faults[node->first_fault + i];
+        before = one->rank == rank ? one : NULL;
+    }
+    differs = before != NULL && before->cause == HANG_DIFFER;
+    *fault = (struct fault){HANG_SKIPPED, rank, w->seq, w->seq, called, -1, false};
     if (before != NULL)
         *fault = *before;
     fault->cause = found == ORDER_FEWER  ? HANG_SKIPPED
@@ -104,7 +353,7 @@ static void name_members(struct hang_finder *f, uint32_t n, const struct order_v
     for (int i = 0; i < comm->size; i++) {
         uint32_t r = finder_rank(f, comm->ranks[i]);
         int32_t shared = -1;
-        enum order_fault found = r != NONE ? order_find(v, r, w->comm, &shared) : ORDER_UNKNOWN;
+        enum order_fault found = r != NONE ? find_order(v, r, w->comm, &shared) : ORDER_UNKNOWN;
         struct fault fault;
         same += found == ORDER_SAME;
         if (found <= ORDER_SAME || (w->sender >= 0 && i != w->sender && i != w->receiver) ||
@@ -126,8 +375,22 @@ void finder_ask_peers(struct hang_finder *f)
 {
     struct order_verdicts v = {.list = NULL};
     bool *shared = array_new(f->run->ncomms, sizeof *shared);
-    if (mark_shared(f, shared))
-        compare_all(f, &v, shared);
+    bool any = mark_shared(f, shared);
+    for (size_t c = 0; c < f->run->ncomms && any; c++) {
+        const struct comm *comm = &f->run->comms[c];
+        uint32_t *members;
+        size_t n = 0;
+        if (!shared[c] || comm->size < 3)
+            continue;
+        members = array_new((size_t)comm->size, sizeof *members);
+        for (int i = 0; i < comm->size; i++) {
+            uint32_t r = finder_rank(f, comm->ranks[i]);
+            if (r != NONE)
+                members[n++] = r;
+        }
+        compare_orders(&v, f->run, members, n, (int32_t)c);
+        free(members);
+    }
     for (uint32_t n = 0; n < f->nnodes && v.count > 0; n++) {
         if (is_doubtful(f, n))
             name_members(f, n, &v);

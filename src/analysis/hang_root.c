@@ -3,6 +3,7 @@
 
 #include "base/arena.h"
 #include "base/idmap.h"
+#include "base/order.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -49,15 +50,10 @@ static int by_target(const void *pa, const void *pb)
 /* The edges that lead to a node, of those sorted by target. */
 static size_t first_edge_to(const struct hang_finder *f, uint32_t to)
 {
-    size_t low = 0, high = f->nedges;
-    while (low < high) {
-        size_t mid = low + (high - low) / 2;
-        if (f->edges[mid].to < to)
-            low = mid + 1;
-        else
-            high = mid;
-    }
-    return low;
+    struct bisect find = {.high = f->nedges};
+    while (bisect_next(&find))
+        bisect_take(&find, f->edges[find.mid].to < to);
+    return find.low;
 }
 
 /* Gives what leads to queue[0..count), which are roots, to their account. */
@@ -121,18 +117,13 @@ static bool is_worse(const struct hang_finder *f, uint32_t a, uint32_t b)
     return a < b;
 }
 
-/* The only rank that a node of a circle lacks; -1. */
-static int missing_rank(const struct hang_finder *f, const struct wait_node *node)
-{
-    return node->nfaults == 1 ? f->faults[node->first_fault].rank : -1;
-}
-
 /* When each of two operations lacks the rank that waits in the other, either rank may be at
  * fault. */
 static bool is_rival(const struct hang_finder *f, uint32_t a, uint32_t b)
 {
     const struct wait_node *na = &f->nodes[a], *nb = &f->nodes[b];
-    int of_a = missing_rank(f, na), of_b = missing_rank(f, nb);
+    int of_a = na->nfaults == 1 ? f->faults[na->first_fault].rank : -1; /* the only one missing */
+    int of_b = nb->nfaults == 1 ? f->faults[nb->first_fault].rank : -1;
     return !told_by_peers(f, na) && of_a >= 0 && of_b >= 0 && of_a != of_b &&
            finder_waiter(f, na, finder_rank(f, of_b)) != NULL &&
            finder_waiter(f, nb, finder_rank(f, of_a)) != NULL;
@@ -191,31 +182,6 @@ static void sort_edges(struct hang_finder *f)
     }
 }
 
-void finder_roots(struct hang_finder *f)
-{
-    uint32_t *queue = arena_alloc(&f->arena, (f->nnodes + 1) * sizeof *queue);
-    sort_edges(f);
-    for (int kind = 0; kind < ROOT_KINDS; kind++) {
-        size_t count = 0;
-        if (kind == TOLD_BY_PEERS)
-            finder_ask_peers(f);
-        for (uint32_t n = 0; n < f->nnodes; n++) {
-            if (f->nodes[n].root != NONE || !is_root(f, n, (enum root_kind)kind))
-                continue;
-            f->nodes[n].root = n;
-            queue[count++] = n;
-        }
-        spread(f, queue, count);
-    }
-    for (uint32_t n = 0; n < f->nnodes; n++) {
-        while (f->nodes[n].root == NONE) {
-            queue[0] = worst_in_circle(f, n);
-            f->nodes[queue[0]].root = queue[0];
-            spread(f, queue, 1);
-        }
-    }
-}
-
 /* ---- each rank once ---- */
 
 /* A root that names ranks, and when the first rank began to wait in it. The less certain come last:
@@ -240,22 +206,6 @@ static int by_certainty(const void *pa, const void *pb)
     if (a->doubt != b->doubt)
         return ORDER(a->doubt, b->doubt);
     return a->begin_ns != b->begin_ns ? ORDER(a->begin_ns, b->begin_ns) : ORDER(a->node, b->node);
-}
-
-static size_t find_candidates(const struct hang_finder *f, struct candidate *list)
-{
-    size_t count = 0;
-    for (uint32_t n = 0; n < f->nnodes; n++) {
-        const struct wait_node *node = &f->nodes[n];
-        enum hang_cause cause = finder_cause(f, node);
-        if (node->root != n || node->opaque || cause == HANG_DIFFER || cause == HANG_ALL_CALLED)
-            continue;
-        list[count] = (struct candidate){.cause = cause, .begin_ns = begin_of(f, node), .node = n};
-        list[count++].doubt = node->unsure ? UNSURE : cause < HANG_NOT_CALLED ? WRONG : MISSING;
-    }
-    if (count > 0)
-        qsort(list, count, sizeof *list, by_certainty);
-    return count;
 }
 
 /* A message without a number, of which a rank that is named already waits for the other end: it has
@@ -306,11 +256,22 @@ static void name_ranks(struct hang_finder *f, struct named_ranks *named, const s
         node->root = before;
 }
 
-void finder_merge(struct hang_finder *f)
+/* Leaves each rank with one root that names it. */
+static void name_once(struct hang_finder *f)
 {
     struct candidate *list = arena_alloc(&f->arena, (f->nnodes + 1) * sizeof *list);
     struct named_ranks named = {.nodes = NULL};
-    size_t count = find_candidates(f, list);
+    size_t count = 0;
+    for (uint32_t n = 0; n < f->nnodes; n++) {
+        const struct wait_node *node = &f->nodes[n];
+        enum hang_cause cause = finder_cause(f, node);
+        if (node->root != n || node->opaque || cause == HANG_DIFFER || cause == HANG_ALL_CALLED)
+            continue;
+        list[count] = (struct candidate){.cause = cause, .begin_ns = begin_of(f, node), .node = n};
+        list[count++].doubt = node->unsure ? UNSURE : cause < HANG_NOT_CALLED ? WRONG : MISSING;
+    }
+    if (count > 0)
+        qsort(list, count, sizeof *list, by_certainty);
     for (size_t i = 0; i < count; i++)
         name_ranks(f, &named, &list[i]);
     for (uint32_t n = 0; n < f->nnodes; n++) {
@@ -320,4 +281,30 @@ void finder_merge(struct hang_finder *f)
     }
     idmap_release(&named.ranks);
     free(named.nodes);
+}
+
+void finder_roots(struct hang_finder *f)
+{
+    uint32_t *queue = arena_alloc(&f->arena, (f->nnodes + 1) * sizeof *queue);
+    sort_edges(f);
+    for (int kind = 0; kind < ROOT_KINDS; kind++) {
+        size_t count = 0;
+        if (kind == TOLD_BY_PEERS)
+            finder_ask_peers(f);
+        for (uint32_t n = 0; n < f->nnodes; n++) {
+            if (f->nodes[n].root != NONE || !is_root(f, n, (enum root_kind)kind))
+                continue;
+            f->nodes[n].root = n;
+            queue[count++] = n;
+        }
+        spread(f, queue, count);
+    }
+    for (uint32_t n = 0; n < f->nnodes; n++) {
+        while (f->nodes[n].root == NONE) {
+            queue[0] = worst_in_circle(f, n);
+            f->nodes[queue[0]].root = queue[0];
+            spread(f, queue, 1);
+        }
+    }
+    name_once(f);
 }

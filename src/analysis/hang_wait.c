@@ -1,19 +1,194 @@
 /* SPDX-License-Identifier: MIT */
 #include "analysis/hang_finder.h"
 
+#include "analysis/comm.h"
+#include "base/arena.h"
+#include "base/idmap.h"
+#include "base/order.h"
+
 #include <stdlib.h>
+#include <string.h>
 
-/* ---- who waits ---- */
+/* ---- where streams have stopped ---- */
 
-const struct membership *finder_member(const struct hang_finder *f, uint32_t r, int32_t comm)
+/* A stream, while operations are looked at. */
+struct stream_progress {
+    int32_t device, stream;
+    uint32_t oldest;  /* unfinished operation; HEAD_NONE */
+    int64_t ended_ns; /* when the last of the finished ones ended; UNKNOWN_NS */
+};
+
+struct stream_table {
+    struct stream_progress *list; /* owned */
+    size_t count, cap, last;
+};
+
+static bool is_pending(const struct op *op)
 {
-    const struct rank *rank = &f->run->ranks[r];
-    for (size_t i = 0; i < rank->nin; i++) {
-        if (rank->in[i].comm == comm)
-            return &rank->in[i];
-    }
-    return NULL;
+    return op->timing == SPECTER_TIMING_NONE;
 }
+
+static int64_t issued_ns(const struct op *op)
+{
+    return op->host_end_ns != UNKNOWN_NS ? op->host_end_ns : op->host_ns;
+}
+
+static struct stream_progress *lane_of(struct stream_table *l, const struct op *op)
+{
+    for (size_t n = 0; n < l->count; n++) {
+        struct stream_progress *lane = &l->list[l->last];
+        if (lane->device == op->device && lane->stream == op->stream)
+            return lane;
+        l->last = (l->last + 1) % l->count;
+    }
+    ARRAY_GROW(l->list, l->cap, l->count + 1);
+    l->last = l->count++;
+    l->list[l->last] = (struct stream_progress){op->device, op->stream, HEAD_NONE, UNKNOWN_NS};
+    return &l->list[l->last];
+}
+
+/* The file's own statement counts. Besides, an unfinished operation is only written when it has
+ * been unfinished for a while, unless the program's exit came before its end, or a dump was
+ * requested. */
+static int64_t last_moment(const struct rank *rank, int64_t called_ns)
+{
+    int64_t last_ns = rank->end_ns;
+    for (size_t i = 0; i < rank->nops; i++) {
+        const struct op *op = &rank->ops[i];
+        int64_t t_ns = UNKNOWN_NS;
+        if (op_timed(op))
+            t_ns = ns_add(op->start_ns, op->dur_ns);
+        else if (is_pending(op) && !rank->complete && issued_ns(op) > rank->dump_ns)
+            t_ns = ns_add(issued_ns(op), called_ns);
+        if (t_ns > last_ns)
+            last_ns = t_ns;
+    }
+    return last_ns;
+}
+
+static void add_head(struct heads *h, const struct rank *rank, const struct stream_progress *lane,
+                     int64_t called_ns, int64_t still_ns)
+{
+    const struct op *op = &rank->ops[lane->oldest];
+    int64_t call_ns = issued_ns(op), begin_ns = op->start_ns;
+    if (begin_ns == UNKNOWN_NS)
+        begin_ns = call_ns > lane->ended_ns ? call_ns : lane->ended_ns;
+    if (call_ns == UNKNOWN_NS)
+        call_ns = begin_ns;
+    if (begin_ns == UNKNOWN_NS || h->last_ns == UNKNOWN_NS || h->last_ns - call_ns < called_ns ||
+        h->last_ns - begin_ns < still_ns)
+        return;
+    ARRAY_GROW(h->list, h->cap, h->count + 1);
+    h->list[h->count++] =
+        (struct stream_head){lane->oldest, lane->device, lane->stream, begin_ns, HEAD_NONE};
+}
+
+static uint32_t head_on(const struct heads *h, int32_t device, int32_t stream)
+{
+    for (uint32_t i = 0; i < h->count; i++) {
+        if (h->list[i].device == device && h->list[i].stream == stream)
+            return i;
+    }
+    return HEAD_NONE;
+}
+
+/* The wait stands before a head that has not started: it waits for the head before the record. */
+static void hold_back(struct heads *h, const struct rank *rank, const struct sync_call *wait,
+                      uint32_t recorded)
+{
+    uint32_t at = head_on(h, wait->device, wait->stream);
+    const struct op *op;
+    if (at == HEAD_NONE || at == recorded || h->list[at].behind != HEAD_NONE)
+        return;
+    op = &rank->ops[h->list[at].op];
+    if (op->start_ns == UNKNOWN_NS && op->host_ns >= wait->host_ns)
+        h->list[at].behind = recorded;
+}
+
+static void find_waits(struct heads *h, const struct rank *rank)
+{
+    struct idmap events = {0};
+    uint32_t *recorded = NULL; /* by event: 1 + the head before its last record; 0 none */
+    size_t cap = 0;
+    for (size_t i = 0; i < rank->nsync_calls && h->count > 1; i++) {
+        const struct sync_call *sync = &rank->sync_calls[i];
+        uint32_t event, at;
+        if ((sync->kind != SYNC_CALL_RECORD && sync->kind != SYNC_CALL_WAIT) || sync->event < 0)
+            continue;
+        event = idmap_add(&events, sync->event);
+        ARRAY_GROW(recorded, cap, events.count);
+        if (sync->kind == SYNC_CALL_WAIT) {
+            if (recorded[event] > 0)
+                hold_back(h, rank, sync, recorded[event] - 1);
+            continue;
+        }
+        at = head_on(h, sync->device, sync->stream);
+        recorded[event] = 0;
+        if (at != HEAD_NONE && rank->ops[h->list[at].op].host_ns <= sync->host_ns)
+            recorded[event] = at + 1;
+    }
+    free(recorded);
+    idmap_release(&events);
+}
+
+/* Those whose operation was called called_ns before the last moment that the rank's trace tells of,
+ * and that have not moved for still_ns. What is not finished is written as such when called_ns have
+ * gone by. */
+static void find_heads(struct heads *h, const struct rank *rank, int64_t called_ns,
+                       int64_t still_ns)
+{
+    struct stream_table lanes = {0};
+    bool any = false;
+    memset(h, 0, sizeof *h);
+    h->last_ns = last_moment(rank, called_ns);
+    for (size_t i = 0; i < rank->nops && !any; i++)
+        any = is_pending(&rank->ops[i]);
+    if (!any)
+        return;
+    for (uint32_t i = 0; i < rank->nops; i++) {
+        const struct op *op = &rank->ops[i], *oldest;
+        struct stream_progress *lane = lane_of(&lanes, op);
+        if (is_pending(op)) {
+            oldest = lane->oldest != HEAD_NONE ? &rank->ops[lane->oldest] : NULL;
+            if (oldest == NULL || op->host_ns < oldest->host_ns ||
+                (op->host_ns == oldest->host_ns && op->id < oldest->id))
+                lane->oldest = i;
+        } else if (op_timed(op) && ns_add(op->start_ns, op->dur_ns) > lane->ended_ns) {
+            lane->ended_ns = ns_add(op->start_ns, op->dur_ns);
+        }
+    }
+    for (size_t i = 0; i < lanes.count; i++) {
+        if (lanes.list[i].oldest != HEAD_NONE)
+            add_head(h, rank, &lanes.list[i], called_ns, still_ns);
+    }
+    free(lanes.list);
+    find_waits(h, rank);
+}
+
+uint32_t heads_of(const struct heads *h, const struct op *op)
+{
+    return is_pending(op) ? head_on(h, op->device, op->stream) : HEAD_NONE;
+}
+
+/* ---- ranks ---- */
+
+uint32_t finder_rank(const struct hang_finder *f, int number)
+{
+    int at = number >= 0 ? rank_index(f->run, number) : -1;
+    const struct rank *rank = at >= 0 ? &f->run->ranks[at] : NULL;
+    if (rank == NULL || (rank->nops + rank->nsync_calls == 0 && !rank->quiet))
+        return NONE;
+    return (uint32_t)at;
+}
+
+int64_t finder_end(const struct hang_finder *f, uint32_t r)
+{
+    if (f->run->ranks[r].undated)
+        return f->undated_end;
+    return f->domain_end[f->run->ranks[r].domain];
+}
+
+/* ---- where a head is ---- */
 
 static void add_waiter(struct hang_finder *f, uint32_t r, uint32_t op, uint32_t head,
                        int64_t begin_ns)
@@ -25,7 +200,7 @@ static void add_waiter(struct hang_finder *f, uint32_t r, uint32_t op, uint32_t 
     int32_t own;
     if (!calls_of_op(&f->made[r], rank, op, &call))
         return;
-    in = finder_member(f, r, call.comm);
+    in = rank_member(&f->run->ranks[r], call.comm);
     own = in != NULL ? in->rank : -1;
     if (call.kind != CALL_COLLECTIVE) {
         int size = f->run->comms[call.comm].size;
@@ -42,18 +217,18 @@ static void add_waiter(struct hang_finder *f, uint32_t r, uint32_t op, uint32_t 
 }
 
 /* The heads of a rank, and what was launched in one group with them. */
-void finder_add_heads(struct hang_finder *f, uint32_t r)
+static void add_heads(struct hang_finder *f, uint32_t r)
 {
     const struct rank *rank = &f->run->ranks[r];
     const struct heads *h = &f->heads[r];
     for (uint32_t i = 0; i < rank->nops && h->count > 0; i++) {
         const struct op *op = &rank->ops[i], *first;
         uint32_t head = heads_of(h, op);
-        if (head == HEAD_NONE || (op->class != OP_COLL && op->class != OP_P2P))
+        if (head == HEAD_NONE || !op_is_comm(op))
             continue;
         first = &rank->ops[h->list[head].op];
-        if (op == first || ((first->class == OP_COLL || first->class == OP_P2P) &&
-                            op->coll.group >= 0 && op->coll.group == first->coll.group))
+        if (op == first ||
+            (op_is_comm(first) && op->coll.group >= 0 && op->coll.group == first->coll.group))
             add_waiter(f, r, i, head, h->list[head].begin_ns);
     }
 }
@@ -66,79 +241,30 @@ static bool end_unseen(const struct op *op)
            (op->timing == SPECTER_TIMING_HOST || op->timing == SPECTER_TIMING_UNKNOWN);
 }
 
-bool finder_may_be_uneven(const struct rank *rank)
-{
-    for (size_t i = 0; i < rank->nops && !rank->complete; i++) {
-        if (end_unseen(&rank->ops[i]))
-            return true;
-    }
-    return false;
-}
-
-static int by_number(const void *key, const void *elem)
-{
-    int number = *(const int *)key;
-    const struct rank *rank = elem;
-    return ORDER(number, rank->rank);
-}
-
-uint32_t finder_rank(const struct hang_finder *f, int number)
-{
-    const struct run *run = f->run;
-    const struct rank *rank = NULL;
-    if (number >= 0 && run->nranks > 0)
-        rank = bsearch(&number, run->ranks, run->nranks, sizeof *rank, by_number);
-    if (rank == NULL || (rank->nops + rank->nsync_calls == 0 && !rank->quiet))
-        return NONE;
-    return (uint32_t)(rank - run->ranks);
-}
-
-/* Number of the last collective; -1 none. */
-static int64_t last_seq(const struct hang_finder *f, uint32_t r, int32_t comm)
-{
-    size_t first, end;
-    calls_of_comm(&f->made[r], comm, &first, &end);
-    return first < end ? f->made[r].list[end - 1].seq : -1;
-}
-
-int64_t finder_end(const struct hang_finder *f, uint32_t r)
-{
-    if (f->run->ranks[r].undated)
-        return f->undated_end;
-    return f->domain_end[f->run->ranks[r].domain];
-}
-
-static void add_uneven_member(struct hang_finder *f, uint32_t r, int32_t comm, int64_t seq)
-{
-    struct numbered_call key = {.comm = comm, .kind = CALL_COLLECTIVE, .peer = -1, .seq = seq};
-    const struct numbered_call *call = calls_find(&f->made[r], &key);
-    const struct op *op;
-    if (call == NULL || f->run->ranks[r].complete)
-        return;
-    op = &f->run->ranks[r].ops[call->op];
-    if (!end_unseen(op) || op->host_end_ns == UNKNOWN_NS ||
-        finder_end(f, r) - op->host_end_ns < HANG_NS)
-        return;
-    add_waiter(f, r, call->op, HEAD_NONE, op->host_end_ns);
-}
-
 /* In the first collective that some traced member did not call, those that did may wait. */
-void finder_add_uneven(struct hang_finder *f, int32_t c)
+static void add_uneven(struct hang_finder *f, int32_t c)
 {
     const struct comm *comm = &f->run->comms[c];
     int64_t low = INT64_MAX, high = -1;
     for (int i = 0; i < comm->size; i++) {
         uint32_t r = finder_rank(f, comm->ranks[i]);
-        int64_t last = r != NONE ? last_seq(f, r, c) : -1;
+        size_t first, end;
+        int64_t last;
         if (r == NONE)
             continue;
+        calls_of_comm(&f->made[r], c, &first, &end);
+        last = first < end ? f->made[r].list[end - 1].seq : -1; /* of its collectives there */
         low = last < low ? last : low;
         high = last > high ? last : high;
     }
     for (int i = 0; i < comm->size && high > low; i++) {
         uint32_t r = finder_rank(f, comm->ranks[i]);
-        if (r != NONE)
-            add_uneven_member(f, r, c, low + 1);
+        struct numbered_call key = {.comm = c, .kind = CALL_COLLECTIVE, .peer = -1, .seq = low + 1};
+        const struct op *op = finder_op(f, r, &key);
+        if (op == NULL || f->run->ranks[r].complete || !end_unseen(op) ||
+            op->host_end_ns == UNKNOWN_NS || finder_end(f, r) - op->host_end_ns < HANG_NS)
+            continue;
+        add_waiter(f, r, (uint32_t)(op - f->run->ranks[r].ops), HEAD_NONE, op->host_end_ns);
     }
 }
 
@@ -164,8 +290,10 @@ static int by_waiter(const void *pa, const void *pb)
     return order != 0 ? order : ORDER(a->op, b->op);
 }
 
-void finder_make_nodes(struct hang_finder *f)
+/* Groups the waiters, all of whom are known, by operation, and lists where each rank waits. */
+static void make_nodes(struct hang_finder *f)
 {
+    size_t *next = arena_alloc(&f->arena, (f->run->nranks + 1) * sizeof *next);
     if (f->nwaiters > 0)
         qsort(f->waiters, f->nwaiters, sizeof *f->waiters, by_waiter);
     for (size_t i = 0; i < f->nwaiters; i++) {
@@ -176,12 +304,6 @@ void finder_make_nodes(struct hang_finder *f)
         f->nodes[f->nnodes - 1].count++;
         f->waiters[i].node = (uint32_t)f->nnodes - 1;
     }
-}
-
-/* Lists where each rank waits. */
-void finder_index(struct hang_finder *f)
-{
-    size_t *next = arena_alloc(&f->arena, (f->run->nranks + 1) * sizeof *next);
     f->by_rank = arena_alloc(&f->arena, (f->nwaiters + 1) * sizeof *f->by_rank);
     f->rank_first = arena_alloc(&f->arena, (f->run->nranks + 1) * sizeof *f->rank_first);
     for (size_t i = 0; i < f->nwaiters; i++)
@@ -192,25 +314,112 @@ void finder_index(struct hang_finder *f)
         f->by_rank[next[f->waiters[i].rank]++] = (uint32_t)i;
 }
 
-bool finder_waits(const struct hang_finder *f, uint32_t r, uint32_t head)
+const struct blocked_rank *finder_waiter(const struct hang_finder *f, const struct wait_node *node,
+                                         uint32_t r)
 {
-    for (size_t i = f->rank_first[r]; i < f->rank_first[r + 1]; i++) {
-        if (f->waiters[f->by_rank[i]].head == head)
-            return true;
+    struct bisect find = {.low = node->first, .high = node->first + node->count};
+    while (bisect_next(&find))
+        bisect_take(&find, f->waiters[find.mid].rank < r);
+    return find.low < node->first + node->count && f->waiters[find.low].rank == r
+               ? &f->waiters[find.low]
+               : NULL;
+}
+
+/* ---- the search ---- */
+
+static void find_ends(struct hang_finder *f)
+{
+    const struct run *run = f->run;
+    size_t n = 1;
+    for (size_t r = 0; r < run->nranks; r++)
+        n = (size_t)run->ranks[r].domain >= n ? (size_t)run->ranks[r].domain + 1 : n;
+    f->domain_end = arena_alloc(&f->arena, n * sizeof *f->domain_end);
+    for (size_t d = 0; d < n; d++)
+        f->domain_end[d] = UNKNOWN_NS;
+    f->undated_end = UNKNOWN_NS;
+    for (size_t r = 0; r < run->nranks; r++) {
+        int64_t *end_ns = &f->domain_end[run->ranks[r].domain];
+        *end_ns = f->heads[r].last_ns > *end_ns ? f->heads[r].last_ns : *end_ns;
+        if (run->ranks[r].undated && f->heads[r].last_ns > f->undated_end)
+            f->undated_end = f->heads[r].last_ns;
+    }
+}
+
+/* Finds when the first time-out of the unfinished operations of undated traces is over. */
+static void find_deadline(struct hang_finder *f)
+{
+    f->deadline_ns = UNKNOWN_NS;
+    for (uint32_t r = 0; r < f->run->nranks; r++) {
+        const struct rank *rank = &f->run->ranks[r];
+        for (size_t i = 0; i < f->heads[r].count && rank->undated; i++) {
+            const struct op *op = &rank->ops[f->heads[r].list[i].op];
+            const struct membership *in =
+                op_is_comm(op) ? rank_member(&f->run->ranks[r], op->coll.comm) : NULL;
+            int64_t end_ns;
+            if (in == NULL || in->timeout_ns == UNKNOWN_NS || op->host_ns == UNKNOWN_NS)
+                continue;
+            end_ns = ns_add(op->host_ns, in->timeout_ns);
+            if (f->deadline_ns == UNKNOWN_NS || end_ns < f->deadline_ns)
+                f->deadline_ns = end_ns;
+        }
+    }
+}
+
+/* Returns whether undated traces lost messages that came before the unfinished ones. */
+static bool lacks_numbers(const struct run *run)
+{
+    for (size_t r = 0; r < run->nranks; r++) {
+        for (size_t i = 0; i < run->ranks[r].nops && run->ranks[r].undated; i++) {
+            const struct op *op = &run->ranks[r].ops[i];
+            if (op->class == OP_P2P && op->timing == SPECTER_TIMING_NONE && op->coll.comm >= 0 &&
+                op->coll.peer >= 0 && op->coll.p2p_seq < 0)
+                return true;
+        }
     }
     return false;
 }
 
-const struct blocked_rank *finder_waiter(const struct hang_finder *f, const struct wait_node *node,
-                                         uint32_t r)
+bool finder_init(struct hang_finder *f, const struct run *run)
 {
-    size_t low = node->first, high = node->first + node->count;
-    while (low < high) {
-        size_t mid = low + (high - low) / 2;
-        if (f->waiters[mid].rank < r)
-            low = mid + 1;
-        else
-            high = mid;
+    bool any = false;
+    *f = (struct hang_finder){.run = run};
+    arena_init(&f->arena);
+    f->heads = arena_alloc(&f->arena, run->nranks * sizeof *f->heads);
+    f->made = arena_alloc(&f->arena, run->nranks * sizeof *f->made);
+    f->numbered = arena_alloc(&f->arena, run->ncomms * sizeof *f->numbered);
+    f->members.comm = -1;
+    for (size_t r = 0; r < run->nranks; r++) {
+        bool undated = run->ranks[r].undated;
+        find_heads(&f->heads[r], &run->ranks[r], undated ? 0 : HANG_NS,
+                   undated ? 0 : HANG_STILL_NS);
+        any = any || f->heads[r].count > 0;
+        for (size_t i = 0; i < run->ranks[r].nops && !run->ranks[r].complete && !any; i++)
+            any = end_unseen(&run->ranks[r].ops[i]);
     }
-    return low < node->first + node->count && f->waiters[low].rank == r ? &f->waiters[low] : NULL;
+    find_ends(f);
+    find_deadline(f);
+    f->in_order = lacks_numbers(run);
+    if (!any)
+        return false;
+    for (size_t r = 0; r < run->nranks; r++)
+        calls_made(&f->made[r], &run->ranks[r], f->in_order && run->ranks[r].undated);
+    for (uint32_t r = 0; r < run->nranks; r++)
+        add_heads(f, r);
+    for (size_t c = 0; c < run->ncomms && f->nwaiters == 0; c++)
+        add_uneven(f, (int32_t)c);
+    make_nodes(f);
+    return true;
+}
+
+void finder_release(struct hang_finder *f)
+{
+    for (size_t r = 0; r < f->run->nranks; r++) {
+        free(f->heads[r].list);
+        free(f->made[r].list);
+    }
+    free(f->waiters);
+    free(f->nodes);
+    free(f->faults);
+    free(f->edges);
+    arena_release(&f->arena);
 }

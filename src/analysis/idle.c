@@ -2,9 +2,10 @@
 #include "analysis/idle.h"
 
 #include "analysis/time_breakdown.h"
-#include "base/interval.h"
-#include "trace/activity.h"
 #include "base/idmap.h"
+#include "base/interval.h"
+#include "base/order.h"
+#include "trace/activity.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -57,10 +58,8 @@ static int by_wait(const void *x, const void *y)
 {
     const struct wait *a = x, *b = y;
     if (a->stream != b->stream)
-        return a->stream < b->stream ? -1 : 1;
-    if (a->host_ns != b->host_ns)
-        return a->host_ns < b->host_ns ? -1 : 1;
-    return (a->on > b->on) - (a->on < b->on);
+        return ORDER(a->stream, b->stream);
+    return a->host_ns != b->host_ns ? ORDER(a->host_ns, b->host_ns) : ORDER(a->on, b->on);
 }
 
 /* The sync calls come in host order, so that an event's latest record is the one before its
@@ -95,37 +94,30 @@ static void find_waits(struct wait_list *w, const struct rank *rank)
 static const struct wait *wait_between(const struct wait_list *w, int32_t stream, int64_t after_ns,
                                        int64_t until_ns)
 {
-    size_t low = 0, high = w->count;
-    while (low < high) {
-        size_t mid = low + (high - low) / 2;
-        const struct wait *at = &w->list[mid];
-        if (at->stream < stream || (at->stream == stream && at->host_ns <= until_ns))
-            low = mid + 1;
-        else
-            high = mid;
+    struct bisect find = {.high = w->count};
+    while (bisect_next(&find)) {
+        const struct wait *at = &w->list[find.mid];
+        bisect_take(&find,
+                    at->stream < stream || (at->stream == stream && at->host_ns <= until_ns));
     }
-    if (low == 0 || w->list[low - 1].stream != stream || w->list[low - 1].host_ns <= after_ns)
+    if (find.low == 0 || w->list[find.low - 1].stream != stream ||
+        w->list[find.low - 1].host_ns <= after_ns)
         return NULL;
-    return &w->list[low - 1];
+    return &w->list[find.low - 1];
 }
 
 static bool was_blocked(const struct intervals *set, int64_t t_ns)
 {
-    size_t low = 0, high = set->count;
-    while (low < high) {
-        size_t mid = low + (high - low) / 2;
-        if (set->list[mid].start <= t_ns)
-            low = mid + 1;
-        else
-            high = mid;
-    }
-    return low > 0 && set->list[low - 1].end >= t_ns;
+    struct bisect find = {.high = set->count};
+    while (bisect_next(&find))
+        bisect_take(&find, set->list[find.mid].start <= t_ns);
+    return find.low > 0 && set->list[find.low - 1].end >= t_ns;
 }
 
 /* ---- one gap ---- */
 
 /* `op` ends a gap that began at before_ns; the last launch on its stream was at last_ns. `*wait`:
- * the wait behind a dependency. */
+ * the wait after a dependency. */
 static enum idle_cause cause_of(const struct host_blocking *h, const struct op *op,
                                 int64_t before_ns, int64_t last_ns, const struct wait **wait)
 {
@@ -140,36 +132,19 @@ static enum idle_cause cause_of(const struct host_blocking *h, const struct op *
     return *wait != NULL ? IDLE_dependency : IDLE_other;
 }
 
-/* Sums over ranks stay a number even when damage makes every rank's span centuries long. */
-static int64_t plus(int64_t a, int64_t b)
-{
-    int64_t sum;
-    return __builtin_add_overflow(a, b, &sum) ? INT64_MAX : sum;
-}
-
 static void sum_gap(struct idle_sum *s, enum idle_cause cause, int64_t ns)
 {
-    s->ns[cause] = plus(s->ns[cause], ns);
+    ns_sum_add(&s->ns[cause], ns);
     s->gaps[cause]++;
     if (ns > s->longest_ns[cause])
         s->longest_ns[cause] = ns;
-}
-
-static void add_sum(struct idle_sum *s, const struct idle_sum *more)
-{
-    for (int c = 0; c < IDLE_CAUSE_COUNT; c++) {
-        s->ns[c] = plus(s->ns[c], more->ns[c]);
-        s->gaps[c] += more->gaps[c];
-        if (more->longest_ns[c] > s->longest_ns[c])
-            s->longest_ns[c] = more->longest_ns[c];
-    }
 }
 
 int64_t idle_sum_ns(const struct idle_sum *s)
 {
     int64_t ns = 0;
     for (int c = 0; c < IDLE_CAUSE_COUNT; c++)
-        ns = plus(ns, s->ns[c]);
+        ns_sum_add(&ns, s->ns[c]);
     return ns;
 }
 
@@ -188,21 +163,6 @@ int idle_by_cost(const struct idle_sum *s, enum idle_cause order[IDLE_CAUSE_COUN
     return n;
 }
 
-/* Keeps the longest; of equal ones those that came first. */
-static void list_gap(struct idle *i, const struct idle_gap *gap)
-{
-    size_t at = i->nlongest;
-    if (at == IDLE_GAPS_LISTED && i->longest[at - 1].ns >= gap->ns)
-        return;
-    if (at < IDLE_GAPS_LISTED)
-        i->nlongest++;
-    else
-        at--;
-    for (; at > 0 && i->longest[at - 1].ns < gap->ns; at--)
-        i->longest[at] = i->longest[at - 1];
-    i->longest[at] = *gap;
-}
-
 /* ---- the device ---- */
 
 /* When each stream was last launched to, so far; unknown streams share one entry. */
@@ -211,28 +171,30 @@ struct launched {
     int64_t *last_ns; /* owned [lanes->count + 1] */
 };
 
-static int64_t *last_launch(struct launched *l, size_t op)
-{
-    uint32_t lane = l->lanes->of[op];
-    return &l->last_ns[lane != LANE_NONE ? lane : l->lanes->count];
-}
-
 /* The operations that ran on the device so far. */
 struct device_history {
     const struct op *before; /* what ended last; NULL: nothing ran */
     int64_t first, until;    /* the first start and the last end */
 };
 
-/* A gap that ends with `op`, as far as it lies in the window. */
+/* A gap that ends with `op`, as far as it lies in the window. The list keeps the longest; of equal
+ * ones those that came first. */
 static void add_gap(struct idle *i, struct idle_rank *r, const struct device_history *d,
                     const struct op *op, enum idle_cause cause, int64_t ns)
 {
-    struct idle_gap gap = {r->rank, d->until - d->first, ns, cause, d->before, op};
+    size_t at = i->nlongest;
     if (ns <= 0)
         return;
     sum_gap(&r->sum, cause, ns);
-    if (d->before != NULL && op != NULL)
-        list_gap(i, &gap);
+    if (d->before == NULL || op == NULL || (at == IDLE_GAPS_LISTED && i->longest[at - 1].ns >= ns))
+        return;
+    if (at < IDLE_GAPS_LISTED)
+        i->nlongest++;
+    else
+        at--;
+    for (; at > 0 && i->longest[at - 1].ns < ns; at--)
+        i->longest[at] = i->longest[at - 1];
+    i->longest[at] = (struct idle_gap){r->rank, d->until - d->first, ns, cause, d->before, op};
 }
 
 static void add_device(struct idle *i, struct idle_rank *r, const struct host_blocking *h,
@@ -244,10 +206,12 @@ static void add_device(struct idle *i, struct idle_rank *r, const struct host_bl
     for (size_t k = 0; k < rank->nops; k++) {
         const struct op *op = &rank->ops[k];
         const struct wait *wait;
+        uint32_t lane;
         int64_t *last;
         if (!op_device_time(op, &start, &end))
             continue;
-        last = last_launch(launched, k);
+        lane = launched->lanes->of[k];
+        last = &launched->last_ns[lane != LANE_NONE ? lane : launched->lanes->count];
         if (d.before == NULL)
             d.first = start;
         if (start > d.until)
@@ -284,19 +248,14 @@ static bool awaits_comm(const struct rank *rank, const struct stream_lanes *lane
                         int32_t stream, int64_t t_ns)
 {
     const struct stream_lane *lane = lanes_find(lanes, device, stream);
-    size_t low, high;
+    struct bisect find;
     if (lane == NULL)
         return false;
-    low = lane->first;
-    high = lane->end;
-    while (low < high) {
-        size_t mid = low + (high - low) / 2;
-        if (rank->ops[lanes->ops[mid]].start_ns < t_ns)
-            low = mid + 1;
-        else
-            high = mid;
-    }
-    return low > lane->first && activity_kind_of(&rank->ops[lanes->ops[low - 1]]) == ACTIVITY_COMM;
+    find = (struct bisect){.low = lane->first, .high = lane->end};
+    while (bisect_next(&find))
+        bisect_take(&find, rank->ops[lanes->ops[find.mid]].start_ns < t_ns);
+    return find.low > lane->first &&
+           activity_kind_of(&rank->ops[lanes->ops[find.low - 1]]) == ACTIVITY_COMM;
 }
 
 static void add_stream(struct idle_stream *s, const struct stream_lanes *lanes,
@@ -327,6 +286,7 @@ void idle_add_rank(struct idle *i, const struct rank *rank, const struct stream_
 {
     struct step_window all = whole_window(rank);
     struct host_blocking host = {0};
+    const struct idle_sum *sum;
     struct launched launched = {lanes, array_new(lanes->count + 1, sizeof *launched.last_ns)};
     find_blocked(&host, rank);
     find_waits(&host.waits, rank);
@@ -335,7 +295,13 @@ void idle_add_rank(struct idle *i, const struct rank *rank, const struct stream_
     ARRAY_GROW(i->ranks, i->cap_ranks, i->nranks + 1);
     i->ranks[i->nranks] = (struct idle_rank){.rank = rank};
     add_device(i, &i->ranks[i->nranks], &host, &launched, window->steps > 0 ? window : &all);
-    add_sum(&i->total, &i->ranks[i->nranks++].sum);
+    sum = &i->ranks[i->nranks++].sum;
+    for (int c = 0; c < IDLE_CAUSE_COUNT; c++) {
+        ns_sum_add(&i->total.ns[c], sum->ns[c]);
+        i->total.gaps[c] += sum->gaps[c];
+        if (sum->longest_ns[c] > i->total.longest_ns[c])
+            i->total.longest_ns[c] = sum->longest_ns[c];
+    }
     for (size_t l = 0; l < lanes->count; l++) {
         const struct stream_lane *lane = &lanes->list[l];
         ARRAY_GROW(i->streams, i->cap_streams, i->nstreams + 1);

@@ -17,7 +17,7 @@
  *
  * Of a device the gaps are those between all its operations, on whatever stream: their sum is
  * breakdown.idle_ns to the nanosecond, so only what lies in the steps that count counts. The time
- * behind the last operation is unknown. Of a stream they are those between its own operations.
+ * after the last operation is unknown. Of a stream they are those between its own operations.
  */
 #ifndef SPECTER_ANALYSIS_IDLE_H
 #define SPECTER_ANALYSIS_IDLE_H

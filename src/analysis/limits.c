@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "analysis/limits.h"
 
-#include "analysis/coll_timing.h"
+#include "analysis/comm.h"
 #include "analysis/time_breakdown.h"
 #include "trace/match.h"
 #include "trace/rank_join.h"
@@ -39,25 +39,20 @@ static void put_rate(char *buf, size_t size, double per_s, const char *unit)
     snprintf(buf, size, "%.3g %s%s", per_s, prefixes[i], unit);
 }
 
-static void put_op(char *buf, size_t size, const struct op *op)
-{
-    char bytes[32];
-    put_rate(bytes, sizeof bytes, (double)op->bytes, "B");
-    if (op->class == OP_GEMM)
-        snprintf(buf, size, "GEMM %ux%ux%u", op->gemm.m, op->gemm.n, op->gemm.k);
-    else if (op->class == OP_MEMORY)
-        snprintf(buf, size, "%s of %s", op->name, bytes);
-    else
-        snprintf(buf, size, "%s of %s", specter_comm_op_name((enum specter_comm_op)op->coll.op),
-                 bytes);
-}
-
 static int refuse(const struct excess *x, struct err *e)
 {
-    char what[160], have[48], most[48];
+    char bytes[32], what[160], have[48], most[48];
+    const struct op *op = x->op;
     int64_t dur_ns = 0;
-    op_device_duration(x->op, &dur_ns);
-    put_op(what, sizeof what, x->op);
+    op_device_duration(op, &dur_ns);
+    put_rate(bytes, sizeof bytes, (double)op->bytes, "B");
+    if (op->class == OP_GEMM)
+        snprintf(what, sizeof what, "GEMM %ux%ux%u", op->gemm.m, op->gemm.n, op->gemm.k);
+    else if (op->class == OP_MEMORY)
+        snprintf(what, sizeof what, "%s of %s", op->name, bytes);
+    else
+        snprintf(what, sizeof what, "%s of %s",
+                 specter_comm_op_name((enum specter_comm_op)op->coll.op), bytes);
     put_rate(have, sizeof have, x->rate, x->unit);
     put_rate(most, sizeof most, x->most, x->unit);
     return err_set(e, ERR_INPUT,
@@ -74,9 +69,11 @@ static double larger(double a, double b)
     return a > b ? a : b;
 }
 
-/* FLOP/s that no GEMM on these types exceeds; 0: not known. */
-static double peak_of(const struct gpu_profile *gpu, const struct op *op)
+/* No limit where no GEMM on these types has a known peak. */
+static bool check_gemm(const struct gpu_profile *gpu, const struct op *op, double ns,
+                       struct excess *x)
 {
+    double flops = 2.0 * op->gemm.m * op->gemm.n * op->gemm.k * op->gemm.batch;
     double peak =
         gpu_peak_tflops(gpu, (enum specter_dtype)op->dtype, (enum specter_dtype)op->gemm.compute);
     bool card = gpu->network != NULL && strcmp(gpu->network, CARD_NETWORK) == 0;
@@ -84,17 +81,10 @@ static double peak_of(const struct gpu_profile *gpu, const struct op *op)
         peak = larger(peak, gpu->tf32_tflops);
     if (peak > 0 && op->dtype == SPECTER_FP64)
         peak = larger(peak, gpu->int8_tops / 16);
-    return peak * 1e12 * (card ? LIMIT_PEAK_CARD : LIMIT_PEAK);
-}
-
-static bool check_gemm(const struct gpu_profile *gpu, const struct op *op, double ns,
-                       struct excess *x)
-{
-    double flops = 2.0 * op->gemm.m * op->gemm.n * op->gemm.k * op->gemm.batch;
     x->unit = "FLOP/s";
     x->limit = "the GEMM units";
     x->rate = flops / ns * 1e9;
-    x->most = peak_of(gpu, op);
+    x->most = peak * 1e12 * (card ? LIMIT_PEAK_CARD : LIMIT_PEAK);
     return x->most == 0 || x->rate <= x->most || strcasestr(op->name, "sparse") != NULL;
 }
 
@@ -271,24 +261,13 @@ static int64_t longest_wait(const struct limits *l, const struct coll_timing *m)
            (first_begin_ns < last_begin_ns ? first_begin_ns : last_begin_ns);
 }
 
-static int refuse_wait(const struct limits *l, const struct coll_timing *m, struct err *e)
-{
-    const struct rank *first = &l->run->ranks[m->first_rank], *last = &l->run->ranks[m->last_rank];
-    return err_set(
-        e, ERR_INPUT,
-        "%s: rank %d waits %.3g s for rank %d ('%s') in one collective, and the longest "
-        "recording lasts %.3g s: these traces are not of one job, or their clocks do not "
-        "agree",
-        first->file, first->rank, (double)(m->last_start_ns - m->first_start_ns) / 1e9, last->rank,
-        last->file, (double)l->longest_ns / 1e9);
-}
-
 static int check_match(const struct limits *l, const struct matches *all, const struct match *match,
                        struct err *e)
 {
     const struct match_member *members = &all->members[match->first];
     int n = match->comm >= 0 ? l->run->comms[match->comm].size : 0;
     struct member_times t = {.timed = 0};
+    const struct rank *first, *last;
     struct coll_timing m;
     for (uint32_t i = 0; i < match->nmembers; i++)
         add_member(l, &t, members[i].rank, &l->run->ranks[members[i].rank].ops[members[i].op]);
@@ -303,7 +282,15 @@ static int check_match(const struct limits *l, const struct matches *all, const 
     if (m.last_start_ns == UNKNOWN_NS || m.first_rank == RANK_UNKNOWN ||
         m.last_rank == RANK_UNKNOWN || m.last_start_ns - m.first_start_ns <= longest_wait(l, &m))
         return 0;
-    return refuse_wait(l, &m, e);
+    first = &l->run->ranks[m.first_rank];
+    last = &l->run->ranks[m.last_rank];
+    return err_set(
+        e, ERR_INPUT,
+        "%s: rank %d waits %.3g s for rank %d ('%s') in one collective, and the longest "
+        "recording lasts %.3g s: these traces are not of one job, or their clocks do not "
+        "agree",
+        first->file, first->rank, (double)(m.last_start_ns - m.first_start_ns) / 1e9, last->rank,
+        last->file, (double)l->longest_ns / 1e9);
 }
 
 /* Communication that is in no match stands for itself. */
@@ -314,8 +301,8 @@ static int check_lone(const struct limits *l, struct err *e)
         for (size_t i = 0; i < rank->nops && l->gpus[r] != NULL; i++) {
             const struct op *op = &rank->ops[i];
             struct member_times t = {.timed = 0};
-            bool comm = op->class == OP_COLL || op->class == OP_P2P;
-            if (!comm || op->coll.comm < 0 || op->coll.op >= SPECTER_COMM_OP_COUNT || !op_sized(op))
+            if (!op_is_comm(op) || op->coll.comm < 0 || op->coll.op >= SPECTER_COMM_OP_COUNT ||
+                !op_sized(op))
                 continue;
             add_member(l, &t, r, op);
             if (check_moved(&t,
@@ -328,42 +315,29 @@ static int check_lone(const struct limits *l, struct err *e)
     return 0;
 }
 
-static int check_comm(const struct limits *l, struct err *e)
+int limits_check(const struct run *run, struct err *e)
 {
+    struct limits l = {.run = run, .gpus = array_new(run->nranks + 1, sizeof *l.gpus)};
     struct matches all;
     int rc = 0;
-    matches_init(&all, l->run);
-    for (size_t i = 0; i < all.count && rc == 0; i++)
-        rc = check_match(l, &all, &all.list[i], e);
-    matches_release(&all);
-    return rc == 0 ? check_lone(l, e) : rc;
-}
-
-/* ---- together ---- */
-
-static void limits_init(struct limits *l, const struct run *run)
-{
-    *l = (struct limits){.run = run};
-    l->gpus = array_new(run->nranks + 1, sizeof *l->gpus);
     for (size_t r = 0; r < run->nranks; r++) {
         int64_t begin_ns, end_ns;
         rank_extent(&run->ranks[r], &begin_ns, &end_ns);
-        if (begin_ns != UNKNOWN_NS && end_ns - begin_ns > l->longest_ns)
-            l->longest_ns = end_ns - begin_ns;
+        if (begin_ns != UNKNOWN_NS && end_ns - begin_ns > l.longest_ns)
+            l.longest_ns = end_ns - begin_ns;
         if (run->ranks[r].gpu[0] != '\0')
-            l->gpus[r] = gpu_profile_of_device(run->ranks[r].gpu);
+            l.gpus[r] = gpu_profile_of_device(run->ranks[r].gpu);
     }
-}
-
-int limits_check(const struct run *run, struct err *e)
-{
-    struct limits l;
-    int rc = 0;
-    limits_init(&l, run);
     for (size_t r = 0; r < run->nranks && rc == 0; r++)
         rc = check_work(&l, r, e);
+    if (rc == 0) {
+        matches_init(&all, run);
+        for (size_t i = 0; i < all.count && rc == 0; i++)
+            rc = check_match(&l, &all, &all.list[i], e);
+        matches_release(&all);
+    }
     if (rc == 0)
-        rc = check_comm(&l, e);
+        rc = check_lone(&l, e);
     free(l.gpus);
     return rc;
 }

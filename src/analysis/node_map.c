@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "analysis/node_map.h"
 
+#include "base/order.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,16 +11,14 @@ static int by_host(const void *x, const void *y)
 {
     const struct rank *a = *(const struct rank *const *)x, *b = *(const struct rank *const *)y;
     int order = strcmp(a->host, b->host);
-    return order != 0 ? order : (a->rank > b->rank) - (a->rank < b->rank);
+    return order != 0 ? order : ORDER(a->rank, b->rank);
 }
 
 /* Numbers the hosts that are known. Returns how many ranks the fullest of them holds. */
 static int number_hosts(struct node_map *p, const struct run *run)
 {
-    const struct rank **ranks = NULL;
-    size_t cap = 0;
+    const struct rank **ranks = array_new(run->nranks + 1, sizeof *ranks);
     int fullest = 0, held = 0, node = -1;
-    ARRAY_GROW(ranks, cap, run->nranks + 1);
     for (size_t r = 0; r < run->nranks; r++)
         ranks[r] = &run->ranks[r];
     qsort(ranks, run->nranks, sizeof *ranks, by_host);
@@ -87,17 +87,6 @@ static bool agrees_with_nccl(const struct node_map *p, const struct run *run, in
     return true;
 }
 
-/* GPUs of a machine, when all traces tell the same number; 0. */
-static int machine_gpus(const struct run *run)
-{
-    int gpus = run->nranks > 0 ? run->ranks[0].host_gpus : 0;
-    for (size_t r = 1; r < run->nranks; r++) {
-        if (run->ranks[r].host_gpus != gpus)
-            return 0;
-    }
-    return gpus;
-}
-
 /* Returns whether full nodes in order would put the ranks of one host together, and no others; also
  * true where no host is known. `block` [world] is zero before and after: of each host, its node +
  * 1. */
@@ -117,14 +106,6 @@ static bool hosts_are_blocks(const struct node_map *p, int per_node, int *block)
             block[p->node[r]] = 0;
     }
     return fit;
-}
-
-static void lay_out(struct node_map *p, int per_node)
-{
-    for (int r = 0; r < p->world; r++)
-        p->node[r] = r / per_node;
-    p->by = NODE_MAP_LAYOUT;
-    p->per_node = per_node;
 }
 
 static void forget_hosts(struct node_map *p)
@@ -157,7 +138,8 @@ static int count_nodes(const struct node_map *p)
 static void find_nodes(struct node_map *p, const struct run *run, const struct network_profile *net,
                        int *held)
 {
-    int fullest = number_hosts(p, run), gpus = machine_gpus(run);
+    int fullest = number_hosts(p, run);
+    int gpus = run->nranks > 0 ? run->ranks[0].host_gpus : 0; /* where all traces tell as many */
     bool crowded = net != NULL && fullest > net->gpus_per_node;
     if (fullest > 0 && !crowded && agrees_with_nccl(p, run, held))
         p->by = NODE_MAP_HOSTS;
@@ -165,46 +147,48 @@ static void find_nodes(struct node_map *p, const struct run *run, const struct n
         forget_hosts(p);
     if (p->by == NODE_MAP_HOSTS && all_known(p))
         return;
+    for (size_t r = 1; r < run->nranks; r++) {
+        if (run->ranks[r].host_gpus != run->ranks[0].host_gpus)
+            gpus = 0;
+    }
     if (gpus == 0 && crowded)
         gpus = (int)net->gpus_per_node;
     if (gpus < 1 || !hosts_are_blocks(p, gpus, held))
         return;
-    lay_out(p, gpus);
+    for (int r = 0; r < p->world; r++)
+        p->node[r] = r / gpus;
+    p->by = NODE_MAP_LAYOUT;
+    p->per_node = gpus;
     if (!agrees_with_nccl(p, run, held))
         forget_hosts(p);
 }
 
-/* NCCL's number of nodes is believed before the counted one. */
-static struct comm_nodes place_comm(const struct node_map *p, const struct comm *c, int *held)
-{
-    struct comm_nodes comm_nodes = count_members(p, c, held);
-    if (c->nodes <= 0 || c->nodes > c->size || comm_nodes.nodes == c->nodes)
-        return comm_nodes;
-    comm_nodes.nodes = c->nodes;
-    comm_nodes.per_node = (c->size + c->nodes - 1) / c->nodes;
-    comm_nodes.across = 0;
-    if (c->nodes > 1)
-        comm_nodes.across = (c->size - (double)c->size / c->nodes) / (c->size - 1);
-    return comm_nodes;
-}
-
 void node_map_init(struct node_map *p, const struct run *run, const struct network_profile *net)
 {
-    size_t nodes = 0, comms = 0, counts = 0;
-    int *held = NULL;
+    int *held;
     *p = (struct node_map){.world = run->world_size};
     for (size_t r = 0; r < run->nranks; r++)
         p->world = run->ranks[r].rank >= p->world ? run->ranks[r].rank + 1 : p->world;
     if (p->world < 0 || p->world > RUN_RANKS_MAX)
         p->world = 0; /* damage */
-    ARRAY_GROW(p->node, nodes, (size_t)p->world + 1);
-    ARRAY_GROW(p->comms, comms, run->ncomms + 1);
-    ARRAY_GROW(held, counts, (size_t)p->world + run->nranks + 1);
+    p->node = array_new((size_t)p->world + 1, sizeof *p->node);
+    p->comms = array_new(run->ncomms + 1, sizeof *p->comms);
+    held = array_new((size_t)p->world + run->nranks + 1, sizeof *held);
     forget_hosts(p);
     find_nodes(p, run, net, held);
     p->nodes = count_nodes(p);
-    for (size_t i = 0; i < run->ncomms; i++)
-        p->comms[i] = place_comm(p, &run->comms[i], held);
+    for (size_t i = 0; i < run->ncomms; i++) {
+        const struct comm *c = &run->comms[i];
+        struct comm_nodes *of = &p->comms[i];
+        *of = count_members(p, c, held);
+        if (c->nodes <= 0 || c->nodes > c->size || of->nodes == c->nodes)
+            continue;
+        of->nodes = c->nodes; /* NCCL's number is believed before the counted one */
+        of->per_node = (c->size + c->nodes - 1) / c->nodes;
+        of->across = 0;
+        if (c->nodes > 1)
+            of->across = (c->size - (double)c->size / c->nodes) / (c->size - 1);
+    }
     free(held);
 }
 

@@ -3,6 +3,7 @@
 
 #include "analysis/time_breakdown.h"
 #include "base/arena.h"
+#include "base/order.h"
 #include "trace/activity.h"
 #include "trace/graph.h"
 
@@ -45,26 +46,6 @@ static size_t copy_row_of(struct other_work *x, const char *kind)
     return x->ncopies++;
 }
 
-/* The times in which anything else than copies ran. */
-static void find_others(struct intervals *others, const struct rank *rank)
-{
-    int64_t start, end;
-    for (size_t i = 0; i < rank->nops; i++) {
-        if (activity_kind_of(&rank->ops[i]) != ACTIVITY_MEMORY &&
-            op_device_time(&rank->ops[i], &start, &end))
-            intervals_add(others, start, end);
-    }
-    intervals_merge(others);
-}
-
-static void add_speed(struct copy_row *row, uint64_t bytes, int64_t ns)
-{
-    double speed = ns > 0 ? (double)bytes / (double)ns : 0; /* a byte a nanosecond is a GB/s */
-    add(&row->timed_bytes, bytes);
-    row->sized_ns += (double)ns;
-    row->max_GBps = speed > row->max_GBps ? speed : row->max_GBps;
-}
-
 /* Adds the copies to their rows, and when they ran to the sets of the rows. */
 static void collect_copies(struct other_work *x, const struct rank *rank, struct intervals *when)
 {
@@ -85,8 +66,13 @@ static void collect_copies(struct other_work *x, const struct rank *rank, struct
             continue;
         row->timed++;
         row->total_ns += (double)(end - start);
-        if (sized)
-            add_speed(row, op->bytes, end - start);
+        if (sized) {
+            double ns = (double)(end - start);
+            double speed = ns > 0 ? (double)op->bytes / ns : 0; /* a byte a ns is a GB/s */
+            add(&row->timed_bytes, op->bytes);
+            row->sized_ns += ns;
+            row->max_GBps = speed > row->max_GBps ? speed : row->max_GBps;
+        }
         intervals_add(&when[at], start, end);
     }
 }
@@ -94,13 +80,18 @@ static void collect_copies(struct other_work *x, const struct rank *rank, struct
 static void add_copies(struct other_work *x, const struct rank *rank)
 {
     struct intervals when[OTHER_WORK_COPY_KINDS], others, rest;
+    int64_t start, end;
     intervals_init(&others);
     intervals_init(&rest);
     for (size_t i = 0; i < OTHER_WORK_COPY_KINDS; i++)
         intervals_init(&when[i]);
     collect_copies(x, rank, when);
-    if (x->ncopies > 0)
-        find_others(&others, rank);
+    for (size_t i = 0; x->ncopies > 0 && i < rank->nops; i++) {
+        if (activity_kind_of(&rank->ops[i]) != ACTIVITY_MEMORY &&
+            op_device_time(&rank->ops[i], &start, &end))
+            intervals_add(&others, start, end);
+    }
+    intervals_merge(&others);
     for (size_t i = 0; i < x->ncopies; i++) {
         intervals_merge(&when[i]);
         intervals_subtract(&rest, &when[i], &others);
@@ -113,13 +104,6 @@ static void add_copies(struct other_work *x, const struct rank *rank)
 
 /* ---- launches ---- */
 
-static bool in_a_step(const struct rank *rank, int64_t t_ns, size_t *step)
-{
-    while (*step < rank->nsteps && t_ns >= rank->steps[*step].end_ns)
-        ++*step;
-    return *step < rank->nsteps && t_ns >= rank->steps[*step].start_ns;
-}
-
 /* Records and steps are both in order of time. */
 static void add_launches(struct launch_sum *sum, const struct rank *rank)
 {
@@ -127,7 +111,12 @@ static void add_launches(struct launch_sum *sum, const struct rank *rank)
     sum->steps += rank->nsteps;
     for (size_t i = 0; i < rank->nlaunches; i++) {
         const struct launches *l = &rank->launches[i];
-        bool inside = l->host_ns != UNKNOWN_NS && in_a_step(rank, l->host_ns, &step);
+        bool inside = false;
+        while (step < rank->nsteps && l->host_ns != UNKNOWN_NS &&
+               l->host_ns >= rank->steps[step].end_ns)
+            step++;
+        if (l->host_ns != UNKNOWN_NS)
+            inside = step < rank->nsteps && l->host_ns >= rank->steps[step].start_ns;
         if (l->graph >= 0)
             continue;
         sum->count += l->count;
@@ -146,18 +135,7 @@ static void add_launches(struct launch_sum *sum, const struct rank *rank)
 static int by_graph(const void *pa, const void *pb)
 {
     const struct graph_row *a = pa, *b = pb;
-    return (a->graph > b->graph) - (a->graph < b->graph);
-}
-
-static void join(struct graph_row *row, const struct graph_row *more)
-{
-    row->count += more->count;
-    row->timed += more->timed;
-    row->total_ns += more->total_ns;
-    add(&row->ops, more->ops);
-    add(&row->comms, more->comms);
-    add(&row->comm_bytes, more->comm_bytes);
-    add(&row->kernels, more->kernels);
+    return ORDER(a->graph, b->graph);
 }
 
 /* Joins the rows of one graph; leaves the list sorted by graph. */
@@ -168,43 +146,51 @@ static void join_graphs(struct other_work *x)
         return;
     qsort(x->graphs, x->ngraphs, sizeof *x->graphs, by_graph);
     for (size_t i = 1; i < x->ngraphs; i++) {
-        if (x->graphs[i].graph == x->graphs[last].graph)
-            join(&x->graphs[last], &x->graphs[i]);
-        else
-            x->graphs[++last] = x->graphs[i];
+        struct graph_row *row = &x->graphs[last], *more = &x->graphs[i];
+        if (more->graph != row->graph) {
+            x->graphs[++last] = *more;
+            continue;
+        }
+        row->count += more->count;
+        row->timed += more->timed;
+        row->total_ns += more->total_ns;
+        add(&row->ops, more->ops);
+        add(&row->comms, more->comms);
+        add(&row->comm_bytes, more->comm_bytes);
+        add(&row->kernels, more->kernels);
     }
     x->ngraphs = last + 1;
 }
 
-/* One launch, to be joined with the others of its graph later. */
-static void add_graph(struct other_work *x, const struct op *op, const struct graph *what)
-{
-    int64_t start = 0, end = 0;
-    bool timed = op_device_time(op, &start, &end);
-    ARRAY_GROW(x->graphs, x->cap_graphs, x->ngraphs + 1);
-    x->graphs[x->ngraphs++] = (struct graph_row){
-        .graph = op->graph,
-        .count = 1,
-        .timed = timed,
-        .total_ns = (double)(end - start),
-        .ops = op->graph_launch.op_count,
-        .comms = what != NULL ? what->comms : 0,
-        .comm_bytes = what != NULL ? what->comm_bytes : 0,
-        .kernels = what != NULL ? what->launches : 0,
-    };
-    if (x->ngraphs >= x->join_at) {
-        join_graphs(x);
-        x->join_at = 2 * x->ngraphs + JOIN_EVERY;
-    }
-}
-
+/* Each launch is a row, to be joined with the others of its graph later. */
 static void add_graphs(struct other_work *x, const struct rank *rank)
 {
     struct graphs graphs;
     graphs_init(&graphs, rank);
     for (size_t i = 0; i < rank->nops; i++) {
-        if (rank->ops[i].class == OP_GRAPH)
-            add_graph(x, &rank->ops[i], graphs_find(&graphs, rank->ops[i].graph));
+        const struct op *op = &rank->ops[i];
+        const struct graph *what;
+        int64_t start = 0, end = 0;
+        bool timed;
+        if (op->class != OP_GRAPH)
+            continue;
+        what = graphs_find(&graphs, op->graph);
+        timed = op_device_time(op, &start, &end);
+        ARRAY_GROW(x->graphs, x->cap_graphs, x->ngraphs + 1);
+        x->graphs[x->ngraphs++] = (struct graph_row){
+            .graph = op->graph,
+            .count = 1,
+            .timed = timed,
+            .total_ns = (double)(end - start),
+            .ops = op->graph_launch.op_count,
+            .comms = what != NULL ? what->comms : 0,
+            .comm_bytes = what != NULL ? what->comm_bytes : 0,
+            .kernels = what != NULL ? what->launches : 0,
+        };
+        if (x->ngraphs >= x->join_at) {
+            join_graphs(x);
+            x->join_at = 2 * x->ngraphs + JOIN_EVERY;
+        }
     }
     graphs_release(&graphs);
 }
@@ -231,7 +217,7 @@ static int graph_by_cost(const void *pa, const void *pb)
     const struct graph_row *a = pa, *b = pb;
     if (a->total_ns != b->total_ns)
         return a->total_ns > b->total_ns ? -1 : 1;
-    return (a->graph > b->graph) - (a->graph < b->graph);
+    return ORDER(a->graph, b->graph);
 }
 
 void other_work_finish(struct other_work *x)

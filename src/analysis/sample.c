@@ -58,15 +58,6 @@ static unsigned digit_of(int64_t value, int digit)
     return (unsigned)(key >> (digit * DIGIT_BITS)) & (BUCKETS - 1);
 }
 
-/* Bits in which some value differs from the first. */
-static uint64_t differing(const struct sample *s)
-{
-    uint64_t bits = 0;
-    for (size_t i = 0; i < s->count; i++)
-        bits |= (uint64_t)s->list[i] ^ (uint64_t)s->list[0];
-    return bits;
-}
-
 /* One pass of a radix sort, from list to scratch, which then change places. */
 static void sort_digit(struct sample *s, int digit)
 {
@@ -97,30 +88,19 @@ void sample_sort(struct sample *s)
         return;
     }
     ARRAY_ROOM(s->scratch, s->cap_scratch, s->count);
-    uint64_t bits = differing(s);
+    uint64_t bits = 0; /* in which some value differs from the first */
+    for (size_t i = 0; i < s->count; i++)
+        bits |= (uint64_t)s->list[i] ^ (uint64_t)s->list[0];
     for (int digit = 0; digit < DIGITS; digit++) {
         if (bits >> (digit * DIGIT_BITS) & (BUCKETS - 1)) /* else all have it in common */
             sort_digit(s, digit);
     }
 }
 
-/* Two passes, the second around the mean, lose nothing to large values. */
-static void measure_spread(const struct sample *s, struct sample_stats *out)
-{
-    double n = (double)s->count, sum = 0, squares = 0;
-    for (size_t i = 0; i < s->count; i++)
-        sum += (double)s->list[i];
-    out->mean = sum / n;
-    for (size_t i = 0; i < s->count; i++) {
-        double off = (double)s->list[i] - out->mean;
-        squares += off * off;
-    }
-    out->std = s->count > 1 ? sqrt(squares / (n - 1)) : NAN;
-}
-
 void sample_measure(struct sample *s, struct sample_stats *out)
 {
     size_t n = s->count;
+    double sum = 0, squares = 0;
     *out = (struct sample_stats){NAN, NAN, NAN, NAN, NAN, NAN};
     if (n == 0)
         return;
@@ -129,7 +109,14 @@ void sample_measure(struct sample *s, struct sample_stats *out)
     out->max = (double)s->list[n - 1];
     out->median = ((double)s->list[(n - 1) / 2] + (double)s->list[n / 2]) / 2;
     out->p95 = (double)s->list[n - 1 - n / 20]; /* ceil(0.95 n) = n - floor(n / 20) */
-    measure_spread(s, out);
+    for (size_t i = 0; i < n; i++)
+        sum += (double)s->list[i];
+    out->mean = sum / (double)n;
+    for (size_t i = 0; i < n; i++) { /* around the mean, as large squares would lose digits */
+        double off = (double)s->list[i] - out->mean;
+        squares += off * off;
+    }
+    out->std = n > 1 ? sqrt(squares / ((double)n - 1)) : NAN;
 }
 
 double sample_cv(const struct sample_stats *s)

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "analysis/stages.h"
 
-#include "analysis/stages_internal.h"
+#include "analysis/comm.h"
+#include "base/arena.h"
+#include "base/idmap.h"
+#include "base/order.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -9,6 +12,224 @@
 
 #define FEW_PASSES 0.1    /* of the most that any path has: less is no pipeline beside it */
 #define PARTS_NEARLY 0.01 /* how far from a whole number of parts a count may be */
+#define RANK_BITS 20      /* RUN_RANKS_MAX */
+
+/* ---- what messages say of each pair of ranks ---- */
+
+/* Messages of two ranks over one communicator, or over any of two ranks. Counts are of micro-
+ * batches: what a rank sends without computing in between belongs to one. [0]: from low to high. */
+struct stage_pair {
+    int32_t family; /* communicator; FAMILY_PAIRS */
+    int low, high;  /* global ranks */
+    int64_t votes;  /* > 0: first messages go from low to high */
+    uint64_t units[2], sent[2], received[2];
+    uint64_t last_epoch[2]; /* of the sender's last one, plus 1 */
+    size_t last_step[2];    /* plus 1, in which it was looked at, as seen by low, high */
+    int64_t in_flight[2];   /* as seen by the sender: sent less what came back */
+    uint64_t flushes[2];    /* times that this came back to 0 */
+};
+
+#define FAMILY_PAIRS (-1)
+
+struct stage_pairs {
+    struct stage_pair *list; /* owned */
+    size_t count, cap;
+    struct idmap ids, keys; /* of two ranks; of them with a family */
+    uint64_t messages;      /* all that were seen */
+    uint64_t unknown;       /* of them with an unknown other end */
+    uint64_t spread;        /* of them in launches of messages to many */
+};
+
+/* An operation in the order of calls. */
+struct stage_op {
+    int64_t issued_ns;
+    uint32_t op;
+};
+
+/* A message of one rank. */
+struct stage_message {
+    const struct op *op;
+    int peer;       /* global rank */
+    uint64_t epoch; /* computations that the rank called for before */
+    size_t step;
+};
+
+struct messages {
+    struct stage_message *list; /* owned; in the order of calls */
+    size_t count, cap;
+    bool computes; /* the rank's computations are in the trace */
+};
+
+int message_peer(const struct run *run, const struct op *op)
+{
+    const struct comm *comm;
+    if (op->class != OP_P2P || op->coll.comm < 0 || (size_t)op->coll.comm >= run->ncomms)
+        return -1;
+    comm = &run->comms[op->coll.comm];
+    return op->coll.peer >= 0 && op->coll.peer < comm->size ? comm->ranks[op->coll.peer] : -1;
+}
+
+static bool is_way(const struct op *op)
+{
+    return op->class == OP_P2P && (op->coll.op == SPECTER_SEND || op->coll.op == SPECTER_RECV);
+}
+
+static bool is_compute(const struct op *op)
+{
+    return op->class == OP_GEMM || op->class == OP_KERNEL || op->class == OP_GRAPH;
+}
+
+static int by_call(const void *pa, const void *pb)
+{
+    const struct stage_op *a = pa, *b = pb;
+    return a->issued_ns != b->issued_ns ? ORDER(a->issued_ns, b->issued_ns) : ORDER(a->op, b->op);
+}
+
+static bool has_messages(const struct rank *rank)
+{
+    for (size_t i = 0; i < rank->nops; i++) {
+        if (is_way(&rank->ops[i]))
+            return true;
+    }
+    return false;
+}
+
+static void messages_of(struct messages *m, struct stage_pairs *p, const struct run *run, size_t r,
+                        const struct job_steps *steps)
+{
+    const struct rank *rank = &run->ranks[r];
+    struct stage_op *calls = array_new(rank->nops, sizeof *calls);
+    size_t n = 0;
+    uint64_t epoch = 0;
+    for (uint32_t i = 0; i < rank->nops; i++) {
+        const struct op *op = &rank->ops[i];
+        if (is_way(op) || is_compute(op))
+            calls[n++] = (struct stage_op){op_issued_ns(op), i};
+    }
+    qsort(calls, n, sizeof *calls, by_call);
+    for (size_t i = 0; i < n; i++) {
+        const struct op *op = &rank->ops[calls[i].op];
+        struct stage_message msg = {op, message_peer(run, op), epoch, 0};
+        if (is_compute(op)) {
+            epoch++;
+            continue;
+        }
+        p->messages++;
+        p->unknown += msg.peer < 0;
+        msg.step = stage_step_of(steps, r, calls[i].op);
+        if (msg.peer < 0 || msg.step == STEP_NONE)
+            continue;
+        ARRAY_GROW(m->list, m->cap, m->count + 1);
+        m->list[m->count++] = msg;
+    }
+    m->computes = epoch > 0;
+    free(calls);
+}
+
+static struct stage_pair *pair_of(struct stage_pairs *p, const struct run *run, const struct op *op,
+                                  int a, int b)
+{
+    int low = a < b ? a : b, high = a < b ? b : a;
+    int32_t family = run->comms[op->coll.comm].size > 2 ? op->coll.comm : FAMILY_PAIRS;
+    uint32_t id = idmap_add(&p->ids, (int64_t)low << RANK_BITS | high);
+    uint32_t at = idmap_add(&p->keys, ((int64_t)family + 1) << 32 | id);
+    ARRAY_GROW(p->list, p->cap, (size_t)at + 1);
+    if (at >= p->count) {
+        p->count = (size_t)at + 1;
+        p->list[at] = (struct stage_pair){.family = family, .low = low, .high = high};
+    }
+    return &p->list[at];
+}
+
+/* True for an all-to-all: to itself, or to more than two others. */
+static bool is_spread(const struct messages *m, size_t first, size_t end, int self)
+{
+    int seen[2] = {-1, -1};
+    for (size_t i = first; i < end; i++) {
+        int peer = m->list[i].peer;
+        if (peer == self)
+            return true;
+        if (peer == seen[0] || peer == seen[1])
+            continue;
+        if (seen[0] >= 0 && seen[1] >= 0)
+            return true;
+        seen[seen[0] >= 0] = peer;
+    }
+    return false;
+}
+
+/* The first messages of a step with this neighbour: one way, or both at once. */
+static void vote(struct stage_pair *pair, const struct messages *m, size_t first, size_t end,
+                 int self, const struct stage_message *msg)
+{
+    bool out = false, in = false, is_high = self == pair->high;
+    if (pair->last_step[is_high] == msg->step + 1)
+        return;
+    pair->last_step[is_high] = msg->step + 1;
+    for (size_t i = first; i < end; i++) {
+        out = out || (m->list[i].peer == msg->peer && m->list[i].op->coll.op == SPECTER_SEND);
+        in = in || (m->list[i].peer == msg->peer && m->list[i].op->coll.op == SPECTER_RECV);
+    }
+    if (out != in)
+        pair->votes += out != is_high ? 1 : -1;
+}
+
+static void count_message(struct stage_pair *pair, const struct stage_message *msg, int self,
+                          bool computes)
+{
+    bool is_high = self == pair->high, send = msg->op->coll.op == SPECTER_SEND;
+    if (!send) {
+        pair->received[!is_high]++;
+        pair->flushes[is_high] += --pair->in_flight[is_high] == 0;
+        return;
+    }
+    pair->sent[is_high]++;
+    pair->in_flight[is_high]++;
+    if (!computes || pair->last_epoch[is_high] != msg->epoch + 1)
+        pair->units[is_high]++;
+    pair->last_epoch[is_high] = msg->epoch + 1;
+}
+
+/* Sends count before receives: both are under way at once. */
+static void add_launch(struct stage_pairs *p, const struct run *run, const struct messages *m,
+                       size_t first, size_t end, int self)
+{
+    if (is_spread(m, first, end, self)) {
+        p->spread += end - first;
+        return;
+    }
+    for (int receives = 0; receives < 2; receives++) {
+        for (size_t i = first; i < end; i++) {
+            const struct stage_message *msg = &m->list[i];
+            struct stage_pair *pair = pair_of(p, run, msg->op, self, msg->peer);
+            vote(pair, m, first, end, self, msg);
+            if ((msg->op->coll.op == SPECTER_RECV) == receives)
+                count_message(pair, msg, self, m->computes);
+        }
+    }
+}
+
+static void collect_pairs(struct stage_pairs *p, const struct run *run,
+                          const struct job_steps *steps)
+{
+    memset(p, 0, sizeof *p);
+    for (size_t r = 0; r < run->nranks; r++) {
+        struct messages m = {0};
+        if (!has_messages(&run->ranks[r]))
+            continue;
+        messages_of(&m, p, run, r, steps);
+        for (size_t i = 0, end; i < m.count; i = end) {
+            int32_t group = m.list[i].op->coll.group;
+            for (end = i + 1; end < m.count && group >= 0 && m.list[end].op->coll.group == group;
+                 end++)
+                ;
+            add_launch(p, run, &m, i, end, run->ranks[r].rank);
+        }
+        free(m.list);
+    }
+}
+
+/* ---- chains of ranks ---- */
 
 /* A rank in the graph of one family. Indices into nodes; NODE_NONE. */
 struct family_node {
@@ -40,7 +261,6 @@ struct rank_path {
 struct stage_finder {
     struct stages *s;
     const struct run *run;
-    const struct job_steps *steps;
     struct stage_pairs pairs;
     struct rank_path *paths; /* owned */
     size_t npaths, cap_paths;
@@ -90,30 +310,21 @@ static double passes_of(const struct stage_pair *pair)
     return (double)(pair->units[down] > 0 ? pair->units[down] : pair->received[down]);
 }
 
-/* Flushes: everything that went out came back as often. */
-static double flushes_of(const struct stage_pair *pair)
-{
-    bool down = pair->votes < 0;
-    if (pair->flushes[down] == 0 || pair->in_flight[down] != 0)
-        return NAN;
-    return (double)pair->flushes[down];
-}
-
-static void add_rank(struct stage_finder *f, int rank)
-{
-    ARRAY_GROW(f->ranks, f->cap_ranks, f->nranks + 1);
-    f->ranks[f->nranks++] = rank;
-}
-
 static void add_path(struct stage_finder *f, const struct graph_of *g, uint32_t start, size_t n,
                      bool ring, double least)
 {
     const struct stage_pair *edge = &f->pairs.list[g->list[start].edge];
-    struct rank_path path = {f->nranks, n, ring, passes_of(edge), least, flushes_of(edge)};
+    bool down = edge->votes < 0;
+    double flushes = NAN; /* known where all that went out came back */
+    if (edge->flushes[down] > 0 && edge->in_flight[down] == 0)
+        flushes = (double)edge->flushes[down];
+    struct rank_path path = {f->nranks, n, ring, passes_of(edge), least, flushes};
     ARRAY_GROW(f->paths, f->cap_paths, f->npaths + 1);
     f->paths[f->npaths++] = path;
-    for (uint32_t at = start; n-- > 0; at = g->list[at].next)
-        add_rank(f, g->list[at].rank);
+    for (uint32_t at = start; n-- > 0; at = g->list[at].next) {
+        ARRAY_GROW(f->ranks, f->cap_ranks, f->nranks + 1);
+        f->ranks[f->nranks++] = g->list[at].rank;
+    }
 }
 
 static void find_path(struct stage_finder *f, struct graph_of *g, uint32_t start)
@@ -131,7 +342,7 @@ static void find_path(struct stage_finder *f, struct graph_of *g, uint32_t start
         add_path(f, g, start, n, false, NAN);
 }
 
-/* The edge that closes a ring of stages carries fewest activations; the stage behind it is the
+/* The edge that closes a ring of stages carries fewest activations; the stage after it is the
  * first. */
 static void find_ring(struct stage_finder *f, struct graph_of *g, uint32_t start)
 {
@@ -194,10 +405,8 @@ static int by_family(const void *pa, const void *pb)
 {
     const struct stage_pair *a = pa, *b = pb;
     if (a->family != b->family)
-        return a->family < b->family ? -1 : 1;
-    if (a->low != b->low)
-        return a->low < b->low ? -1 : 1;
-    return (a->high > b->high) - (a->high < b->high);
+        return ORDER(a->family, b->family);
+    return a->low != b->low ? ORDER(a->low, b->low) : ORDER(a->high, b->high);
 }
 
 static void find_paths(struct stage_finder *f)
@@ -271,31 +480,6 @@ static const char *why_not(const struct stage_finder *f)
     return NULL;
 }
 
-static void count_passes(struct stage_finder *f)
-{
-    const struct rank_path *path = &f->paths[0];
-    struct stages *s = f->s;
-    double flushes = path->flushes, passes = path->passes;
-    s->parts = parts_of(path);
-    s->passes = (uint64_t)passes;
-    if (isnan(flushes) && f->steps->source == STEPS_MARKED)
-        flushes = (double)f->steps->count;
-    s->micro = passes / s->parts / flushes;
-}
-
-int stages_rank_index(const struct run *run, int rank)
-{
-    size_t low = 0, high = run->nranks;
-    while (low < high) {
-        size_t mid = low + (high - low) / 2;
-        if (run->ranks[mid].rank < rank)
-            low = mid + 1;
-        else
-            high = mid;
-    }
-    return low < run->nranks && run->ranks[low].rank == rank ? (int)low : -1;
-}
-
 /* False: a rank is in two of them. */
 static bool place_ranks(struct stage_finder *f)
 {
@@ -306,7 +490,7 @@ static bool place_ranks(struct stage_finder *f)
     memset(position, 0xff, f->run->nranks * sizeof *position);
     for (size_t c = 0; c < f->npaths; c++) {
         for (size_t k = 0; k < f->paths[c].n; k++) {
-            int rank = f->ranks[f->paths[c].first + k], at = stages_rank_index(f->run, rank);
+            int rank = f->ranks[f->paths[c].first + k], at = rank_index(f->run, rank);
             chains[c * f->paths[c].n + k] = rank;
             if (at < 0)
                 continue;
@@ -322,12 +506,13 @@ static bool place_ranks(struct stage_finder *f)
 
 void stages_find(struct stages *s, const struct run *run, const struct job_steps *steps)
 {
-    struct stage_finder f = {.s = s, .run = run, .steps = steps};
+    struct stage_finder f = {.s = s, .run = run};
+    double flushes;
     memset(s, 0, sizeof *s);
     arena_init(&s->arena);
     s->micro = NAN;
     s->parts = 1;
-    stage_pairs_collect(&f.pairs, run, steps);
+    collect_pairs(&f.pairs, run, steps);
     find_paths(&f);
     drop_small_paths(&f);
     s->why = why_not(&f);
@@ -336,11 +521,18 @@ void stages_find(struct stages *s, const struct run *run, const struct job_steps
     if (s->why == NULL) {
         s->count = (int)f.paths[0].n;
         s->nchains = f.npaths;
-        count_passes(&f);
+        s->parts = parts_of(&f.paths[0]);
+        s->passes = (uint64_t)f.paths[0].passes;
+        flushes = f.paths[0].flushes;
+        if (isnan(flushes) && steps->source == STEPS_MARKED)
+            flushes = (double)steps->count;
+        s->micro = f.paths[0].passes / s->parts / flushes;
     } else {
         s->position = NULL;
     }
-    stage_pairs_release(&f.pairs);
+    free(f.pairs.list);
+    idmap_release(&f.pairs.ids);
+    idmap_release(&f.pairs.keys);
     free(f.paths);
     free(f.ranks);
 }

@@ -60,9 +60,6 @@ static inline uint32_t stage_step_of(const struct job_steps *steps, size_t rank,
 /* The global rank at the other end of a message; -1 unknown, or no message. */
 int message_peer(const struct run *run, const struct op *op);
 
-/* Index into run->ranks of a global rank; -1: it has no trace. */
-int stages_rank_index(const struct run *run, int rank);
-
 /* Returns whether a message is between neighbours of one pipeline. `r`: index into run->ranks. */
 bool stages_is_message(const struct stages *s, const struct run *run, size_t r,
                        const struct op *op);

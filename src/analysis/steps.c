@@ -2,6 +2,7 @@
 #include "analysis/steps.h"
 
 #include "analysis/time_breakdown.h"
+#include "base/order.h"
 #include "trace/activity.h"
 
 #include <math.h>
@@ -26,27 +27,14 @@ static void add_time(struct intervals *set, int64_t start, int64_t end)
         last->end = end;
 }
 
-static void ruler_init(struct ruler *r)
-{
-    intervals_merge(&r->set);
-    r->before = array_new(r->set.count + 1, sizeof *r->before);
-    for (size_t i = 0; i < r->set.count; i++)
-        r->before[i + 1] = r->before[i] + r->set.list[i].end - r->set.list[i].start;
-}
-
 static int64_t length_before(const struct ruler *r, int64_t t_ns)
 {
-    size_t low = 0, high = r->set.count;
-    while (low < high) {
-        size_t mid = low + (high - low) / 2;
-        if (r->set.list[mid].end <= t_ns)
-            low = mid + 1;
-        else
-            high = mid;
-    }
-    if (low == r->set.count || r->set.list[low].start >= t_ns)
-        return r->before[low];
-    return r->before[low] + t_ns - r->set.list[low].start;
+    struct bisect find = {.high = r->set.count};
+    while (bisect_next(&find))
+        bisect_take(&find, r->set.list[find.mid].end <= t_ns);
+    if (find.low == r->set.count || r->set.list[find.low].start >= t_ns)
+        return r->before[find.low];
+    return r->before[find.low] + t_ns - r->set.list[find.low].start;
 }
 
 static int64_t length_in(const struct ruler *r, const struct step *step)
@@ -72,17 +60,14 @@ static bool make_rulers(struct ruler rulers[RULERS], const struct rank *rank)
         for (int k = first[activity_kind_of(&rank->ops[i])]; k < RULERS; k++)
             add_time(&rulers[k].set, start, end);
     }
-    for (int k = 0; k < RULERS; k++)
-        ruler_init(&rulers[k]);
-    return timed;
-}
-
-static void release_rulers(struct ruler rulers[RULERS])
-{
     for (int k = 0; k < RULERS; k++) {
-        intervals_release(&rulers[k].set);
-        free(rulers[k].before);
+        struct ruler *r = &rulers[k];
+        intervals_merge(&r->set);
+        r->before = array_new(r->set.count + 1, sizeof *r->before);
+        for (size_t i = 0; i < r->set.count; i++)
+            r->before[i + 1] = r->before[i] + r->set.list[i].end - r->set.list[i].start;
     }
+    return timed;
 }
 
 /* ---- over ranks ---- */
@@ -109,41 +94,6 @@ static struct step_row *row_of(struct steps *s, const struct step *step, uint32_
     return &s->list[at];
 }
 
-static void add_host(struct step_row *row, const struct step *step, int rank)
-{
-    int64_t ns = step->end_ns - step->start_ns;
-    row->ranks++;
-    row->sum_ns += (double)ns;
-    row->start_ns = step->start_ns < row->start_ns ? step->start_ns : row->start_ns;
-    if (ns > row->max_ns) {
-        row->max_ns = ns;
-        row->slowest = rank;
-    }
-    if (ns < row->min_ns) {
-        row->min_ns = ns;
-        row->lightest = rank;
-    }
-}
-
-static void add_split(struct step_row *row, const struct step *step, const struct ruler *rulers)
-{
-    int64_t compute = length_in(&rulers[RULER_COMPUTE], step);
-    int64_t comm = length_in(&rulers[RULER_COMM], step);
-    int64_t all = length_in(&rulers[RULER_ALL], step);
-    row->timed++;
-    row->compute_ns += (double)compute;
-    row->exposed_comm_ns += (double)(comm - compute);
-    row->exposed_memory_ns += (double)(all - comm);
-    row->idle_ns += (double)(step->end_ns - step->start_ns - all);
-}
-
-static void add_device(struct step_row *row, int64_t ns)
-{
-    row->ended++;
-    row->device_sum_ns += (double)ns;
-    row->device_max_ns = ns > row->device_max_ns ? ns : row->device_max_ns;
-}
-
 /* State of adding one rank. */
 struct step_collector {
     struct ruler rulers[RULERS];
@@ -158,26 +108,38 @@ static void add_step(struct steps *s, struct step_collector *a, const struct ran
                      const struct step *step, uint32_t job, int64_t device_ns)
 {
     uint32_t at = name_index_add(&a->seen, step->name, 0);
+    int64_t ns = step->end_ns - step->start_ns;
     struct step_row *row;
     ARRAY_GROW(a->times, a->cap_times, (size_t)at + 1);
     row = row_of(s, step, a->times[at]++, job, rank->rank);
-    add_host(row, step, rank->rank);
-    sample_add(&a->host, step->end_ns - step->start_ns);
-    if (a->timed)
-        add_split(row, step, a->rulers);
+    row->ranks++;
+    row->sum_ns += (double)ns;
+    row->start_ns = step->start_ns < row->start_ns ? step->start_ns : row->start_ns;
+    if (ns > row->max_ns) {
+        row->max_ns = ns;
+        row->slowest = rank->rank;
+    }
+    if (ns < row->min_ns) {
+        row->min_ns = ns;
+        row->lightest = rank->rank;
+    }
+    sample_add(&a->host, ns);
+    if (a->timed) {
+        int64_t compute = length_in(&a->rulers[RULER_COMPUTE], step);
+        int64_t comm = length_in(&a->rulers[RULER_COMM], step);
+        int64_t all = length_in(&a->rulers[RULER_ALL], step);
+        row->timed++;
+        row->compute_ns += (double)compute;
+        row->exposed_comm_ns += (double)(comm - compute);
+        row->exposed_memory_ns += (double)(all - comm);
+        row->idle_ns += (double)(ns - all);
+    }
     if (device_ns == UNKNOWN_NS)
         return;
-    add_device(row, device_ns);
+    row->ended++;
+    row->device_sum_ns += (double)device_ns;
+    row->device_max_ns = device_ns > row->device_max_ns ? device_ns : row->device_max_ns;
     sample_add(&a->device, device_ns);
-}
-
-static void release_adding(struct step_collector *a)
-{
-    release_rulers(a->rulers);
-    name_index_release(&a->seen);
-    free(a->times);
-    sample_release(&a->host);
-    sample_release(&a->device);
 }
 
 void steps_add_rank(struct steps *s, const struct run *run, size_t r, const struct job_steps *job)
@@ -206,7 +168,14 @@ void steps_add_rank(struct steps *s, const struct run *run, size_t r, const stru
     sample_measure(&a.host, &result->host);
     sample_measure(&a.device, &result->device);
     free(ends);
-    release_adding(&a);
+    for (int k = 0; k < RULERS; k++) {
+        intervals_release(&a.rulers[k].set);
+        free(a.rulers[k].before);
+    }
+    name_index_release(&a.seen);
+    free(a.times);
+    sample_release(&a.host);
+    sample_release(&a.device);
 }
 
 /* ---- the job ---- */
@@ -215,48 +184,31 @@ static int by_start(const void *x, const void *y)
 {
     const struct step_row *a = x, *b = y;
     if (a->start_ns != b->start_ns)
-        return a->start_ns < b->start_ns ? -1 : 1;
+        return ORDER(a->start_ns, b->start_ns);
     if (a->nth != b->nth)
-        return a->nth < b->nth ? -1 : 1;
+        return ORDER(a->nth, b->nth);
     return strcmp(a->name, b->name);
 }
 
 /* Counts how often each rank was slowest; the ranks are in order. */
 static void count_slowest(struct steps *s, const struct step_row *row)
 {
-    size_t low = 0, high = s->nranks;
+    struct bisect find = {.high = s->nranks};
     if (row->ranks < 2 || row->max_ns == row->min_ns)
         return;
-    while (low < high) {
-        size_t mid = low + (high - low) / 2;
-        if (s->ranks[mid].rank->rank < row->slowest)
-            low = mid + 1;
-        else
-            high = mid;
-    }
-    if (low < s->nranks && s->ranks[low].rank->rank == row->slowest)
-        s->ranks[low].slowest++;
+    while (bisect_next(&find))
+        bisect_take(&find, s->ranks[find.mid].rank->rank < row->slowest);
+    if (find.low < s->nranks && s->ranks[find.low].rank->rank == row->slowest)
+        s->ranks[find.low].slowest++;
 }
 
-/* The hosts' ranges of all steps; where the job's first ones warm up, of those that count. */
-static void summarize_host(struct steps *s, bool warm_up)
+void steps_finish(struct steps *s, const struct run *run, const struct job_steps *job,
+                  const struct step_time *time)
 {
-    struct sample host = {0};
-    s->host.first_ns = NAN;
-    for (size_t i = 0; i < s->count; i++) {
-        if (s->list[i].counts || !warm_up)
-            sample_add(&host, s->list[i].max_ns);
-    }
-    s->host.steps = host.count;
-    sample_measure(&host, &s->host.of);
-    sample_release(&host);
-}
-
-/* The hosts' ranges, and the lengths of the job's steps. */
-static void summarize(struct steps *s, const struct job_steps *job, const struct step_time *time)
-{
-    struct sample steps = {0};
+    struct sample steps = {0}, host = {0};
     bool several = time->window.several;
+    if (s->count > 0 && run->clock_aligned)
+        qsort(s->list, s->count, sizeof *s->list, by_start);
     for (size_t i = 0; i < s->count; i++) {
         struct step_row *row = &s->list[i];
         count_slowest(s, row);
@@ -277,16 +229,15 @@ static void summarize(struct steps *s, const struct job_steps *job, const struct
     s->job.warm_up = job->warm_up;
     s->job.first_ns = time->warm_up_ns;
     sample_measure(&steps, &s->job.of);
-    summarize_host(s, job->warm_up);
+    s->host.first_ns = NAN;
+    for (size_t i = 0; i < s->count; i++) { /* all, or those that count where the first warm up */
+        if (s->list[i].counts || !job->warm_up)
+            sample_add(&host, s->list[i].max_ns);
+    }
+    s->host.steps = host.count;
+    sample_measure(&host, &s->host.of);
+    sample_release(&host);
     sample_release(&steps);
-}
-
-void steps_finish(struct steps *s, const struct run *run, const struct job_steps *job,
-                  const struct step_time *time)
-{
-    if (s->count > 0 && run->clock_aligned)
-        qsort(s->list, s->count, sizeof *s->list, by_start);
-    summarize(s, job, time);
     name_index_release(&s->names);
 }
 

@@ -2,6 +2,9 @@
 #include "analysis/stragglers.h"
 
 #include "analysis/time_breakdown.h"
+#include "base/interval.h"
+#include "base/order.h"
+#include "trace/activity.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -9,6 +12,74 @@
 #define LOOK_BACK 4    /* collectives of the communicator, for one that both ranks have timed */
 #define LOOK_ROUND 256 /* operations of the late rank, for a later one of another communicator */
 #define AT_ONCE 8      /* operations of one rank that may be under way beside each other */
+
+/* ---- what a rank does, and when ---- */
+
+void late_activity_init(struct late_activity *s, const struct rank *rank,
+                        const struct intervals *wait)
+{
+    struct intervals moving, rest;
+    struct activity busy;
+    int64_t start, end;
+    activity_init(&busy);
+    for (size_t i = 0; i < rank->nops; i++) {
+        if (op_device_time(&rank->ops[i], &start, &end))
+            activity_add(&busy, &rank->ops[i], start, end);
+    }
+    for (int k = 0; k < ACTIVITY_KINDS; k++)
+        intervals_merge(&busy.sets[k]);
+    for (int k = 0; k < LATE_idle; k++)
+        intervals_init(&s->sets[k]);
+    intervals_init(&moving);
+    intervals_init(&rest);
+    intervals_union(&moving, &busy.sets[ACTIVITY_COMM], &busy.sets[ACTIVITY_MEMORY]);
+    intervals_subtract(&s->sets[LATE_waiting], wait, &busy.sets[ACTIVITY_COMPUTE]);
+    intervals_subtract(&rest, &moving, &busy.sets[ACTIVITY_COMPUTE]);
+    intervals_subtract(&s->sets[LATE_moving], &rest, &s->sets[LATE_waiting]);
+    s->sets[LATE_compute] = busy.sets[ACTIVITY_COMPUTE]; /* which it owns from now on */
+    intervals_init(&busy.sets[ACTIVITY_COMPUTE]);
+    intervals_release(&moving);
+    intervals_release(&rest);
+    activity_release(&busy);
+}
+
+void late_activity_release(struct late_activity *s)
+{
+    for (int k = 0; k < LATE_idle; k++)
+        intervals_release(&s->sets[k]);
+}
+
+/* The first interval that ends after t_ns. */
+static size_t first_behind(const struct intervals *s, int64_t t_ns)
+{
+    struct bisect find = {.high = s->count};
+    while (bisect_next(&find))
+        bisect_take(&find, s->list[find.mid].end <= t_ns);
+    return find.low;
+}
+
+void late_activity_add(const struct late_activity *s, int64_t from_ns, int64_t to_ns, double sign,
+                       double parts[LATE_CAUSE_COUNT])
+{
+    int64_t idle_ns = to_ns - from_ns;
+    if (to_ns <= from_ns)
+        return;
+    for (int k = 0; k < LATE_idle; k++) {
+        const struct intervals *set = &s->sets[k];
+        int64_t sum_ns = 0;
+        for (size_t i = first_behind(set, from_ns); i < set->count && set->list[i].start < to_ns;
+             i++) {
+            int64_t start = set->list[i].start > from_ns ? set->list[i].start : from_ns;
+            int64_t end = set->list[i].end < to_ns ? set->list[i].end : to_ns;
+            sum_ns += end - start;
+        }
+        parts[k] += sign * (double)sum_ns;
+        idle_ns -= sum_ns;
+    }
+    parts[LATE_idle] += sign * (double)idle_ns;
+}
+
+/* ---- starts ---- */
 
 /* One operation of a rank that is part of a match. */
 struct visit {
@@ -98,21 +169,12 @@ static bool has_last(const struct late_work *w, const struct starts *st)
            (double)st->latest - (double)st->second > (apart ? w->run->clock_residual_ns : 0.0);
 }
 
-/* Mean over the others of the time for which they waited for the last. */
-static double caused(const struct starts *st)
-{
-    double skew = (double)(st->latest - st->earliest);
-    return ((st->n - 1) * skew - (st->sum_ns - skew)) / (st->n - 1);
-}
-
 /* ---- what lies before a late start ---- */
 
 static int by_start(const void *pa, const void *pb)
 {
     const struct visit *a = pa, *b = pb;
-    if (a->start_ns != b->start_ns)
-        return a->start_ns < b->start_ns ? -1 : 1;
-    return (a->match > b->match) - (a->match < b->match);
+    return a->start_ns != b->start_ns ? ORDER(a->start_ns, b->start_ns) : ORDER(a->match, b->match);
 }
 
 /* The member that stands in the middle of all but the last, by start. */
@@ -134,7 +196,7 @@ static int by_rank(const void *key, const void *elem)
 {
     uint32_t rank = *(const uint32_t *)key;
     const struct match_member *m = elem;
-    return (rank > m->rank) - (rank < m->rank);
+    return ORDER(rank, m->rank);
 }
 
 /* Returns the member of a collective that is on the rank; NULL. */
@@ -145,7 +207,8 @@ static const struct match_member *member_of(const struct late_work *w, const str
                    by_rank);
 }
 
-/* Breaks down the time between the collective before and this one, on both ranks. */
+/* From the end of the collective before to the start of this one, on the late rank [0] and on the
+ * median rank [1]. */
 struct between {
     int64_t from_ns[2], to_ns[2];
 };
@@ -160,32 +223,13 @@ static bool ends_of(const struct late_work *w, const struct match *match, uint32
            time_of(w, y, &start, &end_ns[1]);
 }
 
-/* The ends of an earlier collective of the communicator on ranks a and b. */
-static bool look_back(const struct late_work *w, size_t at, uint32_t a, uint32_t b,
-                      struct between *t)
-{
-    for (size_t back = 1; back <= LOOK_BACK && back <= at; back++) {
-        const struct match *before = &w->m->list[at - back];
-        if (before->comm != w->m->list[at].comm)
-            return false;
-        if (ends_of(w, before, a, b, t->from_ns))
-            return true;
-    }
-    return false;
-}
-
 /* The first of the rank's visits that begins at t_ns or later. */
 static size_t first_visit(const struct visits *v, int64_t t_ns)
 {
-    size_t low = 0, high = v->count;
-    while (low < high) {
-        size_t mid = low + (high - low) / 2;
-        if (v->list[mid].start_ns < t_ns)
-            low = mid + 1;
-        else
-            high = mid;
-    }
-    return low;
+    struct bisect find = {.high = v->count};
+    while (bisect_next(&find))
+        bisect_take(&find, v->list[find.mid].start_ns < t_ns);
+    return find.low;
 }
 
 /* Returns whether the rank computes while the data of the collective that ends then move. Such a
@@ -199,7 +243,7 @@ static bool computes_beside(const struct late_work *w, uint32_t rank, const stru
 }
 
 /* A later collective of any communicator in which both ranks took part with all of their devices,
- * if there is one behind t->from_ns: from there on they were together, so that what lies before it
+ * if there is one after t->from_ns: from there on they were together, so that what lies before it
  * explains nothing. */
 static bool look_round(const struct late_work *w, uint32_t a, uint32_t b, bool found,
                        struct between *t)
@@ -249,10 +293,22 @@ static uint32_t find_origin(struct late_work *w, size_t at, uint32_t last)
     uint32_t middle = middle_rank(w, &w->m->list[at], last);
     double parts[LATE_CAUSE_COUNT] = {0}, late = 0;
     struct between t = {0};
+    bool found = false;
     int64_t end;
     time_of(w, member_of(w, &w->m->list[at], last), &t.to_ns[0], &end);
     time_of(w, member_of(w, &w->m->list[at], middle), &t.to_ns[1], &end);
-    if (!look_round(w, last, middle, look_back(w, at, last, middle, &t), &t))
+    /* The nearest collective of the communicator before this one that both have timed. Messages
+     * stand among them, by numbers of their own that say nothing of the time. */
+    for (size_t i = at, looked = 0; !found && i > 0 && looked < LOOK_BACK; i--) {
+        const struct match *before = &w->m->list[i - 1];
+        if (before->comm != w->m->list[at].comm)
+            break;
+        if (!is_collective(w, before))
+            continue;
+        found = ends_of(w, before, last, middle, t.from_ns);
+        looked++;
+    }
+    if (!look_round(w, last, middle, found, &t))
         return last;
     late_activity_add(&w->sets[last], t.from_ns[0], t.to_ns[0], 1, parts);
     late_activity_add(&w->sets[middle], t.from_ns[1], t.to_ns[1], -1, parts);
@@ -268,18 +324,6 @@ static uint32_t find_origin(struct late_work *w, size_t at, uint32_t last)
 }
 
 /* ---- one match ---- */
-
-static void count_members(struct late_work *w, const struct match *match, const struct starts *st)
-{
-    int64_t start, end;
-    for (uint32_t k = 0; k < match->nmembers; k++) {
-        const struct match_member *m = &w->m->members[match->first + k];
-        if (!time_of(w, m, &start, &end))
-            continue;
-        w->s->arrivals[m->rank].collectives++;
-        w->s->arrivals[m->rank].late_ns += (double)(start - st->earliest);
-    }
-}
 
 /* Puts the waiting where it comes from. */
 static void attribute(struct late_work *w, size_t at, uint32_t last, double ns)
@@ -310,15 +354,26 @@ static void take_match(struct late_work *w, size_t at)
     const struct match *match = &w->m->list[at];
     struct starts st = starts_of(w, match);
     bool collective = is_collective(w, match);
+    double skew, others;
+    int64_t start, end;
     if (st.n < 2)
         return;
-    if (collective)
-        count_members(w, match, &st);
+    for (uint32_t k = 0; collective && k < match->nmembers; k++) {
+        const struct match_member *m = &w->m->members[match->first + k];
+        if (!time_of(w, m, &start, &end))
+            continue;
+        w->s->arrivals[m->rank].collectives++;
+        w->s->arrivals[m->rank].late_ns += (double)(start - st.earliest);
+    }
     if (!has_last(w, &st))
         return;
     w->origin[at] = collective ? find_origin(w, at, st.last) : st.last;
-    if (collective)
-        attribute(w, at, st.last, caused(&st));
+    if (!collective)
+        return;
+    /* Each of the others waited for latest - own start; the mean. */
+    skew = (double)(st.latest - st.earliest);
+    others = st.n - 1;
+    attribute(w, at, st.last, (others * skew - (st.sum_ns - skew)) / others);
 }
 
 /* ---- steps ---- */
@@ -326,9 +381,7 @@ static void take_match(struct late_work *w, size_t at)
 static int by_step(const void *pa, const void *pb)
 {
     const struct share *a = pa, *b = pb;
-    if (a->step != b->step)
-        return a->step < b->step ? -1 : 1;
-    return (a->rank > b->rank) - (a->rank < b->rank);
+    return a->step != b->step ? ORDER(a->step, b->step) : ORDER(a->rank, b->rank);
 }
 
 /* In each step, the rank in which most waiting has its origin. */
@@ -388,20 +441,6 @@ static void collect(struct late_work *w)
     free(all);
 }
 
-static void work_release(struct late_work *w)
-{
-    for (size_t r = 0; r < w->run->nranks; r++) {
-        late_activity_release(&w->sets[r]);
-        free(w->visits[r].list);
-    }
-    free(w->sets);
-    free(w->visits);
-    free(w->origin);
-    free(w->order);
-    free(w->shares);
-    free(w->starts);
-}
-
 void stragglers_init(struct stragglers *s, const struct comm_study *study,
                      const struct job_steps *job)
 {
@@ -420,7 +459,16 @@ void stragglers_init(struct stragglers *s, const struct comm_study *study,
     for (size_t i = 0; i < w.m->count; i++)
         take_match(&w, w.order[i]);
     count_steps(&w);
-    work_release(&w);
+    for (size_t r = 0; r < nranks; r++) {
+        late_activity_release(&w.sets[r]);
+        free(w.visits[r].list);
+    }
+    free(w.sets);
+    free(w.visits);
+    free(w.origin);
+    free(w.order);
+    free(w.shares);
+    free(w.starts);
 }
 
 void stragglers_release(struct stragglers *s)

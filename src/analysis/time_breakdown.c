@@ -23,7 +23,7 @@ bool op_device_time(const struct op *op, int64_t *start_ns, int64_t *end_ns)
     if (op->start_ns < -TIME_MAX_NS || op->start_ns > TIME_MAX_NS) /* UNKNOWN_NS is one of them */
         return false;
     *start_ns = op->start_ns;
-    *end_ns = op->start_ns + op->dur_ns;
+    *end_ns = op_end_ns(op);
     return true;
 }
 
@@ -73,15 +73,6 @@ static void scan_ops(struct time_breakdown *s, const struct rank *rank, int64_t 
     idmap_release(&devices);
 }
 
-static void collect(const struct rank *rank, struct activity *busy, const struct step_window *w)
-{
-    int64_t start, end;
-    for (size_t i = 0; i < rank->nops; i++) {
-        if (op_device_time(&rank->ops[i], &start, &end))
-            activity_add(busy, &rank->ops[i], step_window_at(w, start), step_window_at(w, end));
-    }
-}
-
 /* The part of the waits in the window, without times in which the rank computes. */
 static int64_t exposed_wait(const struct intervals *wait, const struct intervals *compute,
                             const struct step_window *w)
@@ -128,13 +119,18 @@ void time_breakdown_init(struct time_breakdown *s, const struct rank *rank,
     struct step_window all = {0};
     struct activity busy;
     struct activity_times t;
+    int64_t start, end;
     memset(s, 0, sizeof *s);
     scan_ops(s, rank, &all.start_ns, &all.end_ns);
     if (s->timed_ops == 0)
         return;
     window = window != NULL && window->steps > 0 ? window : &all;
     activity_init(&busy);
-    collect(rank, &busy, window);
+    for (size_t i = 0; i < rank->nops; i++) {
+        if (op_device_time(&rank->ops[i], &start, &end))
+            activity_add(&busy, &rank->ops[i], step_window_at(window, start),
+                         step_window_at(window, end));
+    }
     activity_measure(&busy, &t);
     s->span_ns = step_window_ns(window);
     s->from_ns = window->start_ns - all.start_ns;
@@ -153,22 +149,15 @@ void time_breakdown_init(struct time_breakdown *s, const struct rank *rank,
     activity_release(&busy);
 }
 
-/* Sums over ranks stay a number even when damage makes every rank's span centuries long. */
-static void add_ns(int64_t *sum, int64_t ns)
-{
-    if (__builtin_add_overflow(*sum, ns, sum))
-        *sum = INT64_MAX;
-}
-
 void time_breakdown_add(struct time_breakdown *s, const struct time_breakdown *more)
 {
-#define X(name) add_ns(&s->name##_ns, more->name##_ns);
+#define X(name) ns_sum_add(&s->name##_ns, more->name##_ns);
     BREAKDOWN_TIMES(X)
 #undef X
-    add_ns(&s->recorded_ns, more->recorded_ns);
+    ns_sum_add(&s->recorded_ns, more->recorded_ns);
     for (int k = 0; k < 1 << ACTIVITY_KINDS; k++)
-        add_ns(&s->active_ns[k], more->active_ns[k]);
-    add_ns(&s->exposed_wait_ns, more->exposed_wait_ns);
+        ns_sum_add(&s->active_ns[k], more->active_ns[k]);
+    ns_sum_add(&s->exposed_wait_ns, more->exposed_wait_ns);
     s->wait_known = s->wait_known || more->wait_known;
     s->timed_ops += more->timed_ops;
     s->unplaced_ops += more->unplaced_ops;

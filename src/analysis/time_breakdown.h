@@ -67,6 +67,13 @@ bool op_device_time(const struct op *op, int64_t *start_ns, int64_t *end_ns);
 /* The time that it took on its device, also where the trace does not hold when; false as above. */
 bool op_device_duration(const struct op *op, int64_t *dur_ns);
 
+/* Sums over ranks stay a number even when damage makes every rank's span centuries long. */
+static inline void ns_sum_add(int64_t *sum, int64_t ns)
+{
+    if (__builtin_add_overflow(*sum, ns, sum))
+        *sum = INT64_MAX;
+}
+
 /* `wait`: merged set of the times in which the rank waited for others; NULL: not known. A window
  * without steps is none. */
 void time_breakdown_init(struct time_breakdown *s, const struct rank *rank,

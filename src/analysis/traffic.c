@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "analysis/traffic.h"
 
-#include "base/order.h"
-
-#include "analysis/pairs.h"
 #include "analysis/time_breakdown.h"
+#include "base/order.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -69,17 +67,18 @@ static double size_of(const struct comm_instance *in)
     return in->op == SPECTER_ALLTOALLV && in->sized > 0 ? in->sent / in->sized : (double)in->bytes;
 }
 
-/* A message leaves one GPU, whichever of its ends was recorded; one to its own sender leaves none.
- */
-static struct wire message_wire(const struct comm_instance *in, double bytes, const struct run *run,
-                                const struct node_map *node_map)
+void pair_of(const struct comm_instance *in, const struct run *run, int *src, int *dst)
 {
-    int src, dst, across;
-    pair_of(in, run, &src, &dst);
-    if (src >= 0 && src == dst)
-        return (struct wire){0, 0};
-    across = node_map_across(node_map, run, src, dst, in->comm);
-    return (struct wire){bytes, across < 0 ? NAN : across * bytes};
+    const struct rank *rank = &run->ranks[in->first.rank];
+    const struct op *op = &rank->ops[in->first.op];
+    int32_t peer = op->coll.peer;
+    int other = -1;
+    if (in->comm >= 0 && peer >= 0 && peer < run->comms[in->comm].size)
+        other = run->comms[in->comm].ranks[peer];
+    *src = op->coll.op == SPECTER_RECV ? other : rank->rank;
+    *dst = op->coll.op == SPECTER_RECV ? rank->rank : other;
+    if (op->coll.op == SPECTER_COMM_OP_COUNT)
+        *src = *dst = -1; /* sends or receives: not known which */
 }
 
 static void set_bytes(struct traffic_instance *item, const struct run *run,
@@ -95,7 +94,13 @@ static void set_bytes(struct traffic_instance *item, const struct run *run,
     }
     item->sum.bytes = bytes;
     if (in->p2p) {
-        w = message_wire(in, bytes, run, node_map);
+        /* It leaves one GPU, whichever of its ends was recorded; one to its own sender none. */
+        int src, dst, across;
+        pair_of(in, run, &src, &dst);
+        across = node_map_across(node_map, run, src, dst, in->comm);
+        w = (struct wire){bytes, across < 0 ? NAN : across * bytes};
+        if (src >= 0 && src == dst)
+            w = (struct wire){0, 0};
         found = 1;
     } else {
         w = wire_of(in->op, bytes, in->comm_size,
@@ -145,18 +150,6 @@ static void collect(struct items *items, const struct comm_study *study,
             item->sum.time_ns = (double)in->transfer_ns / in->group_ops;
         }
     }
-}
-
-static void add_sum(struct traffic_sum *sum, const struct traffic_sum *more)
-{
-    sum->instances += more->instances;
-    sum->calls += more->calls;
-    sum->unsized += more->unsized;
-    sum->timed += more->timed;
-    sum->bytes += more->bytes;
-    sum->wire_bytes += more->wire_bytes;
-    sum->inter_bytes += more->inter_bytes;
-    sum->time_ns += more->time_ns;
 }
 
 /* ---- rows ---- */
@@ -220,7 +213,15 @@ static struct traffic_sum sum_of(const struct items *items, size_t from, size_t 
     struct traffic_sum sum = {0};
     *nodes = items->list[from].nodes;
     for (size_t i = from; i < to; i++) {
-        add_sum(&sum, &items->list[i].sum);
+        const struct traffic_sum *more = &items->list[i].sum;
+        sum.instances += more->instances;
+        sum.calls += more->calls;
+        sum.unsized += more->unsized;
+        sum.timed += more->timed;
+        sum.bytes += more->bytes;
+        sum.wire_bytes += more->wire_bytes;
+        sum.inter_bytes += more->inter_bytes;
+        sum.time_ns += more->time_ns;
         if (items->list[i].nodes != *nodes)
             *nodes = 0;
     }
@@ -278,34 +279,7 @@ static int rows_by_bytes(const void *x, const void *y)
     return strcmp(a->group, b->group);
 }
 
-static void keep_data(struct traffic *t, struct items *items)
-{
-    size_t kept = 0;
-    for (size_t i = 0; i < items->count; i++) {
-        if (items->list[i].data)
-            items->list[kept++] = items->list[i];
-    }
-    t->without_data = items->count - kept;
-    items->count = kept;
-}
-
 /* ---- groups ---- */
-
-static void count_comms(struct group_row *row, const struct items *items, size_t from, size_t to,
-                        uint32_t *group_of, uint32_t group)
-{
-    for (size_t i = from; i < to; i++) {
-        const struct comm_instance *in = items->list[i].in;
-        if (in->p2p)
-            row->messages++;
-        else
-            row->collectives++;
-        if (in->comm < 0 || group_of[in->comm] != UINT32_MAX)
-            continue;
-        group_of[in->comm] = group;
-        row->comms++;
-    }
-}
 
 /* `group_of`: of each communicator; UINT32_MAX where none of its operations was recorded. */
 static void make_groups(struct traffic *t, struct items *items, uint32_t *group_of)
@@ -322,7 +296,15 @@ static void make_groups(struct traffic *t, struct items *items, uint32_t *group_
                                   .max_rank = -1,
                                   .per_step = NAN};
         row->sum = sum_of(items, from, to, &row->nodes);
-        count_comms(row, items, from, to, group_of, (uint32_t)t->ngroups - 1);
+        for (size_t i = from; i < to; i++) {
+            const struct comm_instance *in = items->list[i].in;
+            row->messages += in->p2p;
+            row->collectives += !in->p2p;
+            if (in->comm < 0 || group_of[in->comm] != UINT32_MAX)
+                continue;
+            group_of[in->comm] = (uint32_t)t->ngroups - 1;
+            row->comms++;
+        }
     }
 }
 
@@ -353,34 +335,36 @@ static void add_op(struct rank_traffic *part, const struct op *op, bool in_step)
     part->until_ns = end;
 }
 
-/* Steps, and collectives in them. */
-struct stepped {
-    uint64_t steps, calls;
+/* What is summed up of a group while its ranks are walked through. */
+struct group_times {
+    struct rank_traffic rank; /* of the rank at hand */
+    uint64_t steps, calls;    /* steps, and collectives in them, over the ranks that take part */
 };
 
-/* Operations are in order of their starts. Adds to `stepped` of each group, and to
- * the last, which is of all. */
+/* Operations are in order of their starts. Adds to `times` of each group, and to the last, which is
+ * of all. */
 static void add_rank(struct traffic *t, const struct run *run, size_t r,
                      const struct job_steps *job, const uint32_t *group_of,
-                     struct rank_traffic *parts, struct stepped *stepped)
+                     struct group_times *times)
 {
     const struct rank *rank = &run->ranks[r];
-    struct stepped *all = &stepped[t->ngroups];
+    struct group_times *all = &times[t->ngroups];
     all->steps += counted_steps(job);
     for (size_t i = 0; i < rank->nops; i++) {
         const struct op *op = &rank->ops[i];
-        if ((op->class == OP_COLL || op->class == OP_P2P) && op->coll.comm >= 0)
-            add_op(&parts[group_of[op->coll.comm]], op, op_step(job, r, i) != STEP_NONE);
+        if (op_is_comm(op) && op->coll.comm >= 0)
+            add_op(&times[group_of[op->coll.comm]].rank, op, op_step(job, r, i) != STEP_NONE);
     }
     for (size_t g = 0; g < t->ngroups; g++) {
+        struct rank_traffic *part = &times[g].rank;
         struct group_row *row = &t->groups[g];
-        if (parts[g].calls > 0) {
-            stepped[g].steps += counted_steps(job);
-            stepped[g].calls += parts[g].in_steps;
-            all->calls += parts[g].in_steps;
+        if (part->calls > 0) {
+            times[g].steps += counted_steps(job);
+            times[g].calls += part->in_steps;
+            all->calls += part->in_steps;
         }
-        if (parts[g].timed > 0) {
-            double busy = (double)parts[g].busy_ns;
+        if (part->timed > 0) {
+            double busy = (double)part->busy_ns;
             row->ranks++;
             row->time_ns += busy;
             if (row->max_rank < 0 || busy > row->time_max_ns) {
@@ -388,7 +372,7 @@ static void add_rank(struct traffic *t, const struct run *run, size_t r,
                 row->max_rank = rank->rank;
             }
         }
-        parts[g] = (struct rank_traffic){0};
+        *part = (struct rank_traffic){0};
     }
 }
 
@@ -403,7 +387,7 @@ static int groups_by_time(const void *x, const void *y)
     return strcmp(a->group, b->group);
 }
 
-static double per_step(const struct stepped *s)
+static double per_step(const struct group_times *s)
 {
     return s->steps > 0 ? (double)s->calls / (double)s->steps : NAN;
 }
@@ -411,38 +395,37 @@ static double per_step(const struct stepped *s)
 static void time_groups(struct traffic *t, const struct run *run, const struct job_steps *job,
                         const uint32_t *group_of)
 {
-    struct rank_traffic *parts = NULL;
-    struct stepped *stepped = NULL;
-    size_t cap_parts = 0, cap_stepped = 0;
-    ARRAY_GROW(parts, cap_parts, t->ngroups + 1);
-    ARRAY_GROW(stepped, cap_stepped, t->ngroups + 1);
+    struct group_times *times = array_new(t->ngroups + 1, sizeof *times);
     for (size_t r = 0; r < run->nranks; r++)
-        add_rank(t, run, r, job, group_of, parts, stepped);
+        add_rank(t, run, r, job, group_of, times);
     for (size_t g = 0; g < t->ngroups; g++) {
         struct group_row *row = &t->groups[g];
         row->time_ns = row->ranks > 0 ? row->time_ns / (double)row->ranks : NAN;
         if (row->ranks == 0)
             row->time_max_ns = NAN;
-        row->per_step = per_step(&stepped[g]);
+        row->per_step = per_step(&times[g]);
     }
-    t->per_step = per_step(&stepped[t->ngroups]);
-    free(parts);
-    free(stepped);
+    t->per_step = per_step(&times[t->ngroups]);
+    free(times);
 }
 
 void traffic_init(struct traffic *t, const struct comm_study *study,
                   const struct node_map *node_map, const struct job_steps *job)
 {
     struct items items = {0};
-    uint32_t *group_of = NULL;
-    size_t cap = 0;
+    uint32_t *group_of = array_new(study->run->ncomms + 1, sizeof *group_of);
+    size_t kept = 0;
     memset(t, 0, sizeof *t);
-    ARRAY_GROW(group_of, cap, study->run->ncomms + 1);
-    memset(group_of, 0xff, cap * sizeof *group_of);
+    memset(group_of, 0xff, (study->run->ncomms + 1) * sizeof *group_of);
     collect(&items, study, node_map);
     make_groups(t, &items, group_of);
     time_groups(t, study->run, job, group_of);
-    keep_data(t, &items);
+    for (size_t i = 0; i < items.count; i++) {
+        if (items.list[i].data)
+            items.list[kept++] = items.list[i];
+    }
+    t->without_data = items.count - kept;
+    items.count = kept;
     make_rows(t, &items);
     make_sizes(t, &items);
     if (t->nrows > 0)
@@ -459,4 +442,119 @@ void traffic_release(struct traffic *t)
     free(t->sizes);
     free(t->groups);
     memset(t, 0, sizeof *t);
+}
+
+/* ---- pairs of ranks ---- */
+
+struct pair_message {
+    const struct comm_instance *in;
+    int src, dst;
+};
+
+static int pair_order(const struct pair_message *a, const struct pair_message *b)
+{
+    return a->src != b->src ? ORDER(a->src, b->src) : ORDER(a->dst, b->dst);
+}
+
+/* Those of a pair in order of time. */
+static int by_pair(const void *x, const void *y)
+{
+    const struct pair_message *a = x, *b = y;
+    int order = pair_order(a, b);
+    if (order == 0)
+        order = ORDER(a->in->timing.from_ns, b->in->timing.from_ns);
+    return order != 0 ? order : ORDER(a->in, b->in);
+}
+
+static int pairs_by_bytes(const void *x, const void *y)
+{
+    const struct pair_row *a = x, *b = y;
+    if (a->bytes != b->bytes)
+        return a->bytes > b->bytes ? -1 : 1;
+    return a->src != b->src ? ORDER(a->src, b->src) : ORDER(a->dst, b->dst);
+}
+
+/* Messages in order of time; `until_ns`: end of the union so far. */
+static void add_message(struct pair_row *row, const struct comm_instance *in, int64_t *until_ns)
+{
+    int64_t from = in->timing.from_ns, to = in->timing.to_ns;
+    row->count++;
+    row->unsized += !in->bytes_known;
+    row->bytes += (double)in->bytes;
+    if (!in->bytes_known || in->timing.moved_ns == UNKNOWN_NS)
+        return;
+    row->timed++;
+    row->two_sided += in->timing.two_sided;
+    row->timed_bytes += (double)in->bytes;
+    if (from == UNKNOWN_NS) { /* its overlap is not known */
+        row->time_ns += (double)in->timing.moved_ns;
+        return;
+    }
+    if (from < *until_ns)
+        from = *until_ns;
+    if (to <= from)
+        return;
+    row->time_ns += (double)(to - from);
+    *until_ns = to;
+}
+
+static void add_pair(struct pairs *p, const struct pair_message *list, size_t n,
+                     const struct run *run, const struct node_map *node_map)
+{
+    struct pair_row *row;
+    int64_t until_ns = INT64_MIN;
+    ARRAY_GROW(p->list, p->cap, p->count + 1);
+    row = &p->list[p->count++];
+    *row = (struct pair_row){.src = list[0].src, .dst = list[0].dst};
+    row->across = node_map_across(node_map, run, row->src, row->dst, list[0].in->comm);
+    for (size_t i = 0; i < n; i++)
+        add_message(row, list[i].in, &until_ns);
+    row->bw_GBps = row->time_ns > 0 ? row->timed_bytes / row->time_ns : NAN;
+    if (row->timed == 0)
+        row->time_ns = NAN;
+}
+
+void pairs_init(struct pairs *p, const struct comm_study *study, const struct node_map *node_map)
+{
+    struct pair_message *list = NULL;
+    size_t n = 0, cap = 0;
+    memset(p, 0, sizeof *p);
+    for (size_t i = 0; i < study->count; i++) {
+        const struct comm_instance *in = &study->list[i];
+        struct pair_message m = {.in = in};
+        const struct op *op;
+        int sender;
+        if (!in->p2p || (in->bytes_known && in->bytes == 0))
+            continue;
+        pair_of(in, study->run, &m.src, &m.dst);
+        if (m.src < 0 || m.dst < 0) {
+            p->endless++;
+            continue;
+        }
+        /* A receive whose send has no number to find it by, though the sender has a trace: that
+         * one's record is of the same message. */
+        op = &study->run->ranks[in->first.rank].ops[in->first.op];
+        sender = rank_index(study->run, m.src);
+        if (!in->matched && op->coll.op == SPECTER_RECV && sender >= 0 &&
+            study->run->ranks[sender].nops > 0)
+            continue;
+        ARRAY_GROW(list, cap, n + 1);
+        list[n++] = m;
+    }
+    if (n > 0)
+        qsort(list, n, sizeof *list, by_pair);
+    for (size_t from = 0, to; from < n; from = to) {
+        for (to = from + 1; to < n && pair_order(&list[from], &list[to]) == 0; to++)
+            ;
+        add_pair(p, list + from, to - from, study->run, node_map);
+    }
+    if (p->count > 0)
+        qsort(p->list, p->count, sizeof *p->list, pairs_by_bytes);
+    free(list);
+}
+
+void pairs_release(struct pairs *p)
+{
+    free(p->list);
+    memset(p, 0, sizeof *p);
 }

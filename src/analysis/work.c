@@ -3,6 +3,7 @@
 
 #include "analysis/time_breakdown.h"
 #include "base/order.h"
+#include "trace/activity.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -150,20 +151,6 @@ static int top_by_cost(const void *x, const void *y)
     return strcmp(a->name, b->name);
 }
 
-static void join(struct gemm_row *row, const struct gemm_row *more)
-{
-    row->count += more->count;
-    row->timed += more->timed;
-    row->total_ns += more->total_ns;
-    row->limited += more->limited;
-    row->limited_ns += more->limited_ns;
-    row->limit_ns += more->limit_ns;
-    row->flops_ns += more->flops_ns;
-    row->bytes_ns += more->bytes_ns;
-    row->bytes += more->bytes;
-    row->peak_tflops = fmax(row->peak_tflops, more->peak_tflops); /* a NAN gives way */
-}
-
 /* Joins products of one shape into one row; leaves the list sorted by shape. */
 static void join_shapes(struct work *w)
 {
@@ -172,32 +159,37 @@ static void join_shapes(struct work *w)
         return;
     qsort(w->gemms, w->ngemms, sizeof *w->gemms, by_shape);
     for (size_t i = 1; i < w->ngemms; i++) {
-        if (by_shape(&w->gemms[last], &w->gemms[i]) == 0)
-            join(&w->gemms[last], &w->gemms[i]);
-        else
-            w->gemms[++last] = w->gemms[i];
+        struct gemm_row *row = &w->gemms[last], *more = &w->gemms[i];
+        if (by_shape(row, more) != 0) {
+            w->gemms[++last] = *more;
+            continue;
+        }
+        row->count += more->count;
+        row->timed += more->timed;
+        row->total_ns += more->total_ns;
+        row->limited += more->limited;
+        row->limited_ns += more->limited_ns;
+        row->limit_ns += more->limit_ns;
+        row->flops_ns += more->flops_ns;
+        row->bytes_ns += more->bytes_ns;
+        row->bytes += more->bytes;
+        row->peak_tflops = fmax(row->peak_tflops, more->peak_tflops); /* a NAN gives way */
     }
     w->ngemms = last + 1;
-}
-
-/* A, B and C, each moved once; 0 where a type is not known. */
-static double gemm_bytes(const struct op *op)
-{
-    double a = specter_dtype_bits((enum specter_dtype)op->dtype);
-    double b = specter_dtype_bits((enum specter_dtype)op->gemm.dtype_b);
-    double c = specter_dtype_bits((enum specter_dtype)op->gemm.dtype_c);
-    double m = op->gemm.m, n = op->gemm.n, k = op->gemm.k;
-    if (a == 0 || b == 0 || c == 0)
-        return 0;
-    return (a * m * k + b * k * n + c * m * n) * op->gemm.batch / 8;
 }
 
 /* Sets the least time that the product takes on that GPU. */
 static void limit_gemm(struct gemm_row *row, const struct op *op, const struct gpu_profile *gpu)
 {
-    double flops = 2.0 * row->m * row->n * row->k * row->batch, bytes = gemm_bytes(op);
+    double a = specter_dtype_bits((enum specter_dtype)op->dtype);
+    double b = specter_dtype_bits((enum specter_dtype)op->gemm.dtype_b);
+    double c = specter_dtype_bits((enum specter_dtype)op->gemm.dtype_c);
+    double m = row->m, n = row->n, k = row->k;
+    double flops = 2.0 * row->m * row->n * row->k * row->batch;
+    double bytes = (a * m * k + b * k * n + c * m * n) * row->batch / 8; /* each moved once */
+    bool known = a != 0 && b != 0 && c != 0;
     if (row->timed == 0 || gpu == NULL || !(row->peak_tflops > 0) || !(gpu->mem_GBps > 0) ||
-        !(bytes > 0))
+        !known || !(bytes > 0))
         return;
     row->limited = 1;
     row->limited_ns = row->total_ns;
@@ -314,20 +306,6 @@ void work_add_rank(struct work *w, const struct rank *rank)
     }
 }
 
-static void finish_top(struct work *w)
-{
-    for (size_t i = 0; i < w->ntop; i++) {
-        struct top_row *row = &w->top[i];
-        row->kind = (uint8_t)kind_of(row);
-        row->std_ns = row->count > 1 ? sqrt(row->squares / ((double)row->count - 1)) : NAN;
-        w->kinds[row->kind].count += row->count;
-        w->kinds[row->kind].total_ns += row->total_ns;
-    }
-    if (w->ntop > 0)
-        qsort(w->top, w->ntop, sizeof *w->top, top_by_cost);
-    name_index_release(&w->names); /* the rows have moved */
-}
-
 void work_finish(struct work *w)
 {
     join_shapes(w);
@@ -347,7 +325,16 @@ void work_finish(struct work *w)
     }
     if (w->noperators > 0)
         qsort(w->operators, w->noperators, sizeof *w->operators, operator_by_cost);
-    finish_top(w);
+    for (size_t i = 0; i < w->ntop; i++) {
+        struct top_row *row = &w->top[i];
+        row->kind = (uint8_t)kind_of(row);
+        row->std_ns = row->count > 1 ? sqrt(row->squares / ((double)row->count - 1)) : NAN;
+        w->kinds[row->kind].count += row->count;
+        w->kinds[row->kind].total_ns += row->total_ns;
+    }
+    if (w->ntop > 0)
+        qsort(w->top, w->ntop, sizeof *w->top, top_by_cost);
+    name_index_release(&w->names); /* the rows have moved */
 }
 
 struct gemm_sum work_gemms(const struct work *w)
@@ -362,4 +349,63 @@ struct gemm_sum work_gemms(const struct work *w)
         sum.peak_flops += g->peak_tflops * g->total_ns * 1e3;
     }
     return sum;
+}
+
+/* ---- operations of the framework ---- */
+
+void operations_add_rank(struct operations *o, const struct rank *rank)
+{
+    for (size_t i = 0; i < rank->nops; i++) {
+        const struct op *op = &rank->ops[i];
+        enum activity_kind kind = activity_kind_of(op);
+        struct operation_row *row;
+        const char *name = op->caller != NULL && op->caller[0] != '\0' ? op->caller : NULL;
+        int64_t start, end;
+        uint32_t at;
+        double ns;
+        if (!op_device_time(op, &start, &end) || (i > 0 && op_same_kernel(op - 1, op)))
+            continue;
+        ns = (double)(end - start);
+        at = name_index_add(&o->names, name, 0);
+        if (at == o->count) {
+            ARRAY_GROW(o->list, o->cap, o->count + 1);
+            o->list[o->count++].name = name;
+        }
+        row = &o->list[at];
+        row->count++;
+        row->total_ns += ns;
+        row->max_ns = fmax(row->max_ns, ns);
+        row->comm_ns += kind == ACTIVITY_COMM ? ns : 0;
+        row->memory_ns += kind == ACTIVITY_MEMORY ? ns : 0;
+        o->total_ns += ns;
+    }
+}
+
+static int operation_by_cost(const void *x, const void *y)
+{
+    const struct operation_row *a = x, *b = y;
+    if (a->total_ns != b->total_ns)
+        return a->total_ns > b->total_ns ? -1 : 1;
+    if (a->name == NULL || b->name == NULL)
+        return (a->name == NULL) - (b->name == NULL);
+    return strcmp(a->name, b->name);
+}
+
+void operations_finish(struct operations *o)
+{
+    if (o->count > 0)
+        qsort(o->list, o->count, sizeof *o->list, operation_by_cost);
+    name_index_release(&o->names); /* the rows have moved */
+}
+
+void operations_release(struct operations *o)
+{
+    free(o->list);
+    name_index_release(&o->names);
+    memset(o, 0, sizeof *o);
+}
+
+bool operations_known(const struct operations *o)
+{
+    return o->count > 1 || (o->count == 1 && o->list[0].name != NULL);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Device work by what it was: operations by name, by kind and by length, and GEMMs by
- * shape, pooled over the ranks that are added.
+ * Device work by what it was, pooled over the ranks that are added: operations by name, by kind and
+ * by length, GEMMs by shape, and work by the operation of the framework that launched it.
  */
 #ifndef SPECTER_ANALYSIS_WORK_H
 #define SPECTER_ANALYSIS_WORK_H
@@ -112,5 +112,30 @@ struct gemm_sum work_gemms(const struct work *w);
 /* Kernels shorter than WORK_SHORT_NS; all kernels. */
 struct work_sum work_short(const struct work *w);
 struct work_sum work_kernels(const struct work *w);
+
+/* Device work by the operation of the framework that launched it ("aten::mm"). Work of which no
+ * operation is known has a row of its own, so that the rows add up to all device time. */
+struct operation_row {
+    const char *name; /* borrowed from the run; NULL: none is known */
+    uint64_t count;   /* kernels, copies and communication, with device times */
+    double total_ns;  /* sum of device times: what overlaps counts twice */
+    double max_ns;
+    double comm_ns, memory_ns; /* parts of the total */
+};
+
+struct operations {
+    struct operation_row *list; /* owned; after operations_finish by total_ns, largest first */
+    size_t count, cap;
+    double total_ns; /* of all */
+    struct name_index names;
+};
+
+/* `o` starts zeroed. */
+void operations_add_rank(struct operations *o, const struct rank *rank);
+void operations_finish(struct operations *o);
+void operations_release(struct operations *o);
+
+/* Some operation is known. */
+bool operations_known(const struct operations *o);
 
 #endif

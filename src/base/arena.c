@@ -52,26 +52,6 @@ void arena_absorb(struct arena *a, struct arena *from)
     arena_init(from);
 }
 
-static size_t block_size(const struct arena *a, size_t need)
-{
-    size_t size = BLOCK_MIN;
-    while (size < BLOCK_SIZE && size < a->used)
-        size *= 2;
-    return need > size ? need : size;
-}
-
-static struct arena_block *block_new(size_t size)
-{
-    struct arena_block *b;
-    if (size > SIZE_MAX - sizeof *b)
-        die("out of memory");
-    b = calloc(1, sizeof *b + size);
-    if (b == NULL)
-        die("out of memory");
-    b->size = size;
-    return b;
-}
-
 void *arena_alloc(struct arena *a, size_t size)
 {
     const size_t align = _Alignof(max_align_t);
@@ -81,7 +61,14 @@ void *arena_alloc(struct arena *a, size_t size)
         die("out of memory");
     size = (size + align - 1) / align * align;
     if (b == NULL || b->size - b->used < size) {
-        b = block_new(block_size(a, size));
+        size_t room = BLOCK_MIN;
+        while (room < BLOCK_SIZE && room < a->used)
+            room *= 2;
+        room = size > room ? size : room;
+        b = room <= SIZE_MAX - sizeof *b ? calloc(1, sizeof *b + room) : NULL;
+        if (b == NULL)
+            die("out of memory");
+        b->size = room;
         b->next = a->head;
         a->head = b;
     }
@@ -133,43 +120,34 @@ void intern_release(struct intern *in)
     intern_init(in, in->arena);
 }
 
-/* No adversary could gain more than a slow read of its own file. */
-static uint64_t hash_text(const char *text, size_t len)
-{
-    uint64_t h = hash_bytes(HASH_BYTES, text, len);
-    return h ^ h >> 32;
-}
-
 static const char **intern_slot(const struct intern *in, const char *text, size_t len)
 {
-    size_t i = hash_text(text, len) & (in->nslots - 1);
+    /* No adversary could gain more than a slow read of its own file. */
+    uint64_t h = hash_bytes(HASH_BYTES, text, len);
+    size_t i = (h ^ h >> 32) & (in->nslots - 1);
     while (in->slots[i] != NULL &&
            (strncmp(in->slots[i], text, len) != 0 || in->slots[i][len] != '\0'))
         i = (i + 1) & (in->nslots - 1);
     return &in->slots[i];
 }
 
-static void intern_grow(struct intern *in)
-{
-    struct intern bigger = *in;
-    bigger.nslots = in->nslots ? in->nslots * 2 : 256;
-    bigger.slots = calloc(bigger.nslots, sizeof *bigger.slots);
-    if (bigger.slots == NULL)
-        die("out of memory");
-    for (size_t i = 0; i < in->nslots; i++) {
-        if (in->slots[i] != NULL)
-            *intern_slot(&bigger, in->slots[i], strlen(in->slots[i])) = in->slots[i];
-    }
-    free(in->slots);
-    *in = bigger;
-}
-
 const char *intern_add(struct intern *in, const char *text, size_t len)
 {
     const char **slot;
     len = strnlen(text, len); /* a NUL inside would make two equal strings differ */
-    if (in->count * 2 >= in->nslots)
-        intern_grow(in);
+    if (in->count * 2 >= in->nslots) {
+        struct intern bigger = *in;
+        bigger.nslots = in->nslots ? in->nslots * 2 : 256;
+        bigger.slots = calloc(bigger.nslots, sizeof *bigger.slots);
+        if (bigger.slots == NULL)
+            die("out of memory");
+        for (size_t i = 0; i < in->nslots; i++) {
+            if (in->slots[i] != NULL)
+                *intern_slot(&bigger, in->slots[i], strlen(in->slots[i])) = in->slots[i];
+        }
+        free(in->slots);
+        *in = bigger;
+    }
     slot = intern_slot(in, text, len);
     if (*slot == NULL) {
         *slot = arena_strndup(in->arena, text, len);

@@ -20,7 +20,7 @@ struct arena_block;
 
 struct arena {
     struct arena_block *head; /* newest block; owned */
-    size_t used;              /* bytes handed out, for reports */
+    size_t used;              /* bytes handed out: blocks grow with it */
 };
 
 void arena_init(struct arena *a);

@@ -14,7 +14,7 @@
 #include <stddef.h>
 
 struct buf {
-    char *data; /* owned; never NULL to a reader */
+    char *data; /* owned where cap > 0; never NULL to a reader */
     size_t len, cap;
 };
 
@@ -34,7 +34,7 @@ void buf_putc(struct buf *b, char c);
 void buf_printf(struct buf *b, const char *fmt, ...) __attribute__((format(printf, 2, 3), nonnull));
 void buf_vprintf(struct buf *b, const char *fmt, va_list ap) __attribute__((format(printf, 2, 0)));
 
-/* Room for `more` bytes behind len; returns where they go. The caller then adds to len. */
+/* Room for `more` bytes after len; returns where they go. The caller then adds to len. */
 char *buf_reserve(struct buf *b, size_t more);
 
 /* How many bytes at the start of a text are a byte order mark in UTF-8: 3 or 0. */

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -24,18 +25,6 @@ struct signals {
     sigset_t mask;
     struct sigaction child;
 };
-
-/* Blocked and fetched one by one, not handled: no race between a signal and the wait. SIGCHLD may
- * have been inherited as ignored, and then there would be nothing to wait for. */
-static void signals_hold(struct signals *before, sigset_t *set)
-{
-    struct sigaction usual = {.sa_handler = SIG_DFL};
-    sigemptyset(set);
-    for (size_t i = 0; i < sizeof watched / sizeof *watched; i++)
-        sigaddset(set, watched[i]);
-    sigprocmask(SIG_BLOCK, set, &before->mask);
-    sigaction(SIGCHLD, &usual, &before->child);
-}
 
 static void signals_restore(const struct signals *before)
 {
@@ -62,8 +51,9 @@ static _Noreturn void child_exec(char **argv, const struct child_env *env, size_
     _exit(NOT_FOUND);
 }
 
-/* Waits for pid; signals from the kernel (si_code > 0: the terminal) have reached the whole process
- * group already, those from a process (kill, timeout, a scheduler) were sent to us alone. */
+/* Waits for pid. Signals from the kernel (si_code > 0: the terminal) have reached the whole process
+ * group already. Those from a process are passed on: a scheduler sends them to us alone. One that a
+ * process sends to the whole group cannot be told from them, and reaches the program twice. */
 static int wait_passing_signals(pid_t pid, const sigset_t *set)
 {
     siginfo_t info;
@@ -91,22 +81,16 @@ static int read_report(int fd)
 bool child_find(const char *name, int mode, char *path, size_t size)
 {
     const char *folders = strchr(name, '/') != NULL ? "" : getenv("PATH");
+    struct stat st;
     while (folders != NULL) {
         size_t len = strcspn(folders, ":");
         int n = snprintf(path, size, "%.*s%s%s", (int)len, folders, len > 0 ? "/" : "", name);
-        if (n > 0 && (size_t)n < size && access(path, mode) == 0)
+        if (n > 0 && (size_t)n < size && access(path, mode) == 0 &&
+            (mode == F_OK || (stat(path, &st) == 0 && !S_ISDIR(st.st_mode))))
             return true;
         folders = folders[len] == ':' ? folders + len + 1 : NULL;
     }
     return false;
-}
-
-/* One folder in PATH that may not be searched makes execvp() say EACCES, though nothing was found.
- */
-static bool found_nothing(const char *name, int why)
-{
-    char path[PATH_MAX];
-    return why == ENOENT || (why == EACCES && !child_find(name, F_OK, path, sizeof path));
 }
 
 int child_run(char **argv, const struct child_env *env, size_t nenv, struct err *e)
@@ -119,7 +103,14 @@ int child_run(char **argv, const struct child_env *env, size_t nenv, struct err 
         err_set(e, ERR_INPUT, "cannot start '%s': %s", argv[0], strerror(errno));
         return NOT_EXECUTABLE;
     }
-    signals_hold(&before, &set);
+    /* Blocked and fetched one by one, not handled: no race between a signal and the wait. SIGCHLD
+     * may have been inherited as ignored, and then there would be nothing to wait for. */
+    struct sigaction usual = {.sa_handler = SIG_DFL};
+    sigemptyset(&set);
+    for (size_t i = 0; i < sizeof watched / sizeof *watched; i++)
+        sigaddset(&set, watched[i]);
+    sigprocmask(SIG_BLOCK, &set, &before.mask);
+    sigaction(SIGCHLD, &usual, &before.child);
     pid = fork();
     if (pid == 0)
         child_exec(argv, env, nenv, &before, report[1]);
@@ -133,7 +124,10 @@ int child_run(char **argv, const struct child_env *env, size_t nenv, struct err 
     signals_restore(&before);
     if (why == 0)
         return status;
-    if (found_nothing(argv[0], why))
+    /* One folder in PATH that may not be searched makes execvp() say EACCES, though the program is
+     * nowhere. */
+    char path[PATH_MAX];
+    if (why == ENOENT || (why == EACCES && !child_find(argv[0], F_OK, path, sizeof path)))
         why = ENOENT;
     err_set(e, ERR_INPUT, "cannot run '%s': %s", argv[0], strerror(why));
     return why == ENOENT ? NOT_FOUND : NOT_EXECUTABLE;

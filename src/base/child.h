@@ -28,8 +28,8 @@ struct child_env {
 int child_run(char **argv, const struct child_env *env, size_t nenv, struct err *e);
 
 /* Where the program called `name` is: itself when it holds a slash, else the first file in PATH
- * that access() allows in the given mode. false when there is none, or its path is longer than
- * `size`. */
+ * that access() allows in the given mode, no folder but for F_OK. false when there is none, or its
+ * path is longer than `size`. */
 bool child_find(const char *name, int mode, char *path, size_t size);
 
 #endif

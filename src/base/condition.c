@@ -33,24 +33,24 @@ static int not_a_condition(const struct condition *c, struct err *e)
                    c->len, c->text, c->table->example);
 }
 
-/* False with e filled, naming those that there are. */
-static bool name_find(struct condition *c, const char *text, size_t len, struct err *e)
+/* 0, or -1 with e filled, naming those that there are. */
+static int name_find(struct condition *c, const char *text, size_t len, struct err *e)
 {
     const struct condition_table *t = c->table;
     struct buf known = BUF_INIT;
     for (c->name = 0; c->name < t->n; c->name++) {
         if (strlen(t->names[c->name].name) == len && memcmp(t->names[c->name].name, text, len) == 0)
-            return true;
+            return 0;
     }
     for (size_t i = 0; i < t->n; i++)
         buf_printf(&known, " %s", t->names[i].name);
     err_set(e, ERR_USAGE, "unknown name '%.*s' in --fail-on: there are%s", (int)len, text,
             known.data);
     buf_release(&known);
-    return false;
+    return -1;
 }
 
-/* The number behind a relation: digits, optionally followed by %. */
+/* The number after a relation: digits, optionally followed by %. */
 static int parse_limit(struct condition *c, const char *p, const char *end, struct err *e)
 {
     char text[64];
@@ -98,7 +98,7 @@ static int parse(struct condition *c, const struct condition_table *t, const cha
     p += equal ? 2 : 1;
     while (p < end && isspace((unsigned char)*p))
         p++;
-    if (!name_find(c, name, (size_t)(name_end - name), e))
+    if (name_find(c, name, (size_t)(name_end - name), e) < 0)
         return -1;
     return parse_limit(c, p, end, e);
 }

@@ -87,56 +87,50 @@ static const char *entry_text(const struct elf_file *f, int64_t tag)
     return text_in(f->strings, f->strings_size, value_of(f, tag, UINT64_MAX));
 }
 
-static void read_dynamic(struct elf_file *f, const Elf64_Phdr *segment)
-{
-    uint64_t strings;
-    f->entries = AT(f, segment->p_offset, segment->p_filesz / sizeof *f->entries, Elf64_Dyn);
-    f->entry_count = f->entries != NULL ? segment->p_filesz / sizeof *f->entries : 0;
-    f->dynamic = f->entry_count > 0;
-    strings = offset_of(f, value_of(f, DT_STRTAB, UINT64_MAX));
-    f->strings_size = value_of(f, DT_STRSZ, 0);
-    if (strings < f->size && f->strings_size <= f->size - strings)
-        f->strings = (const char *)f->data + strings;
-    f->soname = entry_text(f, DT_SONAME);
-    f->rpath = entry_text(f, DT_RPATH);
-    f->runpath = entry_text(f, DT_RUNPATH);
-}
-
 static void read_segments(struct elf_file *f)
 {
     size_t count;
     const Elf64_Phdr *s = segments(f, &count);
     for (size_t i = 0; i < count; i++) {
-        if (s[i].p_type == PT_DYNAMIC)
-            read_dynamic(f, &s[i]);
-        else if (s[i].p_type == PT_INTERP && s[i].p_offset <= f->size &&
-                 s[i].p_filesz <= f->size - s[i].p_offset)
+        if (s[i].p_type == PT_DYNAMIC) {
+            const Elf64_Phdr *segment = &s[i];
+            uint64_t strings;
+            f->entries =
+                AT(f, segment->p_offset, segment->p_filesz / sizeof *f->entries, Elf64_Dyn);
+            f->entry_count = f->entries != NULL ? segment->p_filesz / sizeof *f->entries : 0;
+            f->dynamic = f->entry_count > 0;
+            strings = offset_of(f, value_of(f, DT_STRTAB, UINT64_MAX));
+            f->strings_size = value_of(f, DT_STRSZ, 0);
+            if (strings < f->size && f->strings_size <= f->size - strings)
+                f->strings = (const char *)f->data + strings;
+            f->soname = entry_text(f, DT_SONAME);
+            f->rpath = entry_text(f, DT_RPATH);
+            f->runpath = entry_text(f, DT_RUNPATH);
+        } else if (s[i].p_type == PT_INTERP && s[i].p_offset <= f->size &&
+                   s[i].p_filesz <= f->size - s[i].p_offset) {
             f->interpreter = text_in((const char *)f->data + s[i].p_offset, s[i].p_filesz, 0);
+        }
     }
-}
-
-/* f->data is NULL when the file cannot be mapped; errno says why, 0 when it is too short. */
-static void map_file(struct elf_file *f, const char *path)
-{
-    struct stat st;
-    void *data;
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    errno = fd < 0 ? errno : 0;
-    if (fd < 0)
-        return;
-    if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && (size_t)st.st_size >= sizeof(Elf64_Ehdr)) {
-        data = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
-        f->data = data != MAP_FAILED ? data : NULL;
-        f->size = (size_t)st.st_size;
-    }
-    close(fd);
 }
 
 int elf_file_open(struct elf_file *f, const char *path, struct err *e)
 {
     const unsigned char *id;
     memset(f, 0, sizeof *f);
-    map_file(f, path);
+    /* f->data is NULL when the file cannot be mapped; errno says why, 0 when it is too short. */
+    struct stat st;
+    void *data;
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    errno = fd < 0 ? errno : 0;
+    if (fd >= 0) {
+        if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) &&
+            (size_t)st.st_size >= sizeof(Elf64_Ehdr)) {
+            data = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+            f->data = data != MAP_FAILED ? data : NULL;
+            f->size = (size_t)st.st_size;
+        }
+        close(fd);
+    }
     if (f->data == NULL && errno != 0)
         return err_set(e, ERR_INPUT, "cannot read '%s': %s", path, strerror(errno));
     id = f->data;
@@ -201,18 +195,12 @@ bool elf_file_defines(const struct elf_file *f, const char *name)
     return false;
 }
 
-/* 2034 for GLIBC_2.34; 0 for others. */
-static unsigned version_number(const char *name)
-{
-    unsigned major, minor;
-    if (name == NULL || sscanf(name, VERSION_PREFIX "%u.%u", &major, &minor) != 2)
-        return 0;
-    return major * 1000 + minor;
-}
-
 static unsigned newer(const struct elf_file *f, uint64_t name, unsigned newest)
 {
-    unsigned number = version_number(text_in(f->strings, f->strings_size, name));
+    const char *text = text_in(f->strings, f->strings_size, name);
+    unsigned major, minor, number = 0;
+    if (text != NULL && sscanf(text, VERSION_PREFIX "%u.%u", &major, &minor) == 2)
+        number = major * 1000 + minor; /* 2034 for GLIBC_2.34 */
     return number > newest ? number : newest;
 }
 
@@ -263,7 +251,7 @@ unsigned elf_file_glibc_provided(const struct elf_file *f)
 }
 
 /* The section of dynamic symbols; NULL: none. *index: which section it is. */
-static const Elf64_Shdr *dynamic_section(const struct elf_file *f, size_t *index)
+static const Elf64_Shdr *dynsym_section(const struct elf_file *f, size_t *index)
 {
     size_t count = 0;
     const Elf64_Shdr *s = f->data != NULL && !f->foreign ? sections(f, &count) : NULL;
@@ -279,7 +267,7 @@ static const Elf64_Shdr *dynamic_section(const struct elf_file *f, size_t *index
 bool elf_file_symbol(const struct elf_file *f, size_t i, struct elf_symbol *s)
 {
     size_t index;
-    const Elf64_Shdr *section = dynamic_section(f, &index);
+    const Elf64_Shdr *section = dynsym_section(f, &index);
     const Elf64_Sym *first, *symbol;
     const char *name;
     if (section == NULL || i >= section->sh_size / sizeof *first ||
@@ -295,21 +283,12 @@ bool elf_file_symbol(const struct elf_file *f, size_t i, struct elf_symbol *s)
     return true;
 }
 
-/* A slot of the PLT serves calls only. */
-static uint32_t plt_slot(unsigned machine)
-{
-    switch (machine) {
-    case EM_AARCH64:
-        return R_AARCH64_JUMP_SLOT;
-    default:
-        return R_X86_64_JUMP_SLOT;
-    }
-}
-
 bool elf_file_takes_address(const struct elf_file *f, size_t i)
 {
+    /* A slot of the PLT serves calls only. */
+    const uint32_t plt_slot = f->machine == EM_AARCH64 ? R_AARCH64_JUMP_SLOT : R_X86_64_JUMP_SLOT;
     size_t count = 0, index;
-    const Elf64_Shdr *s, *symbols = dynamic_section(f, &index);
+    const Elf64_Shdr *s, *symbols = dynsym_section(f, &index);
     s = symbols != NULL ? sections(f, &count) : NULL;
     for (size_t k = 0; k < count; k++) {
         size_t entries = s[k].sh_size / sizeof(Elf64_Rela);
@@ -317,7 +296,7 @@ bool elf_file_takes_address(const struct elf_file *f, size_t i)
         if (s[k].sh_type == SHT_RELA && s[k].sh_link == index)
             r = AT(f, s[k].sh_offset, entries, Elf64_Rela);
         for (size_t n = 0; r != NULL && n < entries; n++) {
-            if (ELF64_R_SYM(r[n].r_info) == i && ELF64_R_TYPE(r[n].r_info) != plt_slot(f->machine))
+            if (ELF64_R_SYM(r[n].r_info) == i && ELF64_R_TYPE(r[n].r_info) != plt_slot)
                 return true;
         }
     }

@@ -37,7 +37,7 @@ struct elf_file {
 int elf_file_open(struct elf_file *f, const char *path, struct err *e);
 void elf_file_close(struct elf_file *f);
 
-/* The i-th library that it needs, NULL behind the last. */
+/* The i-th library that it needs, NULL after the last. */
 const char *elf_file_needed(const struct elf_file *f, size_t i);
 
 /* Returns whether the file defines this function, for others or (where it is not stripped) for
@@ -56,7 +56,7 @@ struct elf_symbol {
     bool weak;
 };
 
-/* The i-th dynamic symbol; false behind the last. */
+/* The i-th dynamic symbol; false after the last. */
 bool elf_file_symbol(const struct elf_file *f, size_t i, struct elf_symbol *s);
 
 /* Returns whether the address of the i-th dynamic symbol is kept in data, where code can test or

@@ -30,19 +30,6 @@ int err_set(struct err *e, enum err_code code, const char *fmt, ...)
     return -1;
 }
 
-/* Truncates on purpose: a message that does not fit loses its end. */
-static void join(char *out, size_t size, const char *before, const char *after)
-{
-    const char *parts[] = {before, ": ", after};
-    size_t used = 0;
-    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
-        size_t len = strnlen(parts[i], size - 1 - used);
-        memcpy(out + used, parts[i], len);
-        used += len;
-    }
-    out[used] = '\0';
-}
-
 int err_prefix(struct err *e, const char *fmt, ...)
 {
     char prefix[sizeof e->msg], old[sizeof e->msg];
@@ -53,7 +40,15 @@ int err_prefix(struct err *e, const char *fmt, ...)
     va_start(ap, fmt);
     vset(prefix, sizeof prefix, fmt, ap);
     va_end(ap);
-    join(e->msg, sizeof e->msg, prefix, old);
+    /* Truncates on purpose: a message that does not fit loses its end. */
+    const char *parts[] = {prefix, ": ", old};
+    size_t used = 0;
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+        size_t len = strnlen(parts[i], sizeof e->msg - 1 - used);
+        memcpy(e->msg + used, parts[i], len);
+        used += len;
+    }
+    e->msg[used] = '\0';
     return -1;
 }
 

@@ -2,7 +2,7 @@
  *
  * Errors. The first function that knows what is wrong fills a struct err and returns -1; callers
  * pass both on. Library code never prints and never exits; a command prints `specter: <message>`
- * once and returns err_status().
+ * once and ends with its code.
  *
  *     if (fd < 0)
  *         return err_set(e, ERR_INPUT, "%s: %s", path, strerror(errno));

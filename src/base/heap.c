@@ -31,7 +31,6 @@ void heap_reset(struct heap *h, size_t nids)
     ARRAY_GROW(h->at, h->cap_at, nids);
     for (size_t i = 0; i < nids; i++)
         h->at[i] = HEAP_OUT;
-    h->nids = nids;
     h->count = 0;
     h->pushed = 0;
     h->hollow = false;
@@ -49,7 +48,8 @@ static inline void put(struct heap *h, size_t place, struct heap_item item)
     h->at[item.id] = (uint32_t)place;
 }
 
-/* Puts `item` where it belongs at or above the hole. A hollow root stays where it is. */
+/* Puts `item` where it belongs at or above the hole. Below a hollow root its children, at places 1
+ * to CHILDREN, rise no further. */
 static void sift_up(struct heap *h, size_t hole, struct heap_item item)
 {
     size_t top = h->hollow ? CHILDREN : 0;

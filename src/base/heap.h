@@ -28,9 +28,9 @@ struct heap_item {
 };
 
 struct heap {
-    struct heap_item *items; /* owned */
-    uint32_t *at;            /* owned; by id: its place in items, HEAP_OUT */
-    size_t count, cap, nids, cap_at;
+    struct heap_item *items;   /* owned */
+    uint32_t *at;              /* owned; by id: its place in items, HEAP_OUT */
+    size_t count, cap, cap_at; /* count: with the hole, while hollow */
     uint64_t pushed;
     bool hollow; /* the root was popped, and nothing has taken its place yet */
 };
@@ -41,7 +41,7 @@ void heap_init(struct heap *h);
 void heap_release(struct heap *h);
 void heap_reset(struct heap *h, size_t nids); /* empty, for ids 0 to nids - 1 */
 
-/* Puts the id in, or moves it; in either case behind all of the same time. */
+/* Puts the id in, or moves it; in either case after all of the same time. */
 void heap_set(struct heap *h, uint32_t id, int64_t t_ns);
 
 int64_t heap_first_ns(struct heap *h); /* time of the next to leave; INT64_MAX when empty */

@@ -2,6 +2,7 @@
 #include "base/interval.h"
 
 #include "base/arena.h"
+#include "base/order.h"
 
 #include <stdbool.h>
 #include <stdlib.h>
@@ -35,8 +36,8 @@ static int by_start(const void *x, const void *y)
 {
     const struct interval *a = x, *b = y;
     if (a->start != b->start)
-        return a->start < b->start ? -1 : 1;
-    return (a->end > b->end) - (a->end < b->end);
+        return ORDER(a->start, b->start);
+    return ORDER(a->end, b->end);
 }
 
 static bool ascending(const struct intervals *s)

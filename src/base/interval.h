@@ -41,7 +41,7 @@ void intervals_merge(struct intervals *s);
 
 int64_t intervals_length(const struct intervals *s);
 
-/* Length of a and b together where both are, without building the set. */
+/* Length of what is in both a and b; builds no set. */
 int64_t intervals_common(const struct intervals *a, const struct intervals *b);
 
 /* `out` is overwritten; it must be initialised, and neither a nor b. */

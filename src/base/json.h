@@ -34,7 +34,7 @@ struct json {
     const char *start, *p, *end; /* borrowed; end is drawn back to p on an error */
     const char *room;            /* so far may bytes be looked at: end, or json_room() */
     const char *error;           /* NULL, or a constant text: the first thing that was wrong */
-    bool first;                  /* directly behind an opening bracket */
+    bool first;                  /* directly after an opening bracket */
     int depth;
 };
 
@@ -47,7 +47,7 @@ struct json_text {
 
 void json_init(struct json *j, const char *text, size_t len); /* NULL with len 0: no text */
 
-/* So many bytes behind the text may be looked at, the first of them a control byte, as the newline
+/* So many bytes after the text may be looked at, the first of them a control byte, as the newline
  * is behind a line in a block: what stands at the end of the text is then as fast as the rest. */
 void json_room(struct json *j, size_t behind);
 
@@ -79,7 +79,7 @@ bool json_try_key(struct json *j, const char quoted[JSON_QUOTED_MAX], size_t len
 void json_skip(struct json *j);
 void json_leave(struct json *j);
 
-/* Behind the outermost value: an error when anything but white space follows. */
+/* After the outermost value: an error when anything but white space follows. */
 void json_end(struct json *j);
 
 /* Values. null is accepted everywhere and read as `none` (or an empty text, whose p is NULL);

@@ -118,7 +118,7 @@ static inline bool scan_next_key(struct json *j, const char *quoted, size_t len,
     return true;
 }
 
-/* Behind a plain value comes this. */
+/* After a plain value comes this. */
 static inline bool ends_value(char c)
 {
     return c == ',' || c == '}' || c == ']';
@@ -130,7 +130,7 @@ static inline bool scan_text(struct json *j, struct json_text *out)
     const char *begin = j->p + 1, *p;
     if (j->end - j->p < 2 || *j->p != '"')
         return false;
-    p = find_special(begin, j->room); /* behind the end stands a control byte */
+    p = find_special(begin, j->room); /* after the end stands a control byte */
     if (p == j->room || *p != '"' || p - begin > UINT32_MAX)
         return false;
     *out = (struct json_text){begin, (uint32_t)(p - begin), false};

@@ -35,7 +35,7 @@ static const struct {
     {"lion_update", SPECTER_KERNEL_OPTIMIZER},
     {"amp_update_scale", SPECTER_KERNEL_OPTIMIZER},
 
-    /* behind these stand the operators that were fused, whatever they are of */
+    /* after these stand the operators that were fused, whatever they are of */
     {"triton_poi_", SPECTER_KERNEL_ELEMENTWISE},
     {"triton_red_", SPECTER_KERNEL_REDUCTION},
     {"triton_per_", SPECTER_KERNEL_REDUCTION},

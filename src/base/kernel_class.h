@@ -5,7 +5,8 @@
  * profiles find communication by it. It allocates nothing.
  *
  * To add a kernel that communicates: a row in comm_kernels.def and its name in
- * tests/unit/test_comm_kernels.c.
+ * tests/unit/test_comm_kernels.c. To add a word that names a class: a row of words[] in
+ * kernel_class.c and a name in tests/unit/test_tracer_graph.c.
  */
 #ifndef SPECTER_BASE_KERNEL_CLASS_H
 #define SPECTER_BASE_KERNEL_CLASS_H

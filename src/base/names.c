@@ -10,11 +10,11 @@
 
 enum bytes_factor { ONE, ALL, SUM };
 enum bus_factor { TWO, PART, UNIT };
-enum op_class { COLL, P2P };
+enum comm_op_class { COLL, P2P };
 
 static const struct {
     const char *name;
-    enum op_class class;
+    enum comm_op_class class;
     enum bytes_factor bytes;
     enum bus_factor bus;
 } comm_ops[] = {

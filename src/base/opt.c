@@ -21,6 +21,17 @@ struct parse {
     bool *help;
 };
 
+bool opt_list_names(const char *list, const char *name)
+{
+    const size_t len = strlen(name);
+    for (const char *p = list; p != NULL; p = strchr(p, ',')) {
+        p += *p == ',';
+        if (strncmp(p, name, len) == 0 && (p[len] == ',' || p[len] == '\0'))
+            return true;
+    }
+    return false;
+}
+
 size_t opt_distance(const char *a, const char *b)
 {
     size_t row[64], na = strlen(a), nb = strlen(b);
@@ -81,17 +92,37 @@ int opt_parse_double(const char *what, const char *text, double *out, struct err
     return 0;
 }
 
-/* The power of two that a suffix (k, KiB, M, ...) stands for; -1: no such suffix. */
-static int suffix_shift(const char *suffix)
+/* What a suffix multiplies by: k, KiB, M: powers of 1024; kB, MB: of 1000; 0: no such suffix. */
+static uint64_t suffix_unit(const char *suffix)
 {
     static const char letters[] = "KMGT";
     const char *letter;
+    uint64_t unit = 1;
+    bool decimal;
     if (suffix[0] == '\0' || strcmp(suffix, "B") == 0)
-        return 0;
+        return 1;
     letter = strchr(letters, toupper((unsigned char)suffix[0]));
-    if (letter == NULL || (suffix[1] != '\0' && strcmp(suffix + 1, "iB") != 0))
-        return -1;
-    return 10 * (int)(letter - letters + 1);
+    decimal = strcmp(suffix + 1, "B") == 0;
+    if (letter == NULL || (suffix[1] != '\0' && strcmp(suffix + 1, "iB") != 0 && !decimal))
+        return 0;
+    for (const char *l = letters; l <= letter; l++)
+        unit *= decimal ? 1000 : 1024;
+    return unit;
+}
+
+/* "1e6", "2.5e9": whole numbers of bytes. */
+static bool parse_exponent(const char *text, uint64_t *out)
+{
+    char *end;
+    double value;
+    if (!isdigit((unsigned char)text[0]) || text[strspn(text, "0123456789.+eE")] != '\0' ||
+        strpbrk(text, "eE") == NULL)
+        return false;
+    value = strtod(text, &end);
+    if (*end != '\0' || !(value < 1e19) || value != floor(value))
+        return false;
+    *out = (uint64_t)value;
+    return true;
 }
 
 int opt_parse_bytes(const char *what, const char *text, uint64_t *out, struct err *e)
@@ -99,19 +130,20 @@ int opt_parse_bytes(const char *what, const char *text, uint64_t *out, struct er
     size_t digits = strspn(text, "0123456789"), number = digits;
     uint64_t whole, unit;
     double part = 0;
-    int shift;
+    if (parse_exponent(text, out))
+        return 0;
     if (text[digits] == '.') {
         number += 1 + strspn(text + digits + 1, "0123456789");
         part = strtod(text + digits, NULL);
     }
-    shift = suffix_shift(text + number);
-    if (digits == 0 || shift < 0)
+    unit = suffix_unit(text + number);
+    if (digits == 0 || unit == 0)
         return err_set(e, ERR_USAGE,
-                       "%s: '%s' is not a size; write 512, 64k, 64M, 1.5GiB (powers of 1024)", what,
-                       text);
-    if (part > 0 && shift == 0)
+                       "%s: '%s' is not a size; write 512, 64k, 64M, 1.5GiB (powers of 1024), 64MB "
+                       "(of 1000), 1e6",
+                       what, text);
+    if (part > 0 && unit == 1)
         return err_set(e, ERR_USAGE, "%s: '%s' is not a whole number of bytes", what, text);
-    unit = (uint64_t)1 << shift;
     errno = 0;
     whole = strtoull(text, NULL, 10);
     if (errno == ERANGE || __builtin_mul_overflow(whole, unit, &whole) ||
@@ -121,7 +153,7 @@ int opt_parse_bytes(const char *what, const char *text, uint64_t *out, struct er
     return 0;
 }
 
-/* Reads "3" or "8-15" at *text and steps behind it. */
+/* Reads "3" or "8-15" at *text and steps after it. */
 static int parse_range(const char **text, int64_t *first, int64_t *last)
 {
     char *end;
@@ -194,7 +226,7 @@ static int set_value(const struct parse *p, const struct opt *row, const char *g
     return 0;
 }
 
-/* The argument of an option that came without one: the next word, unless that is an option too. */
+/* The value of an option, from the next word, unless that begins with --. */
 static const char *next_argument(struct parse *p, const struct opt *row, const char *given,
                                  struct err *e)
 {
@@ -218,7 +250,8 @@ static int unknown_option(const struct parse *p, const char *given, struct err *
     return err_set(e, ERR_USAGE, "unknown option '%s'", given);
 }
 
-/* --name, --name=VALUE, --name VALUE. The words stay as they are: `bench` passes them on. */
+/* --name, --name=VALUE, --name VALUE. Words are not modified: `bench` starts ranks with the same.
+ */
 static int take_long(struct parse *p, const char *arg, struct err *e)
 {
     const char *equals = strchr(arg, '='), *value = equals != NULL ? equals + 1 : NULL;
@@ -300,10 +333,15 @@ static size_t unbroken(const char *text)
 
 void opt_wrap(const char *text, size_t column, size_t indent, FILE *out)
 {
+    opt_wrap_at(text, column, indent, OPT_COLUMNS, out);
+}
+
+void opt_wrap_at(const char *text, size_t column, size_t indent, size_t width, FILE *out)
+{
     bool first = true;
     while (*text != '\0') {
         size_t word = unbroken(text);
-        if (!first && column + 1 + word > OPT_COLUMNS) {
+        if (!first && column + 1 + word > width) {
             fprintf(out, "\n%*s", (int)indent, "");
             column = indent;
         } else if (!first) {
@@ -339,11 +377,12 @@ static void print_row(const struct opt *row, size_t column, FILE *out)
     opt_wrap(row->help, column, column, out);
 }
 
+const struct opt opt_help_row = {"help", 'h', OPT_FLAG, 0, NULL, "show this help"};
+
 void opt_help(const struct opt *rows, FILE *out)
 {
-    static const struct opt help = {"help", 'h', OPT_FLAG, 0, NULL, "show this help"};
     const size_t widest = 26; /* rows with a longer left side put their help on the next line */
-    size_t column = left_width(&help);
+    size_t column = left_width(&opt_help_row);
     for (const struct opt *row = rows; row->name != NULL; row++) {
         size_t width = left_width(row);
         if (width > column && width <= widest)
@@ -352,5 +391,5 @@ void opt_help(const struct opt *rows, FILE *out)
     column += 2;
     for (const struct opt *row = rows; row->name != NULL; row++)
         print_row(row, column, out);
-    print_row(&help, column, out);
+    print_row(&opt_help_row, column, out);
 }

@@ -29,10 +29,10 @@ enum opt_type {
     OPT_STR,    /* const char *: borrowed from argv */
     OPT_I64,    /* int64_t */
     OPT_DOUBLE, /* double */
-    OPT_BYTES, /* struct opt_bytes: 64M, 1.5GiB, 512 (k M G T: powers of 1024, as nccl-tests; MB and
-                  the like, which could mean either, are refused) */
-    OPT_LIST,  /* struct opt_list: 1,2,4 or 0,8-15 */
-    OPT_TEXTS, /* struct opt_texts: one more each time that it is given */
+    OPT_BYTES,  /* struct opt_bytes: 64M, 1.5GiB, 512 (k M G T and KiB: powers of 1024, as
+                   nccl-tests), 64MB (kB MB GB TB: of 1000), 1e6 */
+    OPT_LIST,   /* struct opt_list: 1,2,4 or 0,8-15 */
+    OPT_TEXTS,  /* struct opt_texts: one more each time that it is given */
 };
 
 struct opt {
@@ -79,12 +79,18 @@ int opt_parse(const struct opt *rows, void *opts, int argc, char **argv, bool st
 /* Help never passes this column. */
 #define OPT_COLUMNS 80
 
+/* --help, which every command has. */
+extern const struct opt opt_help_row;
+
 /* The option rows, --help included, aligned. */
 void opt_help(const struct opt *rows, FILE *out);
 
 /* Prints text and a newline, broken at spaces outside square brackets; `column` is where the cursor
  * stands, `indent` where further lines start. */
 void opt_wrap(const char *text, size_t column, size_t indent, FILE *out);
+
+/* The same for another width than OPT_COLUMNS. */
+void opt_wrap_at(const char *text, size_t column, size_t indent, size_t width, FILE *out);
 
 /* Single values, for callers that hold text from elsewhere: 0, or -1 with e filled. `what` names
  * the value in the message. */
@@ -93,10 +99,14 @@ int opt_parse_double(const char *what, const char *text, double *out, struct err
 int opt_parse_bytes(const char *what, const char *text, uint64_t *out, struct err *e);
 int opt_parse_list(const char *what, const char *text, struct opt_list *out, struct err *e);
 
+/* Returns whether a list of names, with commas between them, holds this one. */
+bool opt_list_names(const char *list, const char *name);
+
 /* How far apart two words are (insertions, deletions, replacements), for "did you mean". */
 size_t opt_distance(const char *a, const char *b);
 
-/* True when `a` is close enough to `b` to be a slip of the fingers: up to a third of it differs. */
+/* True when `a` is close enough to `b` to be a slip of the fingers: one letter and a third of it
+ * may differ. */
 bool opt_is_near(const char *a, const char *b);
 
 #endif

@@ -41,7 +41,7 @@ struct cell {
 struct unpickler {
     const char *bytes; /* borrowed */
     size_t len, at;    /* where the opcode that is run stands */
-    size_t next;       /* the byte behind what was read of it */
+    size_t next;       /* the byte after what was read of it */
     struct pickle_value *values;
     size_t nvalues, cap_values;
     struct cell *cells;
@@ -127,7 +127,7 @@ static bool push_int(struct unpickler *u, int64_t integer)
     return push_new(u, (struct pickle_value){.integer = integer, .kind = INT});
 }
 
-/* How many values lie on the stack above the topmost mark, and where that is; false without one. */
+/* Finds the topmost mark. False, and u->e filled: there is none. */
 static bool find_mark(struct unpickler *u, size_t *mark)
 {
     for (size_t i = u->depth; i > 0; i--) {
@@ -151,19 +151,6 @@ static bool has_values(struct unpickler *u, size_t n)
 
 /* ---- containers ---- */
 
-static void append(struct unpickler *u, uint32_t container, uint32_t value)
-{
-    struct pickle_value *c = &u->values[container];
-    uint32_t cell = (uint32_t)u->ncells;
-    ARRAY_GROW(u->cells, u->cap_cells, u->ncells + 1);
-    u->cells[u->ncells++] = (struct cell){value, NONE};
-    if (c->cells.first == NONE)
-        c->cells.first = cell;
-    else
-        u->cells[c->cells.last].next = cell;
-    c->cells.last = cell;
-}
-
 /* Moves the values from `first` on into the container of that kind that lies below `end`. */
 static bool fill(struct unpickler *u, enum kind kind, size_t first, size_t end)
 {
@@ -174,8 +161,17 @@ static bool fill(struct unpickler *u, enum kind kind, size_t first, size_t end)
         return refuse(u, "a key without a value");
     if (u->ncells + (u->depth - first) > PICKLE_VALUES_MAX)
         return refuse(u, "more values than any dump holds");
-    for (size_t i = first; i < u->depth; i++)
-        append(u, container, u->stack[i]);
+    for (size_t i = first; i < u->depth; i++) {
+        struct pickle_value *c = &u->values[container];
+        uint32_t cell = (uint32_t)u->ncells;
+        ARRAY_GROW(u->cells, u->cap_cells, u->ncells + 1);
+        u->cells[u->ncells++] = (struct cell){u->stack[i], NONE};
+        if (c->cells.first == NONE)
+            c->cells.first = cell;
+        else
+            u->cells[c->cells.last].next = cell;
+        c->cells.last = cell;
+    }
     u->depth = end;
     return true;
 }
@@ -462,19 +458,50 @@ static bool run_opcode(struct unpickler *u)
     return refuse(u, what);
 }
 
+#define BATCH 1000 /* values, or pairs, that Python puts into a container at a time */
+
+/* Returns the kind of the container that is being filled with what lies above the mark; NOTHING
+ * where it is none: what lies below the mark of a tuple was whole before. */
+static enum kind being_filled(const struct unpickler *u, size_t mark)
+{
+    const struct pickle_value *v;
+    uint32_t n = 0;
+    if (mark == 0 || u->stack[mark - 1] == MARK)
+        return NOTHING;
+    v = &u->values[u->stack[mark - 1]];
+    if (v->kind != DICT && v->kind != LIST)
+        return NOTHING;
+    for (uint32_t c = v->cells.first; c != NONE; c = u->cells[c].next)
+        n++;
+    return n % (v->kind == DICT ? 2 * BATCH : BATCH) == 0 ? (enum kind)v->kind : NOTHING;
+}
+
+/* Python fills a container of one value without a mark. Where the last values may be such a one's,
+ * they are dropped. */
+static void drop_unmarked(struct unpickler *u, size_t mark)
+{
+    for (size_t n = 1; n <= 2 && u->depth >= mark + 2 + n; n++) {
+        const struct pickle_value *v = &u->values[u->stack[u->depth - 1 - n]];
+        if ((v->kind == DICT || (v->kind == LIST && n == 1)) && v->cells.first == NONE) {
+            u->depth -= n;
+            return;
+        }
+    }
+}
+
 /* Of a pickle that ends early: what lies above each mark goes into the container below it, as far
  * as it is whole. */
-static void close_open(struct unpickler *u)
+static void save_what_is_whole(struct unpickler *u)
 {
     struct err *e = u->e;
     u->e = NULL;
     for (size_t mark; u->depth > 1 && find_mark(u, &mark);) {
-        enum kind kind = mark > 0 && u->stack[mark - 1] != MARK
-                             ? (enum kind)u->values[u->stack[mark - 1]].kind
-                             : NOTHING;
+        enum kind kind = being_filled(u, mark);
+        if (kind != NOTHING)
+            drop_unmarked(u, mark);
         if (kind == DICT && (u->depth - mark - 1) % 2 != 0)
             u->depth--;
-        if ((kind != DICT && kind != LIST) || !fill(u, kind, mark + 1, mark))
+        if (kind == NOTHING || !fill(u, kind, mark + 1, mark))
             u->depth = mark;
     }
     u->e = e;
@@ -487,7 +514,7 @@ static void run_all(struct unpickler *u)
     if (!u->stopped && u->at == u->len)
         end_early(u);
     if (u->cut)
-        close_open(u);
+        save_what_is_whole(u);
 }
 
 /* ---- JSON ---- */

@@ -30,20 +30,18 @@ size_t pool_cpus(void)
     return n < POOL_THREADS_MAX ? (size_t)n : POOL_THREADS_MAX;
 }
 
-static bool next_job(struct pool *p, size_t *i)
-{
-    pthread_mutex_lock(&p->lock);
-    *i = p->next;
-    p->next += p->next < p->n;
-    pthread_mutex_unlock(&p->lock);
-    return *i < p->n;
-}
-
 static void work(struct pool *p)
 {
-    size_t i;
-    while (next_job(p, &i))
+    for (;;) {
+        size_t i;
+        pthread_mutex_lock(&p->lock);
+        i = p->next;
+        p->next += p->next < p->n;
+        pthread_mutex_unlock(&p->lock);
+        if (i >= p->n)
+            return;
         p->job(p->arg, i);
+    }
 }
 
 static void *thread_main(void *arg)
@@ -72,26 +70,6 @@ static void start(struct pool *p, pthread_t *list, size_t threads, size_t *start
     }
 }
 
-/* Waits for the threads, and ticks meanwhile. */
-static void wait_all(struct pool *p, const struct pool_tick *tick)
-{
-    struct timespec t;
-    pthread_mutex_lock(&p->lock);
-    while (p->running > 0) {
-        clock_gettime(CLOCK_MONOTONIC, &t);
-        t.tv_nsec += TICK_NS;
-        t.tv_sec += t.tv_nsec / 1000000000;
-        t.tv_nsec %= 1000000000;
-        pthread_cond_timedwait(&p->idle, &p->lock, &t);
-        if (tick == NULL || p->running == 0)
-            continue;
-        pthread_mutex_unlock(&p->lock);
-        tick->fn(tick->arg);
-        pthread_mutex_lock(&p->lock);
-    }
-    pthread_mutex_unlock(&p->lock);
-}
-
 void pool_run(size_t threads, size_t n, void (*job)(void *arg, size_t i), void *arg,
               const struct pool_tick *tick)
 {
@@ -110,7 +88,22 @@ void pool_run(size_t threads, size_t n, void (*job)(void *arg, size_t i), void *
         start(&p, list, threads, &started);
     if (started == 0)
         work(&p);
-    wait_all(&p, tick);
+    /* Waits for the threads, and ticks meanwhile. */
+    struct timespec t;
+    pthread_mutex_lock(&p.lock);
+    while (p.running > 0) {
+        clock_gettime(CLOCK_MONOTONIC, &t);
+        t.tv_nsec += TICK_NS;
+        t.tv_sec += t.tv_nsec / 1000000000;
+        t.tv_nsec %= 1000000000;
+        pthread_cond_timedwait(&p.idle, &p.lock, &t);
+        if (tick == NULL || p.running == 0)
+            continue;
+        pthread_mutex_unlock(&p.lock);
+        tick->fn(tick->arg);
+        pthread_mutex_lock(&p.lock);
+    }
+    pthread_mutex_unlock(&p.lock);
     for (size_t i = 0; i < started; i++)
         pthread_join(list[i], NULL);
     pthread_cond_destroy(&p.idle);

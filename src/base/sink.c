@@ -17,19 +17,14 @@ struct sink {
     int failed; /* errno of the first failure */
 };
 
-static bool ends_in(const char *text, const char *end)
-{
-    size_t n = strlen(text), m = strlen(end);
-    return n >= m && strcmp(text + n - m, end) == 0;
-}
-
 int sink_open(struct sink **out, const char *path, struct err *e)
 {
     struct sink *s = calloc(1, sizeof *s);
     if (s == NULL || (s->path = strdup(path)) == NULL)
         die("out of memory");
     errno = 0;
-    if (ends_in(path, ".gz"))
+    size_t n = strlen(path), m = strlen(".gz");
+    if (n >= m && strcmp(path + n - m, ".gz") == 0)
         s->zip = gzopen(path, "wb");
     else
         s->plain = fopen(path, "w");

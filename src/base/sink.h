@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Bytes into a file, front to back; gzip where its name ends in .gz. Nothing fails in between:
- * closing tells.
+ * Bytes into a file, front to back; gzip where its name ends in .gz. sink_put() reports nothing:
+ * the first failure is kept, and closing tells it.
  *
  *     struct sink *s;
  *     if (sink_open(&s, "trace.json.gz", e) < 0) return -1;

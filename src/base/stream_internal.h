@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Internals that the files of stream share. stream.c reads the file and keeps the bytes that were
- * read ahead, one file a kind of packing (stream_gz.c, stream_zst.c) unpacks it, and stream_tar.c
- * finds the members of an archive in what comes out.
+ * What stream.c, which reads the file and finds the members of an archive, shares with
+ * stream_codec.c, which unpacks it.
  *
  * An error below the last good byte is kept in the stream and returned when that byte has been
  * taken.
@@ -14,7 +13,7 @@
 #include "base/err.h"
 #include "base/stream.h"
 
-/* A kind of packing. To add one: its file, and a line to the codecs of stream.c. */
+/* A kind of packing. To add one: stream_codec.c, and a line to the codecs of stream.c. */
 struct codec {
     const char *name;                                  /* "gzip": of what is damaged, in messages */
     bool (*is)(const unsigned char *head, size_t len); /* by its first bytes */
@@ -58,7 +57,7 @@ struct stream {
     uint64_t taken;   /* of them */
 
     /* members of a tar */
-    uint64_t left, padding; /* of the member, and behind it */
+    uint64_t left, padding; /* of the member, and after it */
     struct buf name;
 };
 
@@ -67,17 +66,5 @@ int stream_input(struct stream *s);
 
 /* Notes what is wrong at the first packed byte not consumed. Returns -1. */
 int stream_damaged(struct stream *s, const char *what);
-
-/* For stream_tar.c: up to len decoded bytes; less only at the end or before an error. And passes
- * over a byte order mark. */
-size_t stream_take(struct stream *s, char *buf, size_t len);
-void stream_skip_mark(struct stream *s);
-int stream_kept_error(const struct stream *s, struct err *e);
-
-/* The first returns whether a block looks like a tar header; the second reports that a member is
- * cut off and returns -1. */
-#define TAR_BLOCK 512
-bool stream_is_tar_header(const char *block);
-int stream_tar_cut(struct stream *s);
 
 #endif

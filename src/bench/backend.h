@@ -9,7 +9,7 @@
 #ifndef SPECTER_BENCH_BACKEND_H
 #define SPECTER_BENCH_BACKEND_H
 
-#include "bench/calls.h"
+#include "bench/ranks.h"
 #include "specter/trace.h"
 
 #include <stdbool.h>
@@ -18,6 +18,34 @@
 
 struct bench_comm; /* a backend's own */
 struct bench_gpu;
+
+/* ---- calls that may not return ---- */
+
+/* Calls of a library that may not return, because another rank has ended or hangs. A thread of each
+ * process looks after them: where a call takes long, it answers rank 0 in this rank's place, learns
+ * of ranks that have ended, and after the timeout has rank 0 ask who is behind. Nothing ends the
+ * call itself, so the process ends then (`lost`).
+ *
+ *     bench_calls_begin(calls, "ncclCommInitRank");
+ *     error = ncclCommInitRank(...);
+ *     bench_calls_end(calls);
+ *
+ * Between the two the process makes no exchange with other ranks. A wait that asks
+ * bench_ranks_check() itself needs none of this. */
+struct bench_calls;
+
+/* `lost` is called by the thread, with what happened, and must not return: the library is not to be
+ * called again. NULL with e filled: no thread. Owned. */
+struct bench_calls *bench_calls_start(struct bench_ranks *ranks, double timeout_s,
+                                      void (*lost)(void *arg, const struct err *e), void *arg,
+                                      struct err *e);
+void bench_calls_stop(struct bench_calls *calls); /* NULL is fine */
+
+/* call: its name, which the others are told, cut to 39 bytes. */
+void bench_calls_begin(struct bench_calls *calls, const char *call);
+void bench_calls_end(struct bench_calls *calls);
+
+/* ---- a library ---- */
 
 /* Who is in the communicator: every one of `size` processes opens it with the same `ranks`, which
  * is asked for the exchange of ids; the ones that are not in it give member -1 and get no
@@ -98,7 +126,7 @@ struct bench_backend {
     int (*messages)(struct bench_comm *comm, const struct bench_message *list, size_t n,
                     struct err *e);
 
-    /* Takes the time behind all earlier calls, as mark `i`; and microseconds between two marks of
+    /* Takes the time after all earlier calls, as mark `i`; and microseconds between two marks of
      * which wait() has returned. */
     int (*mark)(struct bench_comm *comm, size_t i, struct err *e);
     double (*us)(struct bench_comm *comm, size_t from, size_t to);
@@ -112,12 +140,11 @@ struct bench_backend {
     struct bench_gpu *(*gpu)(struct bench_comm *comm);
 
     /* Until all calls of this rank are over, or a rank of `ranks` has failed or hangs: none of the
-     * marks behind calls was passed for timeout_s. */
+     * marks after calls was passed for timeout_s. */
     int (*wait)(struct bench_comm *comm, struct err *e);
 };
 
-/* Returns whether the module of that name was built; and where it is. */
-bool bench_backend_built(const char *name);
+/* Returns whether the module of that name was built, and where it is. */
 bool bench_module_find(const char *name, char *path, size_t size);
 
 /* By name ("nccl", "rccl", "ncclx", "gloo", "mpi"). Modules are looked for beside the program, as

@@ -2,15 +2,15 @@
  *
  * NCCL, and libraries with its ABI: RCCL, ncclx.
  */
+#include "base/arena.h"
+#include "base/now.h"
 #include "bench/backend.h"
 #include "bench/gpu.h"
-#include "bench/libs.h"
 
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #define UNIQUE_ID 128 /* NCCL_UNIQUE_ID_BYTES */
 #define LOOKS 4       /* at what the device has ended, in the time that another rank may take */
@@ -82,7 +82,7 @@ struct bench_comm {
     int size, member;
     char library[64];
     void **marks; /* owned */
-    size_t nmarks;
+    size_t nmarks, cap_marks;
     double call_s, timeout_s;
     /* Of wait(): its begin; when marks were last counted, and when one was last seen to end. */
     double waits_since, looked, ended;
@@ -115,23 +115,12 @@ static const struct family families[FAMILIES] = {
     [NCCL] = {"nccl", "NCCL", {"libnccl.so.2", "librccl.so.1", "librccl.so"}, ""},
 };
 
-/* Which family an opened file is of. Builds of NCCLX are also named as NCCL's are, so that only the
- * default, NCCL, goes by the file's name. */
-static const struct family *family_of(const char *file, const struct family *asked)
-{
-    const char *slash = strrchr(file, '/'), *base = slash != NULL ? slash + 1 : file;
-    for (int i = 0; i < FAMILIES && asked == &families[NCCL]; i++) {
-        if (strstr(base, families[i].word) != NULL)
-            return &families[i];
-    }
-    return asked;
-}
-
 static int open_library(struct bench_comm *c, const struct family *asked, const char *path,
                         struct err *e)
 {
     const char *const given[] = {path, NULL};
-    const char *file;
+    const struct family *is = asked;
+    const char *file, *slash;
     void *library = bench_lib_open(path != NULL ? given : asked->usual, &file, e);
     int version = 0;
     if (library == NULL && path == NULL && asked != &families[NCCL])
@@ -143,16 +132,17 @@ static int open_library(struct bench_comm *c, const struct family *asked, const 
         return -1;
     bench_lib_bind(library, "nccl", config_symbols, 1, &c->config, NULL);
     c->nccl.GetVersion(&version);
-    snprintf(c->library, sizeof c->library, "%s %d.%d.%d", family_of(file, asked)->name,
-             version / 10000, version / 100 % 100, version % 100);
+    /* Builds of NCCLX are also named as NCCL's are, so that only the default, NCCL, goes by the
+     * file's name. */
+    slash = strrchr(file, '/');
+    for (int i = 0; i < FAMILIES && asked == &families[NCCL]; i++) {
+        is = &families[i];
+        if (strstr(slash != NULL ? slash + 1 : file, is->word) != NULL)
+            break;
+    }
+    snprintf(c->library, sizeof c->library, "%s %d.%d.%d", is->name, version / 10000,
+             version / 100 % 100, version % 100);
     return 0;
-}
-
-static double now_s(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
 }
 
 /* Returns whether the device has ended none of the calls that it waits for, for so long as another
@@ -190,11 +180,9 @@ static int exchange_id(struct bench_comm *c, const struct bench_members *m, uniq
                        struct err *e)
 {
     static const unique_id none;
-    unique_id mine = none, *ids = calloc((size_t)m->world, sizeof *ids);
+    unique_id mine = none, *ids = array_new((size_t)m->world, sizeof *ids);
     int error = m->member == 0 ? c->nccl.GetUniqueId(&mine) : SUCCESS;
     int status = error != SUCCESS ? failed(c, "a communicator's id", error, e) : 0;
-    if (ids == NULL)
-        die("out of memory");
     status = bench_ranks_agree(m->ranks, status, e);
     if (status == 0)
         status = bench_ranks_gather(m->ranks, &mine, sizeof mine, ids, e);
@@ -206,8 +194,9 @@ static int exchange_id(struct bench_comm *c, const struct bench_members *m, uniq
     return status;
 }
 
-/* A communicator of so many channels; NCCL 2.17 and later obey. */
-static int init_channels(struct bench_comm *c, const struct bench_members *m, unique_id id)
+/* NCCL 2.17 and later obey where they are told how many channels to use. */
+static int init_comm(struct bench_comm *c, const struct bench_members *m, unique_id id,
+                     struct err *e)
 {
     struct nccl_config config = {.size = sizeof config,
                                  .magic = CONFIG_MAGIC,
@@ -217,19 +206,14 @@ static int init_channels(struct bench_comm *c, const struct bench_members *m, un
                                  .min_ctas = m->channels,
                                  .max_ctas = m->channels,
                                  .split_share = CONFIG_UNSET};
-    return c->config.CommInitRankConfig(&c->comm, m->size, id, m->member, &config);
-}
-
-static int init_comm(struct bench_comm *c, const struct bench_members *m, unique_id id,
-                     struct err *e)
-{
     int error = SUCCESS;
     if (m->channels > 0 && c->config.CommInitRankConfig == NULL)
         return err_set(e, ERR_INPUT, "%s cannot be told how many channels to use", c->library);
     bench_calls_begin(c->calls, "ncclCommInitRank");
-    if (m->member >= 0)
-        error = m->channels > 0 ? init_channels(c, m, id)
-                                : c->nccl.CommInitRank(&c->comm, m->size, id, m->member);
+    if (m->member >= 0 && m->channels > 0)
+        error = c->config.CommInitRankConfig(&c->comm, m->size, id, m->member, &config);
+    else if (m->member >= 0)
+        error = c->nccl.CommInitRank(&c->comm, m->size, id, m->member);
     bench_calls_end(c->calls);
     return error == SUCCESS ? 0 : failed(c, "a communicator", error, e);
 }
@@ -261,38 +245,30 @@ static void abandon(struct bench_comm *c)
     end_comm(c, true);
 }
 
-static int open_libraries(struct bench_comm *c, const struct family *asked,
-                          const struct bench_members *m, struct err *e)
-{
-    return bench_gpu_open(&c->gpu, m->device, e) < 0 ? -1 : open_library(c, asked, m->lib, e);
-}
-
-/* The others may wait for this rank in theirs: they learn of its failure at once. A setting under
- * trial is refused on all ranks. */
-static int agree_on_comm(const struct bench_members *m, int status, struct err *e)
-{
-    return m->trial ? bench_ranks_agree(m->ranks, status, e)
-                    : bench_ranks_agree_or_fail(m->ranks, status, e);
-}
-
 /* Members and others go through the same exchanges. */
 static int open_comm(const struct family *asked, const struct bench_members *m,
                      struct bench_comm **comm, struct err *e)
 {
-    struct bench_comm *c = calloc(1, sizeof *c);
+    struct bench_comm *c = array_new(1, sizeof *c);
     unique_id id = {{0}};
-    int status = -1;
-    if (c == NULL)
-        die("out of memory");
+    int status;
     c->ranks = m->ranks;
     c->calls = m->calls;
     c->size = m->size;
     c->member = m->member;
     c->call_s = m->call_s;
     c->timeout_s = m->timeout_s;
-    if (bench_ranks_agree(m->ranks, open_libraries(c, asked, m, e), e) == 0 &&
-        exchange_id(c, m, &id, e) == 0 && agree_on_comm(m, init_comm(c, m, id, e), e) == 0)
-        status = 0;
+    status = bench_gpu_open(&c->gpu, m->device, e) < 0 ? -1 : open_library(c, asked, m->lib, e);
+    status = bench_ranks_agree(m->ranks, status, e);
+    if (status == 0)
+        status = exchange_id(c, m, &id, e);
+    if (status == 0) {
+        status = init_comm(c, m, id, e);
+        /* The others may wait for this rank in theirs: they learn of its failure at once. A setting
+         * under trial is refused on all ranks. */
+        status = m->trial ? bench_ranks_agree(m->ranks, status, e)
+                          : bench_ranks_agree_or_fail(m->ranks, status, e);
+    }
     if (status < 0 || m->member < 0) {
         close_comm(c);
         c = NULL;
@@ -383,7 +359,7 @@ static int copy(struct bench_comm *c, void *to, const void *from, size_t bytes, 
 
 /* ---- calls ---- */
 
-/* X(id, nccl): the numbers of ncclDataType_t and ncclRedOp_t. */
+/* The number of ncclDataType_t; -1: none. */
 static int nccl_type(enum specter_dtype type)
 {
     static const int types[] = {
@@ -392,16 +368,6 @@ static int nccl_type(enum specter_dtype type)
 #undef X
     };
     return type < SPECTER_DTYPE_COUNT ? types[type] : -1;
-}
-
-static int nccl_redop(enum specter_redop redop)
-{
-    static const int redops[] = {
-#define X(id, name, nccl) nccl,
-        SPECTER_REDOPS(X)
-#undef X
-    };
-    return redop < SPECTER_REDOP_COUNT ? redops[redop] : -1;
 }
 
 static int supports(enum specter_comm_op op, enum specter_dtype type, enum specter_redop redop,
@@ -488,9 +454,15 @@ static int dispatch(struct bench_comm *c, const struct bench_call *k, int type, 
 
 static int call(struct bench_comm *c, const struct bench_call *k, struct err *e)
 {
+    static const int redops[] = {
+#define X(id, name, nccl) nccl,
+        SPECTER_REDOPS(X)
+#undef X
+    };
     int error;
     bench_calls_begin(c->calls, specter_comm_op_name(k->op));
-    error = dispatch(c, k, nccl_type(k->dtype), nccl_redop(k->redop));
+    error =
+        dispatch(c, k, nccl_type(k->dtype), k->redop < SPECTER_REDOP_COUNT ? redops[k->redop] : -1);
     bench_calls_end(c->calls);
     return error == SUCCESS ? 0 : failed(c, specter_comm_op_name(k->op), error, e);
 }
@@ -517,11 +489,7 @@ static int mark(struct bench_comm *c, size_t i, struct err *e)
 {
     int status;
     if (i >= c->nmarks) {
-        void **marks = realloc(c->marks, (i + 1) * sizeof *marks);
-        if (marks == NULL)
-            die("out of memory");
-        memset(marks + c->nmarks, 0, (i + 1 - c->nmarks) * sizeof *marks);
-        c->marks = marks;
+        ARRAY_GROW(c->marks, c->cap_marks, i + 1);
         c->nmarks = i + 1;
     }
     bench_calls_begin(c->calls, "cudaEventRecord");

@@ -13,10 +13,37 @@
 #ifndef SPECTER_BENCH_BLAS_H
 #define SPECTER_BENCH_BLAS_H
 
-#include "bench/gemm_types.h"
 #include "bench/gpu.h"
+#include "specter/trace.h"
 
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
+
+/* The element types that are multiplied, as cuBLAS and as the table name them, and random numbers
+ * in each of them. Random, because zeros take less power, and with it run at a higher clock. */
+
+struct bench_gemm_type {
+    const char *name; /* in the table: "tf32" are fp32 operands that the library may round */
+    enum specter_dtype dtype;
+    int in, out;        /* cudaDataType of both operands, of the result */
+    int compute, scale; /* cublasComputeType_t, cudaDataType of alpha and beta */
+    size_t in_size, out_size;
+    int exponent, mantissa; /* bits; 0: an integer */
+    int memory;             /* types with the same number share the operands' memory */
+    unsigned multiple;      /* of k and n: what the library asks of this type */
+    double flops_max;       /* larger GEMMs take too long in it */
+    unsigned every;         /* of the plan's shapes this type has one in so many */
+    bool light;             /* by cublasLtMatmul: cublasGemmEx does not take it */
+};
+
+#define BENCH_GEMM_TYPES 7
+#define BENCH_GEMM_MEMORIES 6
+
+/* By its name, or any other that measured tables have for it ("half"); NULL: none of them. */
+const struct bench_gemm_type *bench_gemm_type_find(const char *name);
+
+extern const struct bench_gemm_type bench_gemm_types[BENCH_GEMM_TYPES];
 
 /* One GEMM y = x w as deep learning writes it, all matrices by rows: x has m rows, w n columns.
  * Libraries count by columns: to them it is w x, and `w_trans`, `x_trans` are their transpositions.
@@ -46,9 +73,6 @@ void bench_blas_close(struct bench_blas *b); /* also of one that could not be op
  * on, y in the results from `y_at` on. */
 int bench_blas_gemm(struct bench_blas *b, const struct bench_gemm_shape *s, size_t at, size_t y_at,
                     struct err *e);
-
-/* Puts a write of all of b->flush on the stream: nothing is in L2 behind it. */
-int bench_blas_flush(struct bench_blas *b, struct err *e);
 
 /* Bytes from one w to the next set's w, and from one y to the next. */
 size_t bench_blas_operand_set(const struct bench_gemm_shape *s);

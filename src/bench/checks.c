@@ -101,30 +101,6 @@ static const char *name_of(const struct bench_study *s)
     return specter_comm_op_name(s->op);
 }
 
-static void take_row(struct bench_checks *g, const struct bench_study *s,
-                     const struct bench_judged *r, uint64_t cv_from)
-{
-    const unsigned long long bytes = r->row->bytes;
-    if (!isnan(r->row->wrong))
-        bench_checks_take(g, BENCH_CHECK_wrong,
-                          fmax(g->figures[BENCH_CHECK_wrong].value, 0) + (r->row->wrong > 0),
-                          "%s of %llu bytes", name_of(s), bytes);
-    if (bytes >= cv_from)
-        bench_checks_take(g, BENCH_CHECK_cv, r->row->cv, "%s of %llu bytes", name_of(s), bytes);
-}
-
-static void take_small_rows(struct bench_checks *g, const struct bench_study *s)
-{
-    double *us = array_new(s->nmain, sizeof *us);
-    size_t n = 0;
-    for (size_t i = 0; i < s->nmain; i++) {
-        if (s->rows[i].row->bytes > 0 && s->rows[i].row->bytes <= BENCH_CHECK_FLAT_TO)
-            us[n++] = s->rows[i].row->time_us;
-    }
-    take_flat(g, us, n, name_of(s));
-    free(us);
-}
-
 static void take_large_rows(struct bench_checks *g, const struct bench_study *s)
 {
     const struct bench_judged *rows[2]; /* the largest size, and the largest one below it */
@@ -152,17 +128,32 @@ void bench_checks_studies(struct bench_checks *g, const struct bench_studies *st
     for (size_t k = 0; k < studies->n; k++) {
         const struct bench_study *s = &studies->list[k];
         const double known = (double)(s->nmain - s->count[BENCH_UNKNOWN]);
+        double *us = array_new(s->nmain, sizeof *us);
+        size_t small = 0;
         const bool large = s->nmain > 0 && s->rows[s->nmain - 1].row->bytes >= BENCH_CHECK_LARGE;
-        for (size_t i = 0; i < s->nrows; i++)
-            take_row(g, s, &s->rows[i], large ? BENCH_CHECK_LARGE : 0);
+        for (size_t i = 0; i < s->nrows; i++) {
+            const struct bench_row *r = s->rows[i].row;
+            const unsigned long long bytes = r->bytes;
+            if (!isnan(r->wrong))
+                bench_checks_take(g, BENCH_CHECK_wrong,
+                                  fmax(g->figures[BENCH_CHECK_wrong].value, 0) + (r->wrong > 0),
+                                  "%s of %llu bytes", name_of(s), bytes);
+            if (bytes >= (large ? BENCH_CHECK_LARGE : 0))
+                bench_checks_take(g, BENCH_CHECK_cv, r->cv, "%s of %llu bytes", name_of(s), bytes);
+        }
         for (size_t i = 0; i < s->nmain; i++)
             bench_checks_take(g, BENCH_CHECK_ratio, s->rows[i].ratio, "%s of %llu bytes",
                               name_of(s), (unsigned long long)s->rows[i].row->bytes);
         if (known > 0)
             bench_checks_take(g, BENCH_CHECK_slow, (double)s->count[BENCH_SLOW] / known, "%s",
                               name_of(s));
-        take_small_rows(g, s);
+        for (size_t i = 0; i < s->nmain; i++) {
+            if (s->rows[i].row->bytes > 0 && s->rows[i].row->bytes <= BENCH_CHECK_FLAT_TO)
+                us[small++] = s->rows[i].row->time_us;
+        }
+        take_flat(g, us, small, name_of(s));
         take_large_rows(g, s);
+        free(us);
     }
 }
 

@@ -19,7 +19,7 @@
 #include "bench/drift.h"
 #include "bench/gemm.h"
 #include "bench/judge.h"
-#include "bench/link_fit.h"
+#include "bench/links.h"
 #include "bench/overlap.h"
 #include "bench/state.h"
 

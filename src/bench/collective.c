@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "bench/collective.h"
 
+#include "base/arena.h"
 #include "base/buf.h"
 #include "bench/gpu.h"
 #include "bench/nvml.h"
@@ -26,7 +27,7 @@ struct collective_bench {
     char *ahead;          /* of AHEAD_BYTES; NULL: the library does not enqueue */
     size_t room;
     char *expected, *got; /* owned; CHUNK each */
-    double *us;           /* owned; of iters + 1: each call, and the loop; then the GPU's C */
+    double *us; /* owned; of iters + 1: each call, and the loop; then the GPU's C, 0: not known */
 };
 
 /* One operation at one size. */
@@ -156,20 +157,6 @@ struct check_result {
     double offset;
 };
 
-static void compare(const struct collective_bench *b, uint64_t first, size_t n,
-                    struct check_result *v)
-{
-    size_t size = b->values.size;
-    if (memcmp(b->expected, b->got, n * size) == 0)
-        return;
-    for (size_t i = 0; i < n; i++) {
-        if (memcmp(b->expected + i * size, b->got + i * size, size) == 0)
-            continue;
-        if (v->wrong++ == 0)
-            v->offset = (double)(first + i);
-    }
-}
-
 static int check_part(struct collective_bench *b, const struct size *s, const char *received,
                       uint64_t part, struct check_result *v, struct err *e)
 {
@@ -181,11 +168,16 @@ static int check_part(struct collective_bench *b, const struct size *s, const ch
     uint64_t begins = source(b, s, part, &rank);
     for (uint64_t first = 0; first < elements; first += step) {
         size_t n = elements - first < step ? (size_t)(elements - first) : step;
-        if (on->backend->get(on->comm, b->got, received + (part * s->count + first) * size,
-                             n * size, e) < 0)
+        const uint64_t at = part * s->count + first;
+        if (on->backend->get(on->comm, b->got, received + at * size, n * size, e) < 0)
             return -1;
         bench_values_fill(&b->values, rank, begins + first, n, b->expected);
-        compare(b, part * s->count + first, n, v);
+        if (memcmp(b->expected, b->got, n * size) == 0)
+            continue;
+        for (size_t i = 0; i < n; i++) {
+            if (memcmp(b->expected + i * size, b->got + i * size, size) != 0 && v->wrong++ == 0)
+                v->offset = (double)(at + i);
+        }
     }
     return 0;
 }
@@ -217,16 +209,6 @@ static int check(struct collective_bench *b, const struct size *s, struct check_
 
 /* ---- times ---- */
 
-static int get_ahead(struct collective_bench *b, struct err *e)
-{
-    const struct bench_communicator *on = b->on;
-    for (int i = 0; b->ahead != NULL && i < AHEAD_TIMES; i++) {
-        if (on->backend->set(on->comm, b->ahead, i, AHEAD_BYTES, e) < 0)
-            return -1;
-    }
-    return 0;
-}
-
 /* Call number i. With roots that rotate, Broadcasts reach the next root last, and Reduces start
  * there: no call begins before the one before it is over. */
 static int call_once(const struct collective_bench *b, const struct bench_call *call, size_t i,
@@ -239,36 +221,31 @@ static int call_once(const struct collective_bench *b, const struct bench_call *
     return b->on->backend->call(b->on->comm, &one, e);
 }
 
-/* Ends when all ranks have come. A Broadcast's root does not wait for them, so that a call of the
- * operation itself would not do; libraries that do not enqueue come from a barrier of the hosts. */
-static int line_up(struct collective_bench *b, struct err *e)
-{
-    const struct bench_call one = {.op = SPECTER_ALLREDUCE,
-                                   .dtype = SPECTER_INT32,
-                                   .redop = SPECTER_REDOP_SUM,
-                                   .count = 1,
-                                   .send = b->send,
-                                   .receive = b->receive};
-    return b->on->backend->enqueues ? b->on->backend->call(b->on->comm, &one, e) : 0;
-}
-
-/* C; 0: not known. */
-static double temperature(const struct collective_bench *b)
-{
-    const struct bench_backend *backend = b->on->backend;
-    double celsius =
-        backend->gpu != NULL ? bench_nvml_celsius(backend->gpu(b->on->comm)->bus_id) : 0;
-    return celsius > 0 ? celsius : 0;
-}
-
-/* This rank's times of the calls, and of the loop behind them. The call in front is not timed. */
+/* This rank's times of the calls, and of the loop after them. The call in front is not timed. */
 static int time_calls(struct collective_bench *b, const struct bench_call *call, struct err *e)
 {
     const struct bench_backend *backend = b->on->backend;
     struct bench_comm *comm = b->on->comm;
     size_t iters = (size_t)b->plan->iters;
-    if (get_ahead(b, e) < 0 || call_once(b, call, 0, e) < 0 || line_up(b, e) < 0 ||
-        backend->mark(comm, 0, e) < 0)
+    const struct bench_call barrier = {.op = SPECTER_ALLREDUCE,
+                                       .dtype = SPECTER_INT32,
+                                       .redop = SPECTER_REDOP_SUM,
+                                       .count = 1,
+                                       .send = b->send,
+                                       .receive = b->receive};
+    double celsius;
+    for (int i = 0; b->ahead != NULL && i < AHEAD_TIMES; i++) {
+        if (backend->set(comm, b->ahead, i, AHEAD_BYTES, e) < 0)
+            return -1;
+    }
+    if (call_once(b, call, 0, e) < 0)
+        return -1;
+    /* Ends when all ranks have come. A Broadcast's root does not wait for them, so that a call of
+     * the operation itself would not do; libraries that do not enqueue come from a barrier of the
+     * hosts. */
+    if (backend->enqueues && backend->call(comm, &barrier, e) < 0)
+        return -1;
+    if (backend->mark(comm, 0, e) < 0)
         return -1;
     for (size_t i = 1; i <= iters; i++) {
         if (call_once(b, call, i, e) < 0 || backend->mark(comm, i, e) < 0)
@@ -279,37 +256,9 @@ static int time_calls(struct collective_bench *b, const struct bench_call *call,
     for (size_t i = 0; i < iters; i++)
         b->us[i] = backend->us(comm, i, i + 1);
     b->us[iters] = backend->us(comm, 0, iters);
-    b->us[iters + 1] = temperature(b);
+    celsius = backend->gpu != NULL ? bench_nvml_celsius(backend->gpu(comm)->bus_id) : 0;
+    b->us[iters + 1] = celsius > 0 ? celsius : 0;
     return 0;
-}
-
-static int warm_up(struct collective_bench *b, const struct bench_call *call, struct err *e)
-{
-    for (int i = 0; i < b->plan->warmup; i++) {
-        if (call_once(b, call, (size_t)i, e) < 0 ||
-            b->on->backend->mark(b->on->comm, (size_t)i, e) < 0)
-            return -1;
-    }
-    return b->on->backend->wait(b->on->comm, e);
-}
-
-static void sum_up(const struct collective_bench *b, struct bench_result *result,
-                   struct bench_row *row)
-{
-    size_t iters = (size_t)b->plan->iters;
-    double *samples = arena_alloc(&result->arena, iters * sizeof *samples);
-    struct bench_stats stats;
-    memcpy(samples, b->us, iters * sizeof *samples);
-    row->sample = samples;
-    row->nsamples = iters;
-    row->time_us = b->us[iters] / (double)iters;
-    if (b->us[iters + 1] > 0)
-        row->celsius = b->us[iters + 1];
-    bench_stats_of(samples, iters, &stats);
-    row->min_us = stats.min;
-    row->median_us = stats.median;
-    row->p99_us = stats.p99;
-    row->cv = stats.cv;
 }
 
 /* ---- a row ---- */
@@ -326,8 +275,13 @@ static int measure(struct collective_bench *b, const struct size *s, struct chec
     memset(b->us, 0, ((size_t)b->plan->iters + 2) * sizeof *b->us);
     if (on->comm != NULL && b->plan->check > 0)
         status = check(b, s, &mine, e);
+    for (int i = 0; on->comm != NULL && i < b->plan->warmup && status == 0; i++) {
+        status = call_once(b, &call, (size_t)i, e);
+        if (status == 0)
+            status = on->backend->mark(on->comm, (size_t)i, e);
+    }
     if (on->comm != NULL && status == 0)
-        status = warm_up(b, &call, e);
+        status = on->backend->wait(on->comm, e);
     if (bench_ranks_agree_or_fail(on->ranks, status, e) < 0)
         return -1;
     status = on->comm != NULL ? time_calls(b, &call, e) : 0;
@@ -337,29 +291,16 @@ static int measure(struct collective_bench *b, const struct size *s, struct chec
     return bench_ranks_gather(on->ranks, &mine, sizeof mine, all, e);
 }
 
-static void note_wrong(const struct collective_bench *b, const struct check_result *all,
-                       struct bench_result *result, const struct bench_row *row)
-{
-    for (int i = 0; i < b->on->world; i++) {
-        if (all[i].wrong > 0)
-            bench_note(result, "", 0,
-                       "%s of %llu bytes%s: rank %d received %.0f wrong elements, the first at "
-                       "element %.0f",
-                       specter_comm_op_name(b->op), (unsigned long long)row->bytes,
-                       row->in_place ? ", in place" : "", i, all[i].wrong, all[i].offset);
-    }
-}
-
 static int add_row(struct collective_bench *b, const struct size *s, struct bench_result *result,
                    struct bench_run *run, struct err *e)
 {
-    struct check_result *all = calloc((size_t)b->on->world, sizeof *all);
-    int status;
-    if (all == NULL)
-        die("out of memory");
-    status = measure(b, s, all, e);
+    const size_t iters = (size_t)b->plan->iters;
+    struct check_result *all = array_new((size_t)b->on->world, sizeof *all);
+    int status = measure(b, s, all, e);
     if (status == 0) {
         struct bench_row *row = bench_row_add(run);
+        double *samples = arena_alloc(&result->arena, iters * sizeof *samples);
+        struct bench_stats stats;
         row->op = b->op;
         row->dtype = b->plan->dtype;
         row->redop = reduces(b->op) ? b->plan->redop : SPECTER_REDOP_NONE;
@@ -371,9 +312,26 @@ static int add_row(struct collective_bench *b, const struct size *s, struct benc
         row->wrong = b->plan->check > 0 ? 0 : (double)NAN;
         for (int i = 0; i < b->on->world && b->plan->check > 0; i++)
             row->wrong += all[i].wrong;
-        sum_up(b, result, row);
+        memcpy(samples, b->us, iters * sizeof *samples);
+        row->sample = samples;
+        row->nsamples = iters;
+        row->time_us = b->us[iters] / (double)iters;
+        if (b->us[iters + 1] > 0)
+            row->celsius = b->us[iters + 1];
+        bench_stats_of(samples, iters, &stats);
+        row->min_us = stats.min;
+        row->median_us = stats.median;
+        row->p99_us = stats.p99;
+        row->cv = stats.cv;
         bench_row_rates(row);
-        note_wrong(b, all, result, row);
+        for (int i = 0; i < b->on->world; i++) {
+            if (all[i].wrong > 0)
+                bench_note(result, "", 0,
+                           "%s of %llu bytes%s: rank %d received %.0f wrong elements, the first "
+                           "at element %.0f",
+                           specter_comm_op_name(b->op), (unsigned long long)row->bytes,
+                           row->in_place ? ", in place" : "", i, all[i].wrong, all[i].offset);
+        }
         if (b->plan->row != NULL)
             b->plan->row(row, b->plan->row_arg);
     }
@@ -474,18 +432,6 @@ static void note_empty(const struct bench_plan *p, int ranks, struct bench_resul
     buf_release(&list);
 }
 
-static int run_op(struct collective_bench *b, struct bench_result *result, struct bench_run *run,
-                  struct err *e)
-{
-    const struct bench_plan *p = b->plan;
-    enum specter_redop redop = reduces(b->op) ? p->redop : SPECTER_REDOP_NONE;
-    int status = bench_values_init(&b->values, p->dtype, redop, b->on->where.ranks, e);
-    for (size_t i = 0; i < p->nsizes && status == 0; i++)
-        status = run_size(b, p->sizes[i], result, run, e);
-    bench_values_release(&b->values);
-    return status;
-}
-
 /* ---- memory ---- */
 
 /* Of the largest size, as far as the memory reaches; sizes beyond are passed over later. */
@@ -522,28 +468,24 @@ static void release_buffers(struct collective_bench *b)
     on->backend->release(on->comm, b->send);
 }
 
-static void *need(size_t size)
-{
-    void *memory = malloc(size);
-    if (memory == NULL)
-        die("out of memory");
-    return memory;
-}
-
 int bench_collective(const struct bench_plan *plan, const struct bench_communicator *on,
                      struct bench_result *result, struct bench_run *run, struct err *e)
 {
     struct collective_bench b = {.plan = plan, .on = on};
     int status;
-    b.expected = need(CHUNK);
-    b.got = need(CHUNK);
-    b.us = need(((size_t)plan->iters + 2) * sizeof *b.us);
+    b.expected = array_new(CHUNK, 1);
+    b.got = array_new(CHUNK, 1);
+    b.us = array_new((size_t)plan->iters + 2, sizeof *b.us);
     status = on->comm != NULL ? make_buffers(&b, e) : 0;
     status = bench_ranks_agree(on->ranks, status, e);
     note_empty(plan, on->where.ranks, result);
-    for (size_t i = 0; i < plan->nops && status == 0; i++) {
-        b.op = plan->ops[i];
-        status = run_op(&b, result, run, e);
+    for (size_t o = 0; o < plan->nops && status == 0; o++) {
+        enum specter_redop redop = reduces(plan->ops[o]) ? plan->redop : SPECTER_REDOP_NONE;
+        b.op = plan->ops[o];
+        status = bench_values_init(&b.values, plan->dtype, redop, on->where.ranks, e);
+        for (size_t i = 0; i < plan->nsizes && status == 0; i++)
+            status = run_size(&b, plan->sizes[i], result, run, e);
+        bench_values_release(&b.values);
     }
     release_buffers(&b);
     free(b.us);
@@ -566,15 +508,13 @@ struct bench_meter {
 struct bench_meter *bench_meter_open(const struct bench_plan *plan,
                                      const struct bench_communicator *on, struct err *e)
 {
-    struct bench_meter *m = calloc(1, sizeof *m);
-    if (m == NULL)
-        die("out of memory");
+    struct bench_meter *m = array_new(1, sizeof *m);
     m->plan = *plan;
     m->on = *on;
     m->owner = on->comm;
     m->bench = (struct collective_bench){.plan = &m->plan, .on = &m->on};
-    m->bench.expected = need(CHUNK);
-    m->bench.got = need(CHUNK);
+    m->bench.expected = array_new(CHUNK, 1);
+    m->bench.got = array_new(CHUNK, 1);
     if (bench_ranks_agree(on->ranks, make_buffers(&m->bench, e), e) == 0)
         return m;
     bench_meter_close(m);
@@ -618,7 +558,7 @@ int bench_meter_size(struct bench_meter *m, enum specter_comm_op op, uint64_t by
 
 int bench_meter_check(struct bench_meter *m, struct bench_comm *comm, double *wrong, struct err *e)
 {
-    struct check_result mine = {0}, *all = need((size_t)m->on.world * sizeof *all);
+    struct check_result mine = {0}, *all = array_new((size_t)m->on.world, sizeof *all);
     int status;
     m->on.comm = comm;
     status = bench_ranks_agree(m->on.ranks, check(&m->bench, &m->size, &mine, e), e);
@@ -638,7 +578,7 @@ int bench_meter_time(struct bench_meter *m, struct bench_comm *comm, size_t call
     int status;
     m->on.comm = comm;
     m->plan.iters = (int)calls;
-    m->bench.us = need((calls + 2) * sizeof *us);
+    m->bench.us = array_new(calls + 2, sizeof *us);
     place_buffers(&m->bench, &m->size, &call);
     status = bench_ranks_agree(m->on.ranks, 0, e); /* none begins before all have come */
     if (status == 0)

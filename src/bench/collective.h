@@ -5,7 +5,7 @@
  *
  *   - one call whose result every rank compares, element by element, with what it must be;
  *   - `warmup` calls; a barrier of all ranks;
- *   - `iters` calls one behind the other, with the device's time taken between them. Where the
+ *   - `iters` calls one after the other, with the device's time taken between them. Where the
  *     library enqueues, the device is given other work first, so that the host is ahead and its own
  *     calls cost nothing. A call's time is the largest of all ranks.
  *
@@ -81,7 +81,7 @@ int bench_meter_size(struct bench_meter *m, enum specter_comm_op op, uint64_t by
  * on all ranks: the library refuses it. */
 int bench_meter_check(struct bench_meter *m, struct bench_comm *comm, double *wrong, struct err *e);
 
-/* Times a loop of so many calls behind an untimed one, as above: *us of a call. Likewise. */
+/* Times a loop of so many calls after an untimed one, as above: *us of a call. Likewise. */
 int bench_meter_time(struct bench_meter *m, struct bench_comm *comm, size_t calls, double *us,
                      struct err *e);
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "bench/drift.h"
 
+#include "base/arena.h"
+#include "base/student.h"
 #include "bench/samples.h"
 
 #include <math.h>
@@ -19,33 +21,27 @@ struct sums {
     double s, us, ss, sus; /* means; sums of squares and products */
 };
 
-static struct sums sum_up(const struct bench_drift_point *p, size_t n)
-{
-    struct sums sum = {.n = n};
-    for (size_t i = 0; i < n; i++) {
-        sum.s += p[i].s / (double)n;
-        sum.us += p[i].us / (double)n;
-    }
-    for (size_t i = 0; i < n; i++) {
-        sum.ss += (p[i].s - sum.s) * (p[i].s - sum.s);
-        sum.sus += (p[i].s - sum.s) * (p[i].us - sum.us);
-    }
-    return sum;
-}
-
-/* A slope and its standard error. */
+/* A slope, its standard error, and the sums that it comes from. */
 static double slope_of(const struct bench_drift_point *p, size_t n, double *error, double *noise,
-                       struct sums *sums)
+                       struct sums *sum)
 {
     double squares = 0, slope;
-    *sums = sum_up(p, n);
-    slope = sums->sus / sums->ss;
+    *sum = (struct sums){.n = n};
     for (size_t i = 0; i < n; i++) {
-        double off = p[i].us - sums->us - slope * (p[i].s - sums->s);
+        sum->s += p[i].s / (double)n;
+        sum->us += p[i].us / (double)n;
+    }
+    for (size_t i = 0; i < n; i++) {
+        sum->ss += (p[i].s - sum->s) * (p[i].s - sum->s);
+        sum->sus += (p[i].s - sum->s) * (p[i].us - sum->us);
+    }
+    slope = sum->sus / sum->ss;
+    for (size_t i = 0; i < n; i++) {
+        double off = p[i].us - sum->us - slope * (p[i].s - sum->s);
         squares += off * off;
     }
     *noise = sqrt(squares / (double)(n - 2));
-    *error = *noise / sqrt(sums->ss);
+    *error = *noise / sqrt(sum->ss);
     return slope;
 }
 
@@ -82,7 +78,7 @@ struct bench_drift_line bench_drift_fit(const struct bench_drift_point *points, 
     if (n < BENCH_DRIFT_MOMENTS_MIN || !(points[n - 1].s > points[0].s))
         return line;
     line.ppm = slope_of(points, n, &error, &line.noise_us, &sums);
-    half = bench_student(LEVEL, n - 2) * error;
+    half = student_t(LEVEL, n - 2) * error;
     line.offset_us = sums.us;
     span = points[n - 1].s - points[0].s;
     for (size_t first = 0, w = 1; first < n && windows > 1; w++) {
@@ -94,7 +90,7 @@ struct bench_drift_line bench_drift_fit(const struct bench_drift_point *points, 
         first = last;
     }
     if (seen.n > 1)
-        half = fmax(half, bench_student(LEVEL, seen.n - 1) *
+        half = fmax(half, student_t(LEVEL, seen.n - 1) *
                               sqrt(seen.squares / (double)(seen.n - 1) / (double)seen.n));
     line.low = line.ppm - half;
     line.high = line.ppm + half;
@@ -122,29 +118,17 @@ void bench_drift_log_release(struct bench_drift_log *log)
 struct bench_drift_point *bench_drift_of(const struct bench_drift_log *log,
                                          const struct bench_drift_point *list, int rank)
 {
-    struct bench_drift_point *points = malloc((log->n + 1) * sizeof *points);
-    if (points == NULL)
-        die("out of memory");
+    struct bench_drift_point *points = array_new(log->n + 1, sizeof *points);
     for (size_t i = 0; i < log->n; i++)
         points[i] = list[i * (size_t)log->ranks + (size_t)rank];
     return points;
 }
 
-static struct bench_drift_point *grown(struct bench_drift_point *list, size_t count)
-{
-    list = realloc(list, count * sizeof *list);
-    if (list == NULL)
-        die("out of memory");
-    return list;
-}
-
 size_t bench_drift_log_add(struct bench_drift_log *log)
 {
-    if (log->n == log->cap) {
-        log->cap = log->cap > 0 ? 2 * log->cap : 64;
-        log->gpu = grown(log->gpu, log->cap * (size_t)log->ranks);
-        log->host = grown(log->host, log->cap * (size_t)log->ranks);
-    }
+    const size_t need = (log->n + 1) * (size_t)log->ranks;
+    ARRAY_GROW(log->gpu, log->cap_gpu, need);
+    ARRAY_GROW(log->host, log->cap_host, need);
     return log->n++ * (size_t)log->ranks;
 }
 
@@ -165,49 +149,21 @@ struct taker {
     size_t marks;  /* taken; mark i has the number i % 2 */
 };
 
-static int take_call(struct taker *t, int64_t *host_ns, double *gpu_us, struct err *e)
-{
-    const struct bench_backend *b = t->on->backend;
-    struct bench_comm *comm = t->on->comm;
-    size_t now = t->marks % 2;
-    if (b->call(comm, &t->call, e) < 0 || b->mark(comm, now, e) < 0 || b->wait(comm, e) < 0)
-        return -1;
-    *host_ns = b->host_ns(comm);
-    if (t->marks > 0)
-        t->gpu_us += b->us(comm, 1 - now, now);
-    *gpu_us = t->gpu_us;
-    t->marks++;
-    return 0;
-}
-
 /* The first call waits for the slowest rank's pause to end; it is not among those that count. */
 static int take_moment(struct taker *t, struct moment *m, struct err *e)
 {
+    const struct bench_backend *b = t->on->backend;
+    struct bench_comm *comm = t->on->comm;
     for (int i = -1; i < CALLS; i++) {
-        size_t at = i < 0 ? 0 : (size_t)i;
-        if (take_call(t, &m->host_ns[at], &m->gpu_us[at], e) < 0)
+        const size_t at = i < 0 ? 0 : (size_t)i, now = t->marks % 2;
+        if (b->call(comm, &t->call, e) < 0 || b->mark(comm, now, e) < 0 || b->wait(comm, e) < 0)
             return -1;
+        m->host_ns[at] = b->host_ns(comm);
+        if (t->marks++ > 0)
+            t->gpu_us += b->us(comm, 1 - now, now);
+        m->gpu_us[at] = t->gpu_us;
     }
     return 0;
-}
-
-/* Host times count from rank 0's first of all, so that they keep their nanoseconds as doubles. */
-static double gpu_ahead(const struct moment *m, int64_t origin)
-{
-    double ahead = -INFINITY;
-    for (int i = 0; i < CALLS; i++)
-        ahead = fmax(ahead, m->gpu_us[i] - (double)(m->host_ns[i] - origin) / 1e3);
-    return ahead;
-}
-
-static double host_ahead(const struct moment *m, const struct moment *first)
-{
-    double us[CALLS];
-    struct bench_stats stats;
-    for (int i = 0; i < CALLS; i++)
-        us[i] = (double)(m->host_ns[i] - first->host_ns[i]) / 1e3;
-    bench_stats_of(us, CALLS, &stats);
-    return stats.median;
 }
 
 static double to_digits(double value, double per_unit)
@@ -215,55 +171,52 @@ static double to_digits(double value, double per_unit)
     return rint(value * per_unit) / per_unit;
 }
 
-/* `first` has what each GPU's clock showed beyond its host's at the first moment. */
+/* Host times count from rank 0's first of all, so that they keep their nanoseconds as doubles.
+ * `first` has what each GPU's clock showed beyond its host's at the first moment. */
 static void add_moment(const struct moment *all, int64_t origin, double *first,
                        struct bench_drift_log *log)
 {
     double s = to_digits((double)(all[0].host_ns[0] - origin) / 1e9, 1e6);
     size_t at = bench_drift_log_add(log);
     for (int r = 0; r < log->ranks; r++) {
-        double ahead = gpu_ahead(&all[r], origin);
-        first[r] = at == 0 ? ahead : first[r];
-        log->gpu[at + (size_t)r] = (struct bench_drift_point){s, to_digits(ahead - first[r], 1e3)};
-        log->host[at + (size_t)r] =
-            (struct bench_drift_point){s, to_digits(host_ahead(&all[r], &all[0]), 1e3)};
+        double gpu_ahead = -INFINITY, host_ahead[CALLS];
+        struct bench_stats stats;
+        for (int i = 0; i < CALLS; i++) {
+            const int64_t host_ns = all[r].host_ns[i];
+            gpu_ahead = fmax(gpu_ahead, all[r].gpu_us[i] - (double)(host_ns - origin) / 1e3);
+            host_ahead[i] = (double)(host_ns - all[0].host_ns[i]) / 1e3;
+        }
+        bench_stats_of(host_ahead, CALLS, &stats);
+        first[r] = at == 0 ? gpu_ahead : first[r];
+        log->gpu[at + (size_t)r] =
+            (struct bench_drift_point){s, to_digits(gpu_ahead - first[r], 1e3)};
+        log->host[at + (size_t)r] = (struct bench_drift_point){s, to_digits(stats.median, 1e3)};
     }
 }
 
-/* Rank 0's clock says when it is over. 0: go on. */
-static int is_over(const struct bench_drift_plan *plan, const struct bench_communicator *on,
-                   const struct bench_drift_log *log, double *values, struct err *e)
-{
-    double last = log->n > 0 ? log->gpu[(log->n - 1) * (size_t)log->ranks].s : 0;
-    values[0] = plan->stop != NULL && plan->stop();
-    values[1] = on->member == 0 && last >= plan->seconds;
-    return bench_ranks_max(on->ranks, values, 2, e);
-}
-
-/* Pauses differ by a tenth, so that the library does not round the time of each to the same side:
- * parts of the golden ratio lie evenly. */
-static double unequal(size_t i)
-{
-    return 0.9 + 0.2 * fmod((double)i * 0.61803398875, 1);
-}
-
+/* Rank 0's clock says when it is over. Pauses differ by a tenth, so that the library does not round
+ * the time of each to the same side: parts of the golden ratio lie evenly. */
 static int take_moments(const struct bench_drift_plan *plan, struct taker *t, struct moment *all,
                         double *first, struct bench_drift_log *log, struct err *e)
 {
+    const struct bench_communicator *on = t->on;
     struct moment mine;
-    double over[2] = {0, 0};
     for (;;) {
+        double over[2], pause_s; /* over: a rank wants to stop; the time is up */
         if (take_moment(t, &mine, e) < 0 ||
-            bench_ranks_gather(t->on->ranks, &mine, sizeof mine, all, e) < 0)
+            bench_ranks_gather(on->ranks, &mine, sizeof mine, all, e) < 0)
             return -1;
         if (log->n == 0)
             log->origin_ns = all[0].host_ns[0];
         add_moment(all, log->origin_ns, first, log);
-        if (is_over(plan, t->on, log, over, e) < 0)
+        over[0] = plan->stop != NULL && plan->stop();
+        over[1] = on->member == 0 && log->gpu[(log->n - 1) * (size_t)log->ranks].s >= plan->seconds;
+        if (bench_ranks_max(on->ranks, over, 2, e) < 0)
             return -1;
         if (over[0] > 0 || over[1] > 0)
             return over[1] > 0 ? 0 : 1;
-        t->on->backend->pause(t->on->comm, plan->every * unequal(log->n));
+        pause_s = plan->every * (0.9 + 0.2 * fmod((double)log->n * 0.61803398875, 1));
+        on->backend->pause(on->comm, pause_s);
     }
 }
 
@@ -278,11 +231,9 @@ int bench_drift(const struct bench_drift_plan *plan, const struct bench_communic
     struct taker t = {
         .on = on,
         .call = {.op = SPECTER_ALLREDUCE, .dtype = SPECTER_FP32, .redop = SPECTER_REDOP_SUM}};
-    struct moment *all = calloc((size_t)on->world, sizeof *all), warm;
-    double *first = calloc((size_t)on->world, sizeof *first);
+    struct moment *all = array_new((size_t)on->world, sizeof *all), warm;
+    double *first = array_new((size_t)on->world, sizeof *first);
     int status;
-    if (all == NULL || first == NULL)
-        die("out of memory");
     *log = (struct bench_drift_log){.ranks = on->world};
     status = on->backend->alloc(on->comm, sizeof(float), &t.buffer, e);
     if (status == 0)
@@ -299,4 +250,67 @@ int bench_drift(const struct bench_drift_plan *plan, const struct bench_communic
     free(first);
     free(all);
     return status;
+}
+
+/* ---- the common clock ---- */
+
+/* The line of a rank's host; false: too few moments. */
+static bool find_line(const struct bench_drift_log *log, int rank, struct bench_host_line *out)
+{
+    struct bench_drift_point *points = bench_drift_of(log, log->host, rank);
+    struct bench_drift_line line = bench_drift_fit(points, log->n, 1);
+    double middle_s = 0;
+    for (size_t i = 0; i < log->n; i++)
+        middle_s += points[i].s / (double)log->n;
+    free(points);
+    *out = (struct bench_host_line){log->origin_ns + llround(middle_s * 1e9), line.offset_us,
+                                    line.ppm};
+    return isfinite(line.ppm);
+}
+
+void bench_common_clock_init(struct bench_common_clock *c, const struct bench_drift_log *before,
+                             const struct bench_drift_log *after, const int *node_of)
+{
+    *c = (struct bench_common_clock){.ranks = before->ranks};
+    c->lines = array_new((size_t)before->ranks + 1, sizeof *c->lines);
+    for (int rank = 0; rank < before->ranks; rank++) {
+        struct bench_host_line *line = &c->lines[rank], then;
+        if (node_of[rank] == node_of[0])
+            continue;
+        if (!find_line(before, rank, line))
+            *line = (struct bench_host_line){0};
+        else if (after != NULL && find_line(after, rank, &then))
+            line->ppm =
+                (then.ahead_us - line->ahead_us) / ((double)(then.at_ns - line->at_ns) / 1e9);
+    }
+}
+
+void bench_common_clock_release(struct bench_common_clock *c)
+{
+    free(c->lines);
+    *c = (struct bench_common_clock){0};
+}
+
+int64_t bench_common_clock_ns(const struct bench_common_clock *c, int rank, int64_t host_ns)
+{
+    const struct bench_host_line *line;
+    double s; /* since the line's moment, both by rank 0's host */
+    if (rank < 0 || rank >= c->ranks || host_ns == 0)
+        return host_ns;
+    line = &c->lines[rank];
+    s = ((double)(host_ns - line->at_ns) - 1e3 * line->ahead_us) / 1e9;
+    return host_ns - llround(1e3 * (line->ahead_us + line->ppm * s));
+}
+
+void bench_common_clock_apply(const struct bench_common_clock *c, struct bench_p2p_done *done)
+{
+    for (size_t i = 0; i < done->nrepeats; i++) {
+        struct bench_p2p_repeat *r = &done->repeats[i];
+        r->start_ns = bench_common_clock_ns(c, done->config.src, r->start_ns);
+        r->receive_start_ns = bench_common_clock_ns(c, done->config.dst, r->receive_start_ns);
+        for (int k = 0; k < 2; k++) {
+            r->calls_ns[0][k] = bench_common_clock_ns(c, done->config.src, r->calls_ns[0][k]);
+            r->calls_ns[1][k] = bench_common_clock_ns(c, done->config.dst, r->calls_ns[1][k]);
+        }
+    }
 }

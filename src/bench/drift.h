@@ -2,7 +2,7 @@
  *
  * How fast the clocks of a job run against each other: each GPU against its host, each host against
  * rank 0's. Every second or so all ranks make a few AllReduces of one element. Such a call ends at
- * the same moment on all of them: the event behind it has the GPU's time of that moment, and the
+ * the same moment on all of them: the event after it has the GPU's time of that moment, and the
  * host reads its clock when it sees the event.
  *
  *   GPU against host: the call of a moment that the host saw soonest, which is the one where the
@@ -18,6 +18,7 @@
 #define SPECTER_BENCH_DRIFT_H
 
 #include "bench/collective.h"
+#include "bench/p2p.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -59,7 +60,7 @@ const char *bench_drift_verdict(double ppm);
 /* Of each rank: its GPU's clock against its host's, its host's against rank 0's. */
 struct bench_drift_log {
     int ranks;
-    size_t n, cap;
+    size_t n, cap_gpu, cap_host;
     struct bench_drift_point *gpu, *host; /* owned; of moment i and rank r at [i * ranks + r]; whole
                                              us and ns, so that a file holds them exactly */
     int64_t origin_ns;                    /* of the first moment, by rank 0's host */
@@ -87,5 +88,29 @@ struct bench_drift_plan bench_drift_plan_of(double seconds, bool (*stop)(void));
  * filled: a rank failed (what was taken before is in log). The backend has host_ns. */
 int bench_drift(const struct bench_drift_plan *plan, const struct bench_communicator *on,
                 struct bench_drift_log *log, struct err *e);
+
+/* ---- the common clock ----
+ *
+ * One clock for the times of all ranks: that of rank 0's host (CLOCK_REALTIME). How far the hosts
+ * of other nodes are ahead of it was measured before and after; between the two it
+ * is taken to change on a straight line. Without an `after` the line is that of `before`. */
+struct bench_common_clock {
+    int ranks; /* 0: nothing was measured, times stay as they are */
+    struct bench_host_line {
+        int64_t at_ns;        /* of rank 0's host */
+        double ahead_us, ppm; /* then; and its change, us a second */
+    } * lines;                /* owned; by rank, all 0 on rank 0's node */
+};
+
+/* after may be NULL; node_of: by rank. */
+void bench_common_clock_init(struct bench_common_clock *c, const struct bench_drift_log *before,
+                             const struct bench_drift_log *after, const int *node_of);
+void bench_common_clock_release(struct bench_common_clock *c);
+
+/* A time of that rank's host, on the common clock. */
+int64_t bench_common_clock_ns(const struct bench_common_clock *c, int rank, int64_t host_ns);
+
+/* Puts the times of a configuration on it. */
+void bench_common_clock_apply(const struct bench_common_clock *c, struct bench_p2p_done *done);
 
 #endif

@@ -2,16 +2,16 @@
  *
  * What usually causes such a shape. Each rule is a row of BENCH_RULES: when it holds, one sentence,
  * and which settings to look at. Most ask whether the measured times are those that the models give
- * for a machine with this one fault ("4 of 8 NICs"): no threshold of theirs was chosen for a rule,
- * a fault explains the rows when the times lie in the interval around its own curve as they should
+ * for a machine with this one fault ("4 of 8 NICs"): all faults share the thresholds of findings.c.
+ * A fault explains the rows when the times lie in the interval around its own curve as they should
  * around that of a sound machine. Of several faults that do, the nearest comes first; the others
  * that are nearly as near are said, too, because the times cannot tell them apart.
  *
  *     struct bench_finding findings[BENCH_FINDINGS_MAX];
  *     size_t n = bench_findings(&study, findings);
  *
- * To add a rule: its line in BENCH_RULES, rule_NAME() in findings.c or fault_NAME() in faults.c, a
- * row in docs/bench.md, a test with and one without it in tests/unit/test_bench_findings.c.
+ * To add a rule: its line in BENCH_RULES, rule_NAME() or fault_NAME() in findings.c, a row in
+ * docs/bench.md, a test with and one without it in tests/unit/test_bench_findings.c.
  */
 #ifndef SPECTER_BENCH_FINDINGS_H
 #define SPECTER_BENCH_FINDINGS_H
@@ -42,7 +42,7 @@
     X(faster, "{}: the profile is not of this machine.",                                        \
       "--gpu and --network (specter profiles); specter calibrate makes a profile of measurements")
 
-/* Faults of a machine or its settings: X(name, general, sentence, look at), behind the shape: "From
+/* Faults of a machine or its settings: X(name, general, sentence, look at), after the shape: "From
  * 64 MiB on at 0.47 of the predicted rate: as if 4 of 8 NICs carried traffic." General ones have a
  * number that is fitted to the rows, so that they fit many; they count where no other does. */
 #define BENCH_FAULTS(X)                                                                         \
@@ -77,15 +77,8 @@ struct bench_finding {
                    one; NAN: no fault */
 };
 
-/* The first is the most certain. Returns their number; 0 where all is normal, or where no rule
- * holds. */
+/* Rules come in the order of BENCH_RULES, then faults, the nearest first. Returns their number; 0
+ * where all is normal, or where no rule holds. */
 size_t bench_findings(const struct bench_study *s, struct bench_finding out[BENCH_FINDINGS_MAX]);
-
-/* Those of BENCH_FAULTS, for bench_findings(): up to `max` that explain the main rows, best first.
- */
-size_t bench_faults(const struct bench_study *s, struct bench_finding *out, size_t max);
-
-/* Writes the sentence with `what` in the place of its {}. */
-void bench_sentence(const char *sentence, const char *what, char *out, size_t len);
 
 #endif

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 #include "bench/gemm.h"
 
+#include "base/now.h"
 #include "bench/samples.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #define GRAPH_US 2000 /* a graph is to take this long */
 #define CALLS_MIN 2
@@ -89,8 +89,8 @@ static int put_repeats(struct timing *t, int first, int count, struct err *e)
     const bool hold = t->of->hold_s > 0;
     for (int i = first; i < first + count; i++) {
         int status = 0;
-        if (!t->of->hot)
-            status = bench_blas_flush(t->blas, e);
+        if (!t->of->hot) /* nothing is in L2 after a write of so much */
+            status = bench_gpu_set(t->gpu, t->blas->flush, 0, t->blas->flush_bytes, e);
         else if (!hold)
             status = bench_gpu_launch(t->gpu, t->graph, e); /* its operands are in L2 then */
         if (status < 0 || bench_gpu_event(t->gpu, &t->events[i][0], e) < 0 ||
@@ -101,13 +101,23 @@ static int put_repeats(struct timing *t, int first, int count, struct err *e)
     return 0;
 }
 
-/* Of REPEATS runs from `first` on. */
-static int sum_up(const struct timing *t, int first, struct bench_gemm_time *out, struct err *e)
+/* Held ones run for that long first, and the state is that of the end. */
+static int repeat(struct timing *t, double graph_us, struct bench_gemm_time *out, struct err *e)
 {
+    const double wanted = t->of->hold_s > 0 ? t->of->hold_s * 1e6 / graph_us : 0;
+    const int before = wanted < REPEATS_MAX - REPEATS ? (int)wanted : REPEATS_MAX - REPEATS;
     struct bench_stats stats;
     double us[REPEATS];
+    if (put_repeats(t, 0, before, e) < 0 ||
+        (before > 0 && bench_gpu_wait(t->gpu, NULL, NULL, e) < 0) ||
+        put_repeats(t, before, REPEATS, e) < 0)
+        return -1;
+    bench_nvml_read(t->nvml, &out->state);
+    if (bench_gpu_wait(t->gpu, NULL, NULL, e) < 0)
+        return -1;
     for (int i = 0; i < REPEATS; i++) {
-        us[i] = bench_gpu_us(t->gpu, t->events[first + i][0], t->events[first + i][1]) / t->calls;
+        void *const *run = t->events[before + i];
+        us[i] = bench_gpu_us(t->gpu, run[0], run[1]) / t->calls;
         if (!(us[i] > 0))
             return err_set(e, ERR_INPUT, "the GPU tells no time of a GEMM");
     }
@@ -117,27 +127,6 @@ static int sum_up(const struct timing *t, int first, struct bench_gemm_time *out
     out->calls = t->calls;
     out->repeats = REPEATS;
     return 0;
-}
-
-/* Held ones run for that long first, and the state is that of the end. */
-static int repeat(struct timing *t, double graph_us, struct bench_gemm_time *out, struct err *e)
-{
-    const double wanted = t->of->hold_s > 0 ? t->of->hold_s * 1e6 / graph_us : 0;
-    const int before = wanted < REPEATS_MAX - REPEATS ? (int)wanted : REPEATS_MAX - REPEATS;
-    if (put_repeats(t, 0, before, e) < 0 ||
-        (before > 0 && bench_gpu_wait(t->gpu, NULL, NULL, e) < 0) ||
-        put_repeats(t, before, REPEATS, e) < 0)
-        return -1;
-    bench_nvml_read(t->nvml, &out->state);
-    if (bench_gpu_wait(t->gpu, NULL, NULL, e) < 0)
-        return -1;
-    return sum_up(t, before, out, e);
-}
-
-static int calls_for(double us)
-{
-    double calls = us > 0 ? GRAPH_US / us : CALLS_MAX;
-    return calls < CALLS_MIN ? CALLS_MIN : calls > CALLS_MAX ? CALLS_MAX : (int)calls;
 }
 
 /* Where it is not MEASURED, e says why. */
@@ -152,7 +141,7 @@ static enum outcome measure(struct timing *t, struct bench_gemm_time *out, struc
     outcome = estimate(t, &us, e);
     if (outcome != MEASURED)
         return outcome;
-    t->calls = calls_for(us);
+    t->calls = us > 0 ? (int)fmin(fmax(GRAPH_US / us, CALLS_MIN), CALLS_MAX) : CALLS_MAX;
     outcome = make_graph(t, e);
     if (outcome != MEASURED)
         return outcome;
@@ -165,41 +154,6 @@ static enum outcome measure(struct timing *t, struct bench_gemm_time *out, struc
 }
 
 /* ---- the plan ---- */
-
-static void *grow(void *list, size_t count, size_t *cap, size_t size)
-{
-    if (count < *cap)
-        return list;
-    *cap = *cap > 0 ? 2 * *cap : 256;
-    list = realloc(list, *cap * size);
-    if (list == NULL)
-        die("out of memory");
-    return list;
-}
-
-static void expect(const struct gpu_profile *gpu, struct bench_gemm_row *row)
-{
-    const struct bench_gemm_shape *s = &row->of.shape;
-    const struct measured_row question = {.kind = MEASURED_GEMM,
-                                          .gpu = gpu,
-                                          .notes = "",
-                                          .lib = "",
-                                          .dtype = s->type->dtype,
-                                          .m = (uint64_t)s->m,
-                                          .n = (uint64_t)s->n,
-                                          .k = (uint64_t)s->k,
-                                          .batch = (uint64_t)s->batch,
-                                          .cache = row->of.hot ? GEMM_CACHE_HOT : GEMM_CACHE_COLD};
-    struct row_prediction p;
-    row->expected_us = NAN;
-    if (gpu == NULL)
-        return;
-    row->peak_tflops = gpu_peak_tflops(gpu, s->type->dtype, SPECTER_DTYPE_UNKNOWN);
-    if (predict_row(&question, gpu, NULL, &p, NULL) < 0 || !(p.us > 0))
-        return;
-    row->expected_us = p.us;
-    row->interval = bench_interval_gemm(gpu, p.us);
-}
 
 struct bench_correlation bench_gemm_heat(const struct bench_gemm_result *result)
 {
@@ -219,39 +173,35 @@ bool bench_gemm_is_far(const struct bench_gemm_row *row)
            (row->time.us < row->interval.low_us || row->time.us > row->interval.high_us);
 }
 
+/* With what the models expect. */
 static void add_row(struct bench_gemm_result *r, const struct bench_gemm_on *on,
                     const struct bench_gemm_case *of, const struct bench_gemm_time *time)
 {
-    struct bench_gemm_row row = {.of = *of, .time = *time};
-    row.tflops = bench_gemm_flops(&of->shape) / time->us / 1e6;
-    expect(on->gpu, &row);
-    r->rows = grow(r->rows, r->nrows, &r->cap_rows, sizeof *r->rows);
+    const struct bench_gemm_shape *s = &of->shape;
+    const struct measured_row question = {.kind = MEASURED_GEMM,
+                                          .gpu = on->gpu,
+                                          .notes = "",
+                                          .lib = "",
+                                          .dtype = s->type->dtype,
+                                          .m = (uint64_t)s->m,
+                                          .n = (uint64_t)s->n,
+                                          .k = (uint64_t)s->k,
+                                          .batch = (uint64_t)s->batch,
+                                          .cache = of->hot ? GEMM_CACHE_HOT : GEMM_CACHE_COLD};
+    struct bench_gemm_row row = {.of = *of, .time = *time, .expected_us = NAN};
+    struct row_prediction p;
+    row.tflops = bench_gemm_flops(s) / time->us / 1e6;
+    if (on->gpu != NULL) {
+        row.peak_tflops = gpu_peak_tflops(on->gpu, s->type->dtype, SPECTER_DTYPE_UNKNOWN);
+        if (predict_row(&question, on->gpu, NULL, &p, NULL) == 0 && p.us > 0) {
+            row.expected_us = p.us;
+            row.interval = bench_interval_gemm(on->gpu, p.us);
+        }
+    }
+    ARRAY_GROW(r->rows, r->cap_rows, r->nrows + 1);
     r->rows[r->nrows++] = row;
     if (on->row != NULL)
         on->row(&row, on->arg);
-}
-
-static void add_skip(struct bench_gemm_result *r, const struct bench_gemm_case *of, const char *why)
-{
-    r->skips = grow(r->skips, r->nskips, &r->cap_skips, sizeof *r->skips);
-    r->skips[r->nskips++] =
-        (struct bench_gemm_skip){*of, arena_strndup(&r->arena, why, strlen(why))};
-}
-
-static double now_s(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
-}
-
-static void forget_events(struct timing *t)
-{
-    for (int i = 0; i < REPEATS_MAX; i++) {
-        bench_gpu_forget_event(t->gpu, t->events[i][0]);
-        bench_gpu_forget_event(t->gpu, t->events[i][1]);
-    }
-    free(t->events);
 }
 
 int bench_gemm_run(const struct bench_gemm_plan *plan, const struct bench_gemm_on *on,
@@ -261,9 +211,7 @@ int bench_gemm_run(const struct bench_gemm_plan *plan, const struct bench_gemm_o
     const double began_s = now_s();
     enum outcome outcome = MEASURED;
     size_t i;
-    t.events = calloc(REPEATS_MAX, sizeof *t.events);
-    if (t.events == NULL)
-        die("out of memory");
+    t.events = array_new(REPEATS_MAX, sizeof *t.events);
     *result = (struct bench_gemm_result){0};
     arena_init(&result->arena);
     for (i = 0; i < plan->count && outcome != FAILED && now_s() - began_s < on->budget_s; i++) {
@@ -273,14 +221,21 @@ int bench_gemm_run(const struct bench_gemm_plan *plan, const struct bench_gemm_o
             break;
         t.of = &plan->cases[i];
         outcome = measure(&t, &time, &why);
-        if (outcome == MEASURED)
+        if (outcome == MEASURED) {
             add_row(result, on, t.of, &time);
-        else
-            add_skip(result, t.of, why.msg);
+        } else {
+            ARRAY_GROW(result->skips, result->cap_skips, result->nskips + 1);
+            result->skips[result->nskips++] =
+                (struct bench_gemm_skip){*t.of, arena_strdup(&result->arena, why.msg)};
+        }
         if (outcome == FAILED && e != NULL)
             *e = why;
     }
-    forget_events(&t);
+    for (int k = 0; k < REPEATS_MAX; k++) {
+        bench_gpu_forget_event(t.gpu, t.events[k][0]);
+        bench_gpu_forget_event(t.gpu, t.events[k][1]);
+    }
+    free(t.events);
     result->left = plan->count - i;
     result->complete = outcome != FAILED && (on->stop == NULL || !on->stop());
     return outcome == FAILED ? -1 : 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * Times GEMMs of a plan on one GPU. A GEMM's calls are put into a graph of about 2 ms, which runs
- * several times behind each other; the time of a call is the median over these runs. "hot": every
+ * several times one after another; the time of a call is the median over these runs. "hot": every
  * call has the same operands; "cold": calls go round sets of operands, and L2 is overwritten before
  * each run.
  *
@@ -13,10 +13,53 @@
 #define SPECTER_BENCH_GEMM_H
 
 #include "base/arena.h"
-#include "bench/expect.h"
-#include "bench/gemm_plan.h"
-#include "bench/heat.h"
+#include "bench/blas.h"
+#include "bench/judge.h"
+#include "bench/samples.h"
 #include "bench/state.h"
+
+/* ---- the plan (gemm_plan.c) ----
+ *
+ * Which GEMMs are measured, and in which order: such that whatever part of the plan the time
+ * suffices for holds GEMMs of each type and family. Every run has the same plan. */
+
+struct bench_gemm_case {
+    struct bench_gemm_shape shape;
+    const char *family;   /* "square", "layer", ...; "given" of a file */
+    bool hot;             /* the same operands in each call; else from memory */
+    double hold_s;        /* run so long before it counts: what power allows in the long run */
+    uint32_t turn, order; /* place in the plan, before it is sorted by them */
+};
+
+struct bench_gemm_plan {
+    struct bench_gemm_case *cases; /* owned */
+    size_t count, cap;
+};
+
+/* wanted: which of bench_gemm_types. */
+void bench_gemm_plan_init(struct bench_gemm_plan *plan, const bool wanted[BENCH_GEMM_TYPES]);
+void bench_gemm_plan_release(struct bench_gemm_plan *plan);
+
+/* As cuBLAS says it, by columns: first w, then x. "TN": w is transposed. */
+const char *bench_gemm_order(const struct bench_gemm_shape *s);
+double bench_gemm_flops(const struct bench_gemm_shape *s);
+
+/* GEMMs to be timed, from a file. One a line:
+ *
+ *     m n k [batch] [dtype] [NN|NT|TN|TT]     # what follows is a remark
+ *
+ * or a CSV whose header names m, n, k and any of batch, dtype, order and cache (cold, hot); so what
+ * `bench gemm` wrote can be measured again. dtype: as measured tables name types; without it the
+ * GEMM is timed in each of `wanted`. Order: as cuBLAS says it, by columns; without it TN, as
+ * frameworks store weights. Without cache: both.
+ *
+ * Adds the GEMMs of a text, which is changed; `path` is for messages. Lines that are wrong are
+ * passed over, and each is printed by `note` (may be NULL) as "FILE:LINE: what is wrong". Returns
+ * how many are wrong, or -1 with e filled (ERR_INPUT): no line can be used. */
+int bench_gemm_shapes(const char *path, char *text, const bool wanted[BENCH_GEMM_TYPES],
+                      struct bench_gemm_plan *plan, void (*note)(const char *text), struct err *e);
+
+/* ---- times (gemm.c) ---- */
 
 struct bench_gemm_time {
     double us;                    /* of one call, the median */

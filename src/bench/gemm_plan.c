@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-#include "bench/gemm_plan.h"
+#include "bench/gemm.h"
 
 #include "base/err.h"
+#include "base/opt.h"
+#include "calib/csv.h"
 
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 #define HOLD_S 1.5
@@ -58,14 +62,9 @@ static bool suits(const struct bench_gemm_shape *s)
            mix(s, 1) % s->type->every == 0;
 }
 
-void bench_gemm_plan_add(struct bench_gemm_plan *plan, struct bench_gemm_case one)
+static void plan_add(struct bench_gemm_plan *plan, struct bench_gemm_case one)
 {
-    if (plan->count == plan->cap) {
-        plan->cap = plan->cap > 0 ? 2 * plan->cap : 1024;
-        plan->cases = realloc(plan->cases, plan->cap * sizeof *plan->cases);
-        if (plan->cases == NULL)
-            die("out of memory");
-    }
+    ARRAY_GROW(plan->cases, plan->cap, plan->count + 1);
     plan->cases[plan->count++] = one;
 }
 
@@ -76,9 +75,9 @@ static void add(const struct plan_builder *to, const char *family, struct bench_
     if (!suits(&s))
         return;
     for (uint32_t hot = 0; hot < 2; hot++)
-        bench_gemm_plan_add(
-            to->plan, (struct bench_gemm_case){
-                          .shape = s, .family = family, .hot = hot > 0, .order = mix(&s, 2 + hot)});
+        plan_add(to->plan,
+                 (struct bench_gemm_case){
+                     .shape = s, .family = family, .hot = hot > 0, .order = mix(&s, 2 + hot)});
 }
 
 #define FORWARD .batch = 1, .w_trans = true /* x w', w as frameworks store it */
@@ -209,10 +208,15 @@ static int by_turn(const void *a, const void *b)
     return other_stratum(x, y);
 }
 
-/* One of each stratum, then the second of each, and so on. */
-static void take_turns(struct bench_gemm_plan *plan)
+/* In its order the plan has one of each stratum, then the second of each, and so on. */
+void bench_gemm_plan_init(struct bench_gemm_plan *plan, const bool wanted[BENCH_GEMM_TYPES])
 {
     uint32_t turn = 0;
+    *plan = (struct bench_gemm_plan){0};
+    for (size_t t = 0; t < BENCH_GEMM_TYPES; t++) {
+        for (size_t f = 0; f < COUNT(families) && wanted[t]; f++)
+            families[f](&(struct plan_builder){plan, &bench_gemm_types[t]});
+    }
     if (plan->count == 0)
         return;
     qsort(plan->cases, plan->count, sizeof *plan->cases, by_stratum);
@@ -221,15 +225,6 @@ static void take_turns(struct bench_gemm_plan *plan)
         plan->cases[i].turn = turn;
     }
     qsort(plan->cases, plan->count, sizeof *plan->cases, by_turn);
-}
-
-void bench_gemm_plan_init(struct bench_gemm_plan *plan, const bool wanted[BENCH_GEMM_TYPES])
-{
-    *plan = (struct bench_gemm_plan){0};
-    for (size_t t = 0; t < BENCH_GEMM_TYPES; t++)
-        for (size_t f = 0; f < COUNT(families) && wanted[t]; f++)
-            families[f](&(struct plan_builder){plan, &bench_gemm_types[t]});
-    take_turns(plan);
 }
 
 void bench_gemm_plan_release(struct bench_gemm_plan *plan)
@@ -246,4 +241,176 @@ const char *bench_gemm_order(const struct bench_gemm_shape *s)
 double bench_gemm_flops(const struct bench_gemm_shape *s)
 {
     return 2 * (double)s->m * (double)s->n * (double)s->k * (double)s->batch;
+}
+
+/* ---- GEMMs of a file ---- */
+
+#define SIDE_MAX ((int64_t)1 << 24)
+#define MATRIX_MAX \
+    ((int64_t)1 << 48) /* elements, of the whole batch: its bytes fit in an int64_t */
+
+enum column { M, N, K, BATCH, DTYPE, ORDER, CACHE, SHAPE_COLUMNS };
+static const char *const names[SHAPE_COLUMNS] = {"m", "n", "k", "batch", "dtype", "order", "cache"};
+
+struct shape_reader {
+    const char *path;
+    const bool *wanted;
+    struct bench_gemm_plan *plan;
+    void (*note)(const char *text);
+    int bad;
+};
+
+static bool is_order(const char *text)
+{
+    return strlen(text) == 2 && strspn(text, "NTnt") == 2;
+}
+
+static void complain(struct shape_reader *r, size_t line, const char *what)
+{
+    struct err e = {0};
+    r->bad++;
+    err_set(&e, ERR_INPUT, "%s:%zu: %s", r->path, line, what);
+    if (r->note != NULL)
+        r->note(e.msg);
+}
+
+/* The fields of one GEMM, NULL or "" where one is not there. */
+static int add_shape(struct shape_reader *r, const char *const fields[SHAPE_COLUMNS], struct err *e)
+{
+    const struct bench_gemm_type *type = NULL;
+    int64_t extents[BATCH + 1] = {0, 0, 0, 1}, most;
+    const char *order = fields[ORDER], *dtype = fields[DTYPE], *cache = fields[CACHE];
+    int first = 0, last = 1;
+    for (int i = M; i <= BATCH; i++) {
+        if (i == BATCH && (fields[i] == NULL || fields[i][0] == '\0'))
+            continue;
+        if (fields[i] == NULL || opt_parse_i64(names[i], fields[i], &extents[i], NULL) < 0 ||
+            extents[i] < 1 || extents[i] > SIDE_MAX)
+            return err_set(e, ERR_INPUT, "%s: '%.32s' is no number from 1 to %lld", names[i],
+                           fields[i] != NULL ? fields[i] : "", (long long)SIDE_MAX);
+    }
+    most = MATRIX_MAX / extents[BATCH];
+    if (extents[M] * extents[N] > most || extents[M] * extents[K] > most ||
+        extents[N] * extents[K] > most)
+        return err_set(e, ERR_INPUT, "a matrix of more than %lld elements, with its batch",
+                       (long long)MATRIX_MAX);
+    if (dtype != NULL && dtype[0] != '\0' && (type = bench_gemm_type_find(dtype)) == NULL)
+        return err_set(e, ERR_INPUT, "'%.32s' is no type that GEMMs are timed in", dtype);
+    if (order == NULL || order[0] == '\0')
+        order = "TN";
+    if (!is_order(order))
+        return err_set(e, ERR_INPUT, "'%.32s' is none of NN, NT, TN and TT", order);
+    if (cache != NULL && cache[0] != '\0') {
+        if (strcasecmp(cache, "cold") != 0 && strcasecmp(cache, "hot") != 0)
+            return err_set(e, ERR_INPUT, "'%.32s' is neither cold nor hot", cache);
+        first = last = strcasecmp(cache, "hot") == 0;
+    }
+    for (size_t t = 0; t < BENCH_GEMM_TYPES; t++) {
+        if (type != NULL ? type != &bench_gemm_types[t] : !r->wanted[t])
+            continue;
+        for (int hot = first; hot <= last; hot++)
+            plan_add(r->plan,
+                     (struct bench_gemm_case){.shape = {&bench_gemm_types[t], extents[M],
+                                                        extents[N], extents[K], extents[BATCH],
+                                                        toupper((unsigned char)order[0]) == 'T',
+                                                        toupper((unsigned char)order[1]) == 'T'},
+                                              .family = "given",
+                                              .hot = hot == 1});
+    }
+    return 0;
+}
+
+/* ---- lines ---- */
+
+/* Words after m, n and k are told apart by what they are. */
+static int add_line(struct shape_reader *r, char *line, struct err *e)
+{
+    const char *fields[SHAPE_COLUMNS] = {0};
+    char *save = NULL, *word;
+    int i = 0;
+    for (word = strtok_r(line, " \t\r", &save); word != NULL;
+         word = strtok_r(NULL, " \t\r", &save), i++) {
+        const enum column at = i < BATCH                                       ? (enum column)i
+                               : i == BATCH && isdigit((unsigned char)word[0]) ? BATCH
+                               : is_order(word)                                ? ORDER
+                                                                               : DTYPE;
+        if (fields[at] != NULL)
+            return err_set(e, ERR_INPUT, "'%.32s' is one word too many", word);
+        fields[at] = word;
+    }
+    return i == 0 ? 0 : add_shape(r, fields, e);
+}
+
+static void read_lines(struct shape_reader *r, char *text)
+{
+    char *at = text;
+    for (size_t line = 1; at != NULL; line++) {
+        char *next = strchr(at, '\n');
+        struct err e = {0};
+        if (next != NULL)
+            *next++ = '\0';
+        at[strcspn(at, "#")] = '\0';
+        if (add_line(r, at, &e) < 0)
+            complain(r, line, e.msg);
+        at = next;
+    }
+}
+
+/* ---- a table ---- */
+
+static void find_columns(const struct csv *c, int place[SHAPE_COLUMNS])
+{
+    for (int i = 0; i < SHAPE_COLUMNS; i++) {
+        place[i] = -1;
+        for (size_t f = 0; f < c->count; f++) {
+            if (strcasecmp(c->fields[f], names[i]) == 0)
+                place[i] = (int)f;
+        }
+    }
+}
+
+static void read_table(struct shape_reader *r, const char *text, size_t len)
+{
+    int place[SHAPE_COLUMNS];
+    bool head = false;
+    struct csv c;
+    csv_init(&c, text, len);
+    while (csv_next(&c)) {
+        const char *fields[SHAPE_COLUMNS] = {0};
+        struct err e = {0};
+        if (c.problem != NULL) {
+            complain(r, c.line, c.problem);
+            continue;
+        }
+        if (c.fields[0][0] == '#')
+            continue;
+        if (!head) {
+            find_columns(&c, place);
+            head = true;
+            continue;
+        }
+        for (int i = 0; i < SHAPE_COLUMNS; i++)
+            fields[i] = place[i] >= 0 && (size_t)place[i] < c.count ? c.fields[place[i]] : NULL;
+        if (add_shape(r, fields, &e) < 0)
+            complain(r, c.line, e.msg);
+    }
+    csv_release(&c);
+}
+
+int bench_gemm_shapes(const char *path, char *text, const bool wanted[BENCH_GEMM_TYPES],
+                      struct bench_gemm_plan *plan, void (*note)(const char *text), struct err *e)
+{
+    struct shape_reader r = {.path = path, .wanted = wanted, .plan = plan, .note = note};
+    const size_t before = plan->count;
+    const char *first = text; /* line that is no remark: that of a table has commas */
+    while (*first == '#' || isspace((unsigned char)*first))
+        first += *first == '#' ? strcspn(first, "\n") : 1;
+    if (memchr(first, ',', strcspn(first, "\n")) != NULL)
+        read_table(&r, text, strlen(text));
+    else
+        read_lines(&r, text);
+    if (plan->count > before)
+        return r.bad;
+    return err_set(e, ERR_INPUT, "%s: no line names a GEMM (m n k [batch] [dtype] [NN|NT|TN|TT])",
+                   path);
 }

@@ -1,13 +1,65 @@
 /* SPDX-License-Identifier: MIT */
 #include "bench/gpu.h"
 
-#include "bench/libs.h"
-
 #include <dlfcn.h>
 #include <math.h>
 #include <sched.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
+
+/* ---- libraries ---- */
+
+/* Where makers put their libraries, when the loader does not know. */
+static const struct {
+    const char *variable, *otherwise, *inside;
+} folders[] = {
+    {"CUDA_HOME", "/usr/local/cuda", "lib64"},
+    {"CUDA_HOME", "/usr/local/cuda", "lib"},
+    {"ROCM_PATH", "/opt/rocm", "lib"},
+};
+
+void *bench_lib_open(const char *const *names, const char **name, struct err *e)
+{
+    for (const char *const *n = names; *n != NULL; n++) {
+        void *library = dlopen(*n, RTLD_NOW | RTLD_GLOBAL);
+        for (size_t i = 0; i < sizeof folders / sizeof *folders && library == NULL; i++) {
+            const char *base = getenv(folders[i].variable);
+            char path[4096];
+            if (strchr(*n, '/') != NULL)
+                break;
+            snprintf(path, sizeof path, "%s/%s/%s", base != NULL ? base : folders[i].otherwise,
+                     folders[i].inside, *n);
+            library = dlopen(path, RTLD_NOW | RTLD_GLOBAL);
+        }
+        if (library != NULL && name != NULL)
+            *name = *n;
+        if (library != NULL)
+            return library;
+    }
+    err_set(e, ERR_INPUT, "no %s here", names[0]);
+    return NULL;
+}
+
+int bench_lib_bind(void *library, const char *prefix, const struct bench_symbol *functions,
+                   size_t count, void *table, struct err *e)
+{
+    for (size_t i = 0; i < count; i++) {
+        char name[128];
+        void *found;
+        snprintf(name, sizeof name, "%s%s", prefix, functions[i].name);
+        found = dlsym(library, name);
+        if (found == NULL)
+            return err_set(e, ERR_INPUT, "the library has no %s", name);
+        memcpy((char *)table + functions[i].offset, &found, sizeof found);
+    }
+    return 0;
+}
+
+/* ---- a GPU ---- */
 
 /* X(function, parameters): of NVIDIA's runtime behind "cuda", of AMD's behind "hip". All return 0
  * or an error, but GetErrorString. */
@@ -41,7 +93,7 @@
     X(GetLastError, int, (void))                                             \
     X(GetErrorString, const char *, (int))
 
-/* The driver's, for the name: HIP has it in the same library. */
+/* Functions of the driver's library; HIP has them in the runtime's. */
 #define NAMES(X) X(DeviceGetName, int, (char *, int, int))
 
 enum { NON_BLOCKING = 1, CAPTURE_RELAXED = 2, NOT_READY = 600 };
@@ -70,8 +122,6 @@ static const struct bench_symbol name_symbols[] = {
 #undef X
 };
 
-/* ---- libraries ---- */
-
 static const struct gpu_vendor {
     const char *prefix, *driver_prefix;
     const char *drivers[2], *runtimes[5];
@@ -93,7 +143,8 @@ static int open_vendor(const struct gpu_vendor *m, struct bench_gpu_calls *calls
         return -1;
     *(void **)&calls->pass_ns = dlsym(driver, "emu_work");
     *(void **)&calls->host_ns = dlsym(driver, "emuHostClockNs");
-    return bench_lib_bind(driver, m->driver_prefix, name_symbols, 1, calls, e);
+    return bench_lib_bind(driver, m->driver_prefix, name_symbols,
+                          sizeof name_symbols / sizeof *name_symbols, calls, e);
 }
 
 /* Opened once for the process. NULL with e filled. */
@@ -245,21 +296,10 @@ static int64_t now_us(void)
 #define ALIVE_US 50000 /* between two questions to `alive` */
 #define PASS_US 100000 /* of virtual time, at most */
 
-/* Between two questions to the device, of which `asked` have been. */
-static void take_a_break(const struct bench_gpu *gpu, int64_t waited_us, uint64_t asked)
-{
-    const struct timespec nap = {0, NAP_US * 1000};
-    if (gpu->calls->pass_ns != NULL)
-        gpu->calls->pass_ns((asked < PASS_US ? asked : PASS_US) * 1000);
-    else if (waited_us < SPIN_US)
-        sched_yield();
-    else
-        nanosleep(&nap, NULL);
-}
-
 int bench_gpu_wait(struct bench_gpu *gpu, int (*alive)(void *arg, struct err *e), void *arg,
                    struct err *e)
 {
+    const struct timespec nap = {0, NAP_US * 1000};
     int64_t began = now_us(), asked = began;
     uint64_t times = 0;
     int error;
@@ -269,7 +309,13 @@ int bench_gpu_wait(struct bench_gpu *gpu, int (*alive)(void *arg, struct err *e)
     }
     while ((error = gpu->calls->StreamQuery(gpu->stream)) == NOT_READY) {
         int64_t now = now_us();
-        take_a_break(gpu, now - began, ++times);
+        times++;
+        if (gpu->calls->pass_ns != NULL)
+            gpu->calls->pass_ns((times < PASS_US ? times : PASS_US) * 1000);
+        else if (now - began < SPIN_US)
+            sched_yield();
+        else
+            nanosleep(&nap, NULL);
         if (now - asked < ALIVE_US)
             continue;
         asked = now;

@@ -2,10 +2,77 @@
 #include "bench/judge.h"
 
 #include "base/err.h"
+#include "calib/measured_names.h"
+#include "model/accuracy.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+
+/* ---- what the models expect ---- */
+
+struct measured_row bench_question(const struct bench_run *run, const struct bench_row *row,
+                                   const struct gpu_profile *gpu, const struct network_profile *net)
+{
+    const char *algo = bench_setting(run, "NCCL_ALGO"), *proto = bench_setting(run, "NCCL_PROTO");
+    const char *nvls = bench_setting(run, "NCCL_NVLS_ENABLE");
+    struct measured_row q = {
+        .kind = specter_comm_op_is_p2p(row->op) ? MEASURED_P2P : MEASURED_COLLECTIVE,
+        .gpu = gpu,
+        .net = net,
+        .time_us = row->time_us,
+        .notes = "",
+        .dtype = row->dtype,
+        .op = row->op,
+        .bytes = (double)row->bytes,
+        .where = row->where,
+        .no_nvls = nvls != NULL && strcmp(nvls, "0") == 0,
+    };
+    /* NCCL_ALGO=Ring; a list leaves the choice to NCCL, and so does a name that we do not know. */
+    if (algo != NULL)
+        q.forced.algo = measured_algo(algo, strlen(algo));
+    if (proto != NULL)
+        q.forced.proto = measured_proto(proto, strlen(proto));
+    return q;
+}
+
+static struct bench_interval interval_of(enum accuracy_kind kind, const char *profile, double us)
+{
+    struct bench_interval in = {.level = 0.9};
+    const double p = accuracy_p90_of(kind, profile, &in.known);
+    in.low_us = us / (1 + p);
+    in.high_us = p < 1 ? us / (1 - p) : HUGE_VAL;
+    return in;
+}
+
+struct bench_interval bench_interval(const struct network_profile *net, bool message, double us)
+{
+    return interval_of(message ? ACCURACY_P2P : ACCURACY_COLLECTIVE, net->name, us);
+}
+
+struct bench_interval bench_interval_gemm(const struct gpu_profile *gpu, double us)
+{
+    return interval_of(ACCURACY_GEMM, gpu->name, us);
+}
+
+int bench_expect(const struct bench_run *run, const struct bench_row *row,
+                 const struct gpu_profile *gpu, const struct network_profile *net,
+                 struct bench_expected *out, struct err *e)
+{
+    struct measured_row q;
+    if (run->backend[0] != '\0' && strstr(run->backend, "ccl") == NULL)
+        return err_set(e, ERR_INPUT, "the models are of NCCL and RCCL, not of %s", run->backend);
+    if (row->op == SPECTER_COMM_OP_COUNT)
+        return err_set(e, ERR_INPUT, "the models do not know '%s'", run->program);
+    q = bench_question(run, row, gpu, net);
+    if (predict_row(&q, gpu, net, &out->of, e) < 0)
+        return -1;
+    out->interval = bench_interval(net, q.kind == MEASURED_P2P, out->of.us);
+    return 0;
+}
+
+/* ---- verdicts ---- */
 
 const char *bench_verdict_word(enum bench_verdict verdict)
 {
@@ -17,24 +84,18 @@ const char *bench_verdict_word(enum bench_verdict verdict)
     return words[verdict];
 }
 
-static enum bench_verdict verdict_of(const struct bench_judged *j)
-{
-    const struct bench_interval *in = &j->expected.interval;
-    if (j->row->time_us > in->high_us)
-        return BENCH_SLOW;
-    return j->row->time_us < in->low_us ? BENCH_FAST : BENCH_NORMAL;
-}
-
 static void judge(struct bench_study *s, struct bench_judged *j)
 {
+    const struct bench_interval *in = &j->expected.interval;
+    const double us = j->row->time_us;
     struct err e = {.msg = ""};
     j->ratio = NAN;
     j->verdict = BENCH_UNKNOWN;
     if (s->gpu == NULL) {
         snprintf(s->unknown, sizeof s->unknown, "no profile of its hardware is known");
     } else if (bench_expect(s->run, j->row, s->gpu, s->net, &j->expected, &e) == 0) {
-        j->ratio = j->expected.of.us / j->row->time_us;
-        j->verdict = verdict_of(j);
+        j->ratio = j->expected.of.us / us;
+        j->verdict = us > in->high_us ? BENCH_SLOW : us < in->low_us ? BENCH_FAST : BENCH_NORMAL;
     } else if (s->unknown[0] == '\0') {
         snprintf(s->unknown, sizeof s->unknown, "%.255s", e.msg);
     }

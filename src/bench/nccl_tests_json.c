@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The JSON of nccl-tests (-J, from 2.17 on): one object a run, several behind one another or in an
+ * The JSON of nccl-tests (-J, from 2.17 on): one object a run, several one after another or in an
  * array. Numbers are JSON numbers, a NaN is the string "nan", the root a string; a part that was
  * not measured is null. 2.19 on adds the times of single iterations in out_of_place_per_iter and
  * in_place_per_iter. Of a process with several GPUs only the first stands in `devices`.
@@ -11,7 +11,6 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/json.h"
-#include "bench/json_values.h"
 #include "bench/read.h"
 #include "calib/measured_names.h"
 
@@ -39,15 +38,6 @@ static struct bench_run *run_of(struct nccl_tests_json_reader *rd)
 }
 
 /* ---- what was run ---- */
-
-static void args(struct nccl_tests_json_reader *rd)
-{
-    for (bool first = true; json_next_item(&rd->j); first = false) {
-        const char *arg = bench_json_text(&rd->j, rd->r), *slash = strrchr(arg, '/');
-        if (first)
-            run_of(rd)->program = slash != NULL ? slash + 1 : arg;
-    }
-}
 
 static void env(struct nccl_tests_json_reader *rd)
 {
@@ -219,9 +209,11 @@ static void result(struct nccl_tests_json_reader *rd)
 
 /* ---- the document ---- */
 
-static void begin_run(struct nccl_tests_json_reader *rd)
+static void document(struct nccl_tests_json_reader *rd)
 {
     struct bench_run *run = bench_run_add(rd->r);
+    struct json *j = &rd->j;
+    struct json_text key;
     rd->run = rd->r->nruns - 1;
     rd->per_process = 1;
     run->file = rd->file;
@@ -229,11 +221,33 @@ static void begin_run(struct nccl_tests_json_reader *rd)
     run->backend = "nccl";
     for (size_t i = 0; i < rd->cap_on_host; i++)
         rd->on_host[i] = 0;
-}
-
-static void end_run(struct nccl_tests_json_reader *rd)
-{
-    struct bench_run *run = run_of(rd);
+    json_enter(j, '{');
+    while (json_next_key(j, &key)) {
+        bool list =
+            json_text_is(key, "args") || json_text_is(key, "env") || json_text_is(key, "results");
+        if (list && !json_enter(j, '['))
+            continue;
+        if (json_text_is(key, "args")) {
+            for (bool first = true; json_next_item(j); first = false) {
+                const char *arg = bench_json_text(j, rd->r), *slash = strrchr(arg, '/');
+                run->program = !first ? run->program : slash != NULL ? slash + 1 : arg;
+            }
+        } else if (json_text_is(key, "env")) {
+            env(rd);
+        } else if (json_text_is(key, "results")) {
+            while (json_next_item(j))
+                result(rd);
+        } else if (json_text_is(key, "config")) {
+            config(rd);
+        } else if (json_text_is(key, "nccl_version")) {
+            int64_t n = json_i64(j, 0);
+            if (n > 0 && n < 10000000)
+                run->library = arena_printf(&rd->r->arena, "NCCL %d.%d.%d", (int)n / 10000,
+                                            (int)n / 100 % 100, (int)n % 100);
+        } else {
+            json_skip(j);
+        }
+    }
     run->where.ranks *= rd->per_process;
     run->where.per_node *= rd->per_process;
     run->where.nodes = (int)run->nhosts;
@@ -243,72 +257,29 @@ static void end_run(struct nccl_tests_json_reader *rd)
     }
 }
 
-static void document(struct nccl_tests_json_reader *rd)
-{
-    struct json_text key;
-    begin_run(rd);
-    json_enter(&rd->j, '{');
-    while (json_next_key(&rd->j, &key)) {
-        bool list =
-            json_text_is(key, "args") || json_text_is(key, "env") || json_text_is(key, "results");
-        if (list && !json_enter(&rd->j, '['))
-            continue;
-        if (json_text_is(key, "args")) {
-            args(rd);
-        } else if (json_text_is(key, "env")) {
-            env(rd);
-        } else if (json_text_is(key, "results")) {
-            while (json_next_item(&rd->j))
-                result(rd);
-        } else if (json_text_is(key, "config")) {
-            config(rd);
-        } else if (json_text_is(key, "nccl_version")) {
-            int64_t n = json_i64(&rd->j, 0);
-            if (n > 0 && n < 10000000)
-                run_of(rd)->library = arena_printf(&rd->r->arena, "NCCL %d.%d.%d", (int)n / 10000,
-                                                   (int)n / 100 % 100, (int)n % 100);
-        } else {
-            json_skip(&rd->j);
-        }
-    }
-    end_run(rd);
-}
-
-static bool more(struct nccl_tests_json_reader *rd)
-{
-    return rd->j.error == NULL && json_peek(&rd->j) == '{';
-}
-
-static int read_text(struct bench_result *r, const char *p, size_t len, const char *file,
-                     struct err *e)
-{
-    struct nccl_tests_json_reader rd = {.r = r, .file = file};
-    const size_t first = r->nruns;
-    json_init(&rd.j, p, len);
-    if (json_peek(&rd.j) == '[' && json_enter(&rd.j, '[')) {
-        while (json_next_item(&rd.j))
-            document(&rd);
-    } else {
-        while (more(&rd))
-            document(&rd);
-    }
-    json_end(&rd.j);
-    free(rd.on_host);
-    if (bench_json_end(&rd.j, r, first, file, e) < 0)
-        return -1;
-    if (rd.bad_row)
-        bench_note(r, file, 1, "a result whose time is not above 0 is passed over");
-    r->damaged |= rd.bad_row;
-    return 0;
-}
-
 int bench_read_nccl_tests_json(struct bench_result *r, struct stream *s, const char *file,
                                struct err *e)
 {
+    struct nccl_tests_json_reader rd = {.r = r, .file = file};
+    const size_t first = r->nruns;
     struct buf text = BUF_INIT;
     int rc = bench_json_file(s, file, &text, e);
-    if (rc == 0)
-        rc = read_text(r, text.data, text.len, file, e);
+    if (rc == 0) {
+        json_init(&rd.j, text.data, text.len);
+        if (json_peek(&rd.j) == '[' && json_enter(&rd.j, '[')) {
+            while (json_next_item(&rd.j))
+                document(&rd);
+        } else {
+            while (rd.j.error == NULL && json_peek(&rd.j) == '{')
+                document(&rd);
+        }
+        json_end(&rd.j);
+        rc = bench_json_end(&rd.j, r, first, file, e);
+    }
+    if (rc == 0 && rd.bad_row)
+        bench_note(r, file, 1, "a result whose time is not above 0 is passed over");
+    r->damaged |= rc == 0 && rd.bad_row;
+    free(rd.on_host);
     buf_release(&text);
     return rc;
 }

@@ -207,11 +207,6 @@ static double watts_of(int (*function)(void *, unsigned *), void *device)
     return function != NULL && function(device, &mW) == 0 ? mW / 1e3 : -1;
 }
 
-void bench_state_unknown(struct bench_gpu_state *out)
-{
-    *out = (struct bench_gpu_state){-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1};
-}
-
 /* -1: not known. */
 static int celsius_of(void *device)
 {
@@ -233,7 +228,7 @@ void bench_nvml_read(void *device, struct bench_gpu_state *out)
     struct utilization busy;
     struct memory memory;
     unsigned long long reasons;
-    bench_state_unknown(out);
+    *out = (struct bench_gpu_state){-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1};
     if (device == NULL)
         return;
     out->sm_MHz = clock_of(call.Clock, device, CLOCK_SM);

@@ -26,9 +26,6 @@ struct bench_gpu_state {
     long long reasons; /* bits of nvmlClocksEventReasons; 0: nothing holds the clock down */
 };
 
-/* All of them not known, as for a GPU without NVML. */
-void bench_state_unknown(struct bench_gpu_state *out);
-
 /* How many GPUs NVML knows; 0 with e filled (ERR_INPUT) where there is no NVML. */
 int bench_nvml_count(struct err *e);
 const char *bench_nvml_driver(void); /* "580.65.06"; "" where it is not known */
@@ -45,7 +42,7 @@ int bench_nvml_index(void *device); /* -1: not known */
 #define BENCH_CONNECTION_MAX 16
 void bench_nvml_connection(void *a, void *b, char text[BENCH_CONNECTION_MAX]);
 
-/* device NULL: nothing is known. */
+/* What is not known is -1: with a device of NULL all of it. */
 void bench_nvml_read(void *device, struct bench_gpu_state *out);
 
 /* C, of the GPU of a PCI bus id; NAN: not known. */
@@ -64,10 +61,10 @@ int bench_nvml_unlock(void *device, struct err *e);
 /* The names of the bits, joined by +: "power_cap+sw_thermal"; "none", "unknown". */
 #define BENCH_REASONS_MAX 160
 const char *bench_reasons_text(long long reasons, char text[BENCH_REASONS_MAX]);
-long long bench_reasons_parse(const char *text); /* -1: other words, or none */
+long long bench_reasons_parse(const char *text); /* "none": 0; -1: empty or any other word */
 
-/* Of them those that slow a GPU down against its user's will: limits of power and temperature, not
- * idling and not clocks that were set. */
+/* Of them those that slow a GPU down against its user's will: limits of power and temperature,
+ * and sync boost; not idling and not clocks that were set. */
 #define BENCH_REASONS_THROTTLE 0xfc
 
 #endif

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 #include "bench/overlap.h"
 
+#include "base/arena.h"
 #include "bench/samples.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define BLOCK_US 2000 /* calls that are timed behind each other take so long */
+#define BLOCK_US 2000 /* calls that are timed one after another take so long */
 #define CALLS_MIN 3
 #define CALLS_MAX 64
 #define OUTLAST 1.5    /* times as long as these run the calls of the other, */
@@ -79,18 +80,23 @@ double bench_overlap_together(const struct bench_overlap_log *log,
            least;
 }
 
-/* The geometric mean over the rows of a number of channels; INFINITY: it has not all. */
-static double together_with(const struct bench_overlap_log *l, int channels, size_t all)
+static size_t rows_with(const struct bench_overlap_log *l, int channels)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < l->n; i++)
+        n += l->rows[i].channels == channels;
+    return n;
+}
+
+/* The logarithm of the geometric mean over the rows of a number of channels. */
+static double together_with(const struct bench_overlap_log *l, int channels)
 {
     double sum = 0;
-    size_t n = 0;
     for (size_t i = 0; i < l->n; i++) {
-        if (l->rows[i].channels != channels)
-            continue;
-        sum += log(bench_overlap_together(l, &l->rows[i]));
-        n++;
+        if (l->rows[i].channels == channels)
+            sum += log(bench_overlap_together(l, &l->rows[i]));
     }
-    return n == all && n > 0 ? sum / (double)n : INFINITY;
+    return sum / (double)rows_with(l, channels);
 }
 
 int bench_overlap_best(const struct bench_overlap_log *log)
@@ -98,13 +104,16 @@ int bench_overlap_best(const struct bench_overlap_log *log)
     size_t all = 0;
     double least = INFINITY;
     int best = -1;
-    for (size_t i = 0; i < log->n; i++)
-        all += log->rows[i].channels == log->rows[0].channels;
     for (size_t i = 0; i < log->n; i++) {
-        double sum = together_with(log, log->rows[i].channels, all);
-        if (sum < least - TIE) {
-            least = sum;
-            best = log->rows[i].channels;
+        size_t n = rows_with(log, log->rows[i].channels);
+        all = n > all ? n : all;
+    }
+    for (size_t i = 0; i < log->n; i++) {
+        int channels = log->rows[i].channels;
+        double mean = rows_with(log, channels) == all ? together_with(log, channels) : INFINITY;
+        if (mean < least - TIE) {
+            least = mean;
+            best = channels;
         }
     }
     return best;
@@ -112,18 +121,18 @@ int bench_overlap_best(const struct bench_overlap_log *log)
 
 /* ---- calls ---- */
 
-static int put_gemm(struct overlap_bench *b, struct err *e)
-{
-    size_t set = (size_t)(b->done++ % b->sets);
-    return bench_blas_gemm(&b->o->blas, b->shape, set * bench_blas_operand_set(b->shape),
-                           set * bench_blas_result_set(b->shape), e);
-}
-
 static int put_calls(struct overlap_bench *b, int side, int count, struct err *e)
 {
     int status = 0;
-    for (int i = 0; i < count && status == 0; i++)
-        status = side == GEMM ? put_gemm(b, e) : b->on->backend->call(b->on->comm, &b->call, e);
+    for (int i = 0; i < count && status == 0; i++) {
+        if (side == COLLECTIVE) {
+            status = b->on->backend->call(b->on->comm, &b->call, e);
+        } else {
+            size_t set = (size_t)(b->done++ % b->sets);
+            status = bench_blas_gemm(&b->o->blas, b->shape, set * bench_blas_operand_set(b->shape),
+                                     set * bench_blas_result_set(b->shape), e);
+        }
+    }
     return status;
 }
 
@@ -135,15 +144,6 @@ static int put_event(struct overlap_bench *b, int side, int event, struct err *e
 static double between(const struct overlap_bench *b, int begin, int end)
 {
     return bench_gpu_us(b->streams[GEMM], b->o->events[begin], b->o->events[end]);
-}
-
-/* Of this rank; a rank that fails is noticed. */
-static int wait_for_both(struct overlap_bench *b, struct err *e)
-{
-    return b->on->backend->wait(b->on->comm, e) < 0 ||
-                   bench_gpu_wait(b->streams[GEMM], NULL, NULL, e) < 0
-               ? -1
-               : 0;
 }
 
 /* Fills L2's worth of memory, so that the host is ahead of the GPU. */
@@ -164,23 +164,19 @@ static int put_others(struct overlap_bench *b, int side, struct err *e)
     return bench_gpu_await(b->streams[side], b->o->events[GO], e);
 }
 
-/* The first call, which is not timed, waits for the slowest rank. */
-static int put_block(struct overlap_bench *b, int side, bool beside, struct err *e)
-{
-    if ((beside ? put_others(b, side, e) : get_ahead(b, side, e)) < 0 ||
-        put_calls(b, side, 1, e) < 0 || put_event(b, side, FIRST, e) < 0 ||
-        put_calls(b, side, b->calls[side], e) < 0 || put_event(b, side, LAST, e) < 0)
-        return -1;
-    return wait_for_both(b, e);
-}
-
-/* us: of a call, on the slowest rank. *outlasted: of the others, on all ranks. */
+/* The first call, which is not timed, waits for the slowest rank. us: of a call, on the slowest
+ * rank. *outlasted: of the others, on all ranks. */
 static int time_block(struct overlap_bench *b, int side, bool beside, double *us, bool *outlasted,
                       struct err *e)
 {
     double values[2] = {0, 0};
-    int status = put_block(b, side, beside, e);
-    if (status == 0) {
+    int status = beside ? put_others(b, side, e) : get_ahead(b, side, e);
+    if (status < 0 || put_calls(b, side, 1, e) < 0 || put_event(b, side, FIRST, e) < 0 ||
+        put_calls(b, side, b->calls[side], e) < 0 || put_event(b, side, LAST, e) < 0 ||
+        b->on->backend->wait(b->on->comm, e) < 0 ||
+        bench_gpu_wait(b->streams[GEMM], NULL, NULL, e) < 0) {
+        status = -1;
+    } else {
         values[0] = between(b, FIRST, LAST) / b->calls[side];
         values[1] = beside && between(b, LAST, OTHERS_LAST) < 0;
         if (!(values[0] > 0))
@@ -253,16 +249,8 @@ static struct bench_overlap_side sum_up(const struct overlap_bench *b, int side,
                                        .calls = b->calls[side]};
 }
 
-/* Returns 1 when a rank wants to stop, else 0; -1 on error. All ranks get the same answer. */
-static int ask_stop(const struct overlap_bench *b, const struct bench_overlap_plan *plan,
-                    struct err *e)
-{
-    double asked = plan->stop != NULL && plan->stop();
-    return bench_ranks_max(b->on->ranks, &asked, 1, e) < 0 ? -1 : asked > 0;
-}
-
-/* us: 4 times plan->repeats. STOPPED: a rank wants to stop; APART: the two cannot be kept beside each
- * other. Each repetition asks, because a row of many takes long. */
+/* us: 4 times plan->repeats. STOPPED: a rank wants to stop; APART: the two cannot be kept beside
+ * each other. Each repetition asks, because a row of many takes long. */
 static int measure(struct overlap_bench *b, const struct bench_overlap_plan *plan, double *us,
                    struct bench_overlap_row *row, struct err *e)
 {
@@ -272,10 +260,13 @@ static int measure(struct overlap_bench *b, const struct bench_overlap_plan *pla
     int status = estimate(b, e);
     for (int i = 0; i < SIDES * repeats && status == 0; i++) {
         int side = i % SIDES, at = i / SIDES;
+        double asked = side == 0 && plan->stop != NULL && plan->stop();
         bool unused;
-        status = side == 0 ? ask_stop(b, plan, e) : 0;
-        if (status == 0)
-            status = time_block(b, side, false, &alone[side][at], &unused, e);
+        if (side == 0 && bench_ranks_max(b->on->ranks, &asked, 1, e) < 0)
+            return -1;
+        if (side == 0 && asked > 0)
+            return STOPPED;
+        status = time_block(b, side, false, &alone[side][at], &unused, e);
         if (status == 0)
             status = time_beside(b, side, &beside[side][at], e);
     }
@@ -294,82 +285,43 @@ static void note_row(const struct bench_overlap_row *row, const char *why,
                bench_overlap_bound(row->of->memory), why);
 }
 
-static int add_row(struct overlap_bench *b, const struct bench_overlap_plan *plan,
-                   const struct bench_overlap_row *of, struct bench_overlap_log *log,
-                   struct bench_result *result, struct err *e)
-{
-    struct bench_overlap_row row = *of;
-    double *us = calloc(4 * (size_t)plan->repeats, sizeof *us);
-    int status;
-    if (us == NULL)
-        die("out of memory");
-    status = measure(b, plan, us, &row, e);
-    free(us);
-    if (status == APART)
-        note_row(&row, "one of them takes too long for the other to overlap it", result);
-    if (status != 0)
-        return status == APART ? 0 : status;
-    ARRAY_GROW(log->rows, log->cap, log->n + 1);
-    log->rows[log->n++] = row;
-    if (plan->row != NULL)
-        plan->row(plan->arg);
-    return 0;
-}
-
-/* ---- rows ---- */
-
-static int sets_of(const struct bench_blas *blas, const struct bench_gemm_shape *s)
-{
-    size_t operands = blas->operand_bytes / bench_blas_operand_set(s);
-    size_t results = blas->result_bytes / bench_blas_result_set(s);
-    size_t sets = operands < results ? operands : results;
-    return sets < SETS_MAX ? (int)sets : SETS_MAX;
-}
-
-/* Returns 1 when all ranks have the memory, else 0; -1 on error. */
-static int ask_room(const struct overlap_bench *b, const struct bench_overlap_row *row,
-                    struct err *e)
-{
-    double lacks = b->sets < 1 || row->bytes > b->o->room;
-    return bench_ranks_max(b->on->ranks, &lacks, 1, e) < 0 ? -1 : lacks <= 0;
-}
-
 static int run_row(struct overlap_bench *b, const struct bench_overlap_plan *plan,
                    struct bench_overlap_row *row, struct bench_overlap_log *log,
                    struct bench_result *result, struct err *e)
 {
-    uint64_t count = bench_op_count(row->op, SPECTER_BF16, row->bytes, row->where.ranks);
-    int room;
-    b->shape = &row->of->shape;
-    b->sets = sets_of(&b->o->blas, b->shape);
+    const struct bench_gemm_shape *s = &row->of->shape;
+    const size_t operands = b->o->blas.operand_bytes / bench_blas_operand_set(s);
+    const size_t results = b->o->blas.result_bytes / bench_blas_result_set(s);
+    const size_t sets = operands < results ? operands : results;
+    const uint64_t count = bench_op_count(row->op, SPECTER_BF16, row->bytes, row->where.ranks);
+    double lacks = sets < 1 || row->bytes > b->o->room, *us;
+    int status;
+    b->shape = s;
+    b->sets = sets < SETS_MAX ? (int)sets : SETS_MAX;
     b->call = (struct bench_call){.op = row->op,
                                   .dtype = SPECTER_BF16,
                                   .redop = SPECTER_REDOP_SUM,
                                   .count = count,
                                   .send = b->o->buffers[0],
                                   .receive = b->o->buffers[1]};
-    room = ask_room(b, row, e);
-    if (room < 0)
+    if (bench_ranks_max(b->on->ranks, &lacks, 1, e) < 0)
         return -1;
-    if (room > 0 && count > 0)
-        return add_row(b, plan, row, log, result, e);
-    note_row(row, "too little memory", result);
-    return 0;
-}
-
-static int run_rows(struct overlap_bench *b, const struct bench_overlap_plan *plan, int channels,
-                    struct bench_overlap_log *log, struct bench_result *result, struct err *e)
-{
-    int status = 0;
-    for (size_t i = 0; i < plan->nops * BENCH_OVERLAP_GEMMS && status == 0; i++) {
-        struct bench_overlap_row row = {.channels = channels,
-                                        .op = plan->ops[i / BENCH_OVERLAP_GEMMS],
-                                        .bytes = plan->bytes,
-                                        .where = b->on->where,
-                                        .of = &bench_overlap_gemms[i % BENCH_OVERLAP_GEMMS]};
-        status = run_row(b, plan, &row, log, result, e);
+    if (lacks > 0 || count == 0) {
+        note_row(row, "too little memory", result);
+        return 0;
     }
-    return status;
+    us = array_new(4 * (size_t)plan->repeats, sizeof *us);
+    status = measure(b, plan, us, row, e);
+    free(us);
+    if (status == APART)
+        note_row(row, "one of them takes too long for the other to overlap it", result);
+    if (status != 0)
+        return status == APART ? 0 : status;
+    ARRAY_GROW(log->rows, log->cap, log->n + 1);
+    log->rows[log->n++] = *row;
+    if (plan->row != NULL)
+        plan->row(plan->arg);
+    return 0;
 }
 
 /* ---- memory ---- */
@@ -410,14 +362,20 @@ static int make_buffers(struct overlap_bench *b, const struct bench_overlap_plan
     return 0;
 }
 
-int bench_overlap(struct bench_overlap *o, const struct bench_overlap_plan *plan, int channels,
+int bench_overlap(struct bench_overlap *o, const struct bench_overlap_plan *plan,
                   const struct bench_communicator *on, struct bench_overlap_log *log,
                   struct bench_result *result, struct err *e)
 {
     struct overlap_bench b = {.o = o, .on = on, .streams = {&o->gpu, on->backend->gpu(on->comm)}};
     int status = bench_ranks_agree(on->ranks, make_buffers(&b, plan, e), e);
-    if (status == 0)
-        status = run_rows(&b, plan, channels, log, result, e);
+    for (size_t i = 0; i < plan->nops * BENCH_OVERLAP_GEMMS && status == 0; i++) {
+        struct bench_overlap_row row = {.channels = plan->channels,
+                                        .op = plan->ops[i / BENCH_OVERLAP_GEMMS],
+                                        .bytes = plan->bytes,
+                                        .where = on->where,
+                                        .of = &bench_overlap_gemms[i % BENCH_OVERLAP_GEMMS]};
+        status = run_row(&b, plan, &row, log, result, e);
+    }
     for (int i = 0; i < 2; i++) {
         on->backend->release(on->comm, o->buffers[i]);
         o->buffers[i] = NULL;

@@ -30,8 +30,9 @@ struct bench_overlap_plan {
     const enum specter_comm_op *ops; /* AllReduce, AllGather, ReduceScatter: out of place */
     size_t nops;
     uint64_t bytes; /* of the full buffer, as nccl-tests counts it */
+    int channels;   /* of the communicator; 0: the library's own number */
     int repeats;
-    bool (*stop)(void); /* asked before each repetition; true: this rank wants to end */
+    bool (*stop)(void);     /* asked before each repetition; true: this rank wants to end */
     void (*row)(void *arg); /* called behind each row, on every rank; NULL */
     void *arg;
 };
@@ -42,7 +43,7 @@ struct bench_overlap_side {
     double slowdown;            /* beside_us / alone_us */
     double spread;              /* of the slow-down: quartile distances of both times, added as
                                  * independent, over the medians */
-    int calls;                  /* timed behind each other */
+    int calls;                  /* timed one after another */
 };
 
 struct bench_overlap_row {
@@ -61,18 +62,18 @@ struct bench_overlap_log {
 
 void bench_overlap_log_release(struct bench_overlap_log *log);
 
-/* Of the time that the two spend beside each other, the share that it saves against one behind the
+/* Of the time that the two spend beside each other, the share that it saves against one after the
  * other: 1 where neither loses anything, 0 where nothing is saved. */
 double bench_overlap_saved(const struct bench_overlap_row *row);
 
 /* How long the collective takes with GEMMs beside it that alone take as long as the collective does
  * in the quickest row of `log` for the same operation, over that time: 1 where neither
- * loses anything, 2 as one behind the other. */
+ * loses anything, 2 as one after the other. */
 double bench_overlap_together(const struct bench_overlap_log *log,
                               const struct bench_overlap_row *row);
 
 /* The number of channels with the smallest geometric mean of bench_overlap_together() over its
- * rows, of those that have all rows; of alike ones the first. -1: there is none. */
+ * rows, of those that have as many rows as any; of alike ones the first. -1: there are no rows. */
 int bench_overlap_best(const struct bench_overlap_log *log);
 
 struct bench_overlap {
@@ -89,7 +90,7 @@ void bench_overlap_close(struct bench_overlap *o); /* also of one that could not
 /* All ranks together. Adds the rows to log on every rank. 0; 1: a rank wanted to end early; -1 with
  * e filled: a rank failed (what was measured before is in log). A row for which a rank has too
  * little memory, or whose one side takes too long, is passed over, with a note in `result`. */
-int bench_overlap(struct bench_overlap *o, const struct bench_overlap_plan *plan, int channels,
+int bench_overlap(struct bench_overlap *o, const struct bench_overlap_plan *plan,
                   const struct bench_communicator *on, struct bench_overlap_log *log,
                   struct bench_result *result, struct err *e);
 

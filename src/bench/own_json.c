@@ -6,7 +6,6 @@
  */
 #include "base/buf.h"
 #include "base/err.h"
-#include "bench/json_values.h"
 #include "bench/read.h"
 #include "calib/measured_names.h"
 
@@ -101,56 +100,39 @@ static void row(struct own_json_reader *rd, struct bench_run *run)
     run->nrows--;
 }
 
-static void settings(struct own_json_reader *rd, struct bench_run *run)
-{
-    struct json_text key;
-    bool any = json_enter(&rd->j, '{');
-    while (any && json_next_key(&rd->j, &key)) {
-        const char *name = bench_keep(rd->r, key.p, key.len);
-        bench_setting_add(rd->r, run, name, bench_json_text(&rd->j, rd->r));
-    }
-}
-
-static void hosts(struct own_json_reader *rd, struct bench_run *run)
-{
-    bool any = json_enter(&rd->j, '[');
-    while (any && json_next_item(&rd->j)) {
-        const char *name = bench_json_text(&rd->j, rd->r);
-        bench_host_add(rd->r, run, name, strlen(name));
-    }
-}
-
-static void rows(struct own_json_reader *rd, struct bench_run *run)
-{
-    bool any = json_enter(&rd->j, '[');
-    while (any && json_next_item(&rd->j))
-        row(rd, run);
-}
-
 static void one_run(struct own_json_reader *rd)
 {
     struct bench_run *run = bench_run_add(rd->r);
-    struct json_text key;
+    struct json *j = &rd->j;
+    struct json_text key, name;
     run->file = rd->file;
     run->line = 1;
-    json_enter(&rd->j, '{');
-    while (json_next_key(&rd->j, &key)) {
+    json_enter(j, '{');
+    while (json_next_key(j, &key)) {
         if (layout_key(rd, key, &run->where))
             continue;
-        if (json_text_is(key, "backend"))
-            run->backend = bench_json_text(&rd->j, rd->r);
-        else if (json_text_is(key, "library"))
-            run->library = bench_json_text(&rd->j, rd->r);
-        else if (json_text_is(key, "gpu"))
-            run->gpu = bench_json_text(&rd->j, rd->r);
-        else if (json_text_is(key, "hosts"))
-            hosts(rd, run);
-        else if (json_text_is(key, "settings"))
-            settings(rd, run);
-        else if (json_text_is(key, "rows"))
-            rows(rd, run);
-        else
-            json_skip(&rd->j);
+        if (json_text_is(key, "backend")) {
+            run->backend = bench_json_text(j, rd->r);
+        } else if (json_text_is(key, "library")) {
+            run->library = bench_json_text(j, rd->r);
+        } else if (json_text_is(key, "gpu")) {
+            run->gpu = bench_json_text(j, rd->r);
+        } else if (json_text_is(key, "hosts")) {
+            for (bool any = json_enter(j, '['); any && json_next_item(j);) {
+                const char *host = bench_json_text(j, rd->r);
+                bench_host_add(rd->r, run, host, strlen(host));
+            }
+        } else if (json_text_is(key, "settings")) {
+            for (bool any = json_enter(j, '{'); any && json_next_key(j, &name);) {
+                const char *setting = bench_keep(rd->r, name.p, name.len);
+                bench_setting_add(rd->r, run, setting, bench_json_text(j, rd->r));
+            }
+        } else if (json_text_is(key, "rows")) {
+            for (bool any = json_enter(j, '['); any && json_next_item(j);)
+                row(rd, run);
+        } else {
+            json_skip(j);
+        }
     }
 }
 
@@ -159,13 +141,14 @@ static void document(struct own_json_reader *rd)
     struct json_text key;
     json_enter(&rd->j, '{');
     while (json_next_key(&rd->j, &key)) {
-        if (json_text_is(key, "kind"))
+        if (json_text_is(key, "kind")) {
             rd->kind = bench_json_text(&rd->j, rd->r);
-        else if (json_text_is(key, "runs") && json_enter(&rd->j, '[')) {
-            while (json_next_item(&rd->j))
+        } else if (json_text_is(key, "runs")) {
+            for (bool any = json_enter(&rd->j, '['); any && json_next_item(&rd->j);)
                 one_run(rd);
-        } else if (!json_text_is(key, "runs"))
+        } else {
             json_skip(&rd->j);
+        }
     }
     json_end(&rd->j);
 }

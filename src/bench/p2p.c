@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include "bench/p2p.h"
 
-#include "base/buf.h"
+#include "base/arena.h"
 #include "bench/gpu.h"
 #include "bench/nvml.h"
-#include "bench/nvtx.h"
 
+#include <dlfcn.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -39,9 +39,7 @@ size_t bench_p2p_configs(int ranks, const uint64_t *sizes, size_t nsizes, uint64
                          struct bench_p2p_config **out)
 {
     size_t most = (size_t)ranks * (size_t)(ranks - 1) * nsizes, n = 0;
-    struct bench_p2p_config *list = malloc((most + 1) * sizeof *list);
-    if (list == NULL)
-        die("out of memory");
+    struct bench_p2p_config *list = array_new(most + 1, sizeof *list);
     for (int src = 0; src < ranks; src++) {
         for (int dst = 0; dst < ranks; dst++) {
             for (size_t i = 0; i < nsizes && src != dst; i++, n++)
@@ -74,10 +72,8 @@ struct bench_p2p_done *bench_p2p_log_add(struct bench_p2p_log *log,
     struct bench_p2p_done *done;
     ARRAY_GROW(log->list, log->cap, log->n + 1);
     done = &log->list[log->n++];
-    *done = (struct bench_p2p_done){*config, calloc(nrepeats + 1, sizeof *done->repeats), nrepeats,
-                                    (double)NAN};
-    if (done->repeats == NULL)
-        die("out of memory");
+    *done = (struct bench_p2p_done){*config, array_new(nrepeats + 1, sizeof *done->repeats),
+                                    nrepeats, (double)NAN};
     return done;
 }
 
@@ -106,6 +102,91 @@ double bench_p2p_us(double ns)
     return rint(ns * 10) / 1e4;
 }
 
+/* ---- ranges ----
+ *
+ * Ranges of NVTX, as nsys, ncu and `specter capture` take them. NVTX has no library of its own: a
+ * tool names one in NVTX_INJECTION64_PATH, and the first range opens it. Without a tool, ranges
+ * cost nothing and need nothing. */
+
+/* What a program has of NVTX 3, by nvtx3/nvtxDetail/nvtxInit.h and nvtxTypes.h of the CUDA toolkit:
+ * the tool is given a function that gives tables by number; in the table of callbacks is a function
+ * that gives, of a module, the places of function pointers, where the tool puts its own. */
+
+#define TABLE_CALLBACKS 1
+#define TABLE_VERSION 3
+#define VERSION 3
+#define MODULE_CORE 1
+#define CORE_FUNCTIONS 16
+#define CORE_PUSH 9 /* nvtxRangePushA */
+#define CORE_POP 11 /* nvtxRangePop */
+
+typedef void (*function)(void);
+
+static int (*push)(const char *name);
+static int (*pop)(void);
+static function core[CORE_FUNCTIONS], *places[CORE_FUNCTIONS + 1];
+
+static int places_of(int module, function ***table, unsigned *size)
+{
+    if (module != MODULE_CORE)
+        return 0;
+    for (size_t i = 1; i < CORE_FUNCTIONS; i++)
+        places[i] = &core[i];
+    *table = places;
+    *size = CORE_FUNCTIONS;
+    return 1;
+}
+
+static void ignore_version(uint32_t version)
+{
+    (void)version;
+}
+
+static const void *table_of(uint32_t table)
+{
+    static const struct {
+        size_t struct_size;
+        int (*places)(int module, function ***table, unsigned *size);
+    } callbacks = {sizeof callbacks, places_of};
+    static const struct {
+        size_t struct_size;
+        uint32_t version, reserved;
+        void (*set_version)(uint32_t version); /* of the tool */
+    } version = {sizeof version, VERSION, 0, ignore_version};
+    switch (table) {
+    case TABLE_CALLBACKS:
+        return &callbacks;
+    case TABLE_VERSION:
+        return &version;
+    default:
+        return NULL;
+    }
+}
+
+static void push_range(const char *name)
+{
+    static int asked;
+    const char *path = asked++ == 0 ? getenv("NVTX_INJECTION64_PATH") : NULL;
+    int (*start)(const void *(*)(uint32_t)) = NULL;
+    if (path != NULL && path[0] != '\0') {
+        void *library = dlopen(path, RTLD_LAZY);
+        void *symbol = library != NULL ? dlsym(library, "InitializeInjectionNvtx2") : NULL;
+        memcpy(&start, &symbol, sizeof start);
+    }
+    if (start != NULL && start(table_of) != 0) {
+        memcpy(&push, &core[CORE_PUSH], sizeof push);
+        memcpy(&pop, &core[CORE_POP], sizeof pop);
+    }
+    if (push != NULL)
+        push(name);
+}
+
+static void pop_range(void)
+{
+    if (pop != NULL)
+        pop();
+}
+
 /* ---- one configuration ---- */
 
 /* What a rank tells the others after each configuration. */
@@ -129,7 +210,7 @@ struct p2p_bench {
     size_t room;          /* the least of all ranks */
     double *ack_us;       /* owned; of a pair, src * ranks + dst: half of its ping-pong of 1 byte */
     struct p2p_report *mine; /* owned */
-    char *all;            /* owned: what all ranks told */
+    char *all;               /* owned: what all ranks told */
     size_t report_bytes;
     struct bench_message *messages; /* owned; of all to all */
 };
@@ -139,9 +220,9 @@ static const struct p2p_report *report_of(const struct p2p_bench *b, int rank)
     return (const struct p2p_report *)(const void *)(b->all + (size_t)rank * b->report_bytes);
 }
 
-static bool takes_part(const struct p2p_bench *b, const struct bench_p2p_config *c)
+static bool takes_part(const struct bench_p2p_config *c, int rank)
 {
-    return c->mode == BENCH_P2P_ALL || b->on->member == c->src || b->on->member == c->dst;
+    return c->mode == BENCH_P2P_ALL || rank == c->src || rank == c->dst;
 }
 
 /* A message to the peer, then one from it; or the other way round on the side that is sent to. */
@@ -184,22 +265,13 @@ static int at_once(struct p2p_bench *b, const struct bench_p2p_config *c, size_t
     return backend->mark(b->on->comm, mark + 2, e);
 }
 
-/* One repetition behind mark `mark`, which takes the next two. */
+/* One repetition after mark `mark`, which takes the next two. */
 static int exchange(struct p2p_bench *b, const struct bench_p2p_config *c, size_t mark,
                     struct err *e)
 {
     if (c->mode == BENCH_P2P_BOTH || c->mode == BENCH_P2P_ALL)
         return at_once(b, c, mark, e);
     return to_and_from(b, c, c->mode == BENCH_P2P_ONE_WAY ? 1 : c->bytes, mark, e);
-}
-
-static int get_ahead(struct p2p_bench *b, struct err *e)
-{
-    for (int i = 0; b->ahead != NULL && i < AHEAD_TIMES; i++) {
-        if (b->on->backend->set(b->on->comm, b->ahead, i, AHEAD_BYTES, e) < 0)
-            return -1;
-    }
-    return 0;
 }
 
 /* This rank's part. The small exchange in front is not timed: what follows begins when all that
@@ -211,7 +283,11 @@ static int work(struct p2p_bench *b, const struct bench_p2p_config *c, struct er
     struct bench_p2p_config small = *c;
     size_t repeat = (size_t)b->plan->repeat;
     small.bytes = 1;
-    if (get_ahead(b, e) < 0 || exchange(b, &small, 0, e) < 0)
+    for (int i = 0; b->ahead != NULL && i < AHEAD_TIMES; i++) {
+        if (backend->set(comm, b->ahead, i, AHEAD_BYTES, e) < 0)
+            return -1;
+    }
+    if (exchange(b, &small, 0, e) < 0)
         return -1;
     for (int i = 0; i < b->plan->warmup; i++) {
         /* A mark of its own, by which wait() sees that it has ended. */
@@ -223,9 +299,9 @@ static int work(struct p2p_bench *b, const struct bench_p2p_config *c, struct er
     for (size_t i = 0; i < repeat; i++) {
         char name[BENCH_P2P_NAME];
         int status;
-        bench_nvtx_push(bench_p2p_name(c, i, name));
+        push_range(bench_p2p_name(c, i, name));
         status = exchange(b, c, 2 * i, e);
-        bench_nvtx_pop();
+        pop_range();
         if (status < 0)
             return -1;
     }
@@ -240,27 +316,6 @@ static int work(struct p2p_bench *b, const struct bench_p2p_config *c, struct er
     return 0;
 }
 
-/* The largest of the ranks that took part. */
-static double slowest(const struct p2p_bench *b, const struct bench_p2p_config *c, size_t i)
-{
-    double most = 0;
-    for (int rank = 0; rank < b->log->ranks; rank++) {
-        if (c->mode == BENCH_P2P_ALL || rank == c->src || rank == c->dst)
-            most = fmax(most, report_of(b, rank)->repeats[i].us);
-    }
-    return most;
-}
-
-static double warmest(const struct p2p_bench *b, const struct bench_p2p_config *c)
-{
-    double most = (double)NAN;
-    for (int rank = 0; rank < b->log->ranks; rank++) {
-        if (c->mode == BENCH_P2P_ALL || rank == c->src || rank == c->dst)
-            most = fmax(most, report_of(b, rank)->celsius);
-    }
-    return most;
-}
-
 static void add_repeats(struct p2p_bench *b, const struct bench_p2p_config *c,
                         struct bench_p2p_done *done)
 {
@@ -271,10 +326,15 @@ static void add_repeats(struct p2p_bench *b, const struct bench_p2p_config *c,
     for (size_t i = done->nrepeats; i-- > 0;) {
         struct bench_p2p_repeat *r = &done->repeats[i];
         const struct p2p_report_repeat *sent = &src->repeats[i], *received = &dst->repeats[i];
+        double slowest_us = 0; /* of the ranks that took part */
+        for (int rank = 0; rank < b->log->ranks && at_once; rank++) {
+            if (takes_part(c, rank))
+                slowest_us = fmax(slowest_us, report_of(b, rank)->repeats[i].us);
+        }
         src_us += sent->us;
         dst_us += received->us;
         r->start_ns = src->end_ns - llround(src_us * 1e3);
-        r->exchange = bench_p2p_us((at_once ? slowest(b, c, i) : sent->us) * 1e3);
+        r->exchange = bench_p2p_us((at_once ? slowest_us : sent->us) * 1e3);
         r->send = r->receive = (double)NAN;
         r->time = c->mode == BENCH_P2P_PING_PONG ? r->exchange / 2 : r->exchange;
         if (at_once)
@@ -297,7 +357,7 @@ static int measure(struct p2p_bench *b, const struct bench_p2p_config *c, struct
     int status;
     if (b->plan->before != NULL && b->plan->before(b->log->n, b->plan->arg, e) < 0)
         return -1;
-    status = takes_part(b, c) ? work(b, c, e) : 0;
+    status = takes_part(c, on->member) ? work(b, c, e) : 0;
     b->mine->stop = b->plan->stop != NULL && b->plan->stop();
     if (status < 0)
         bench_ranks_fail(on->ranks, e);
@@ -305,9 +365,12 @@ static int measure(struct p2p_bench *b, const struct bench_p2p_config *c, struct
         return -1;
     done = bench_p2p_log_add(b->log, c, (size_t)b->plan->repeat);
     add_repeats(b, c, done);
-    done->celsius = warmest(b, c);
-    for (int rank = 0; rank < b->log->ranks; rank++)
-        status |= report_of(b, rank)->stop > 0;
+    for (int rank = 0; rank < b->log->ranks; rank++) {
+        const struct p2p_report *r = report_of(b, rank);
+        if (takes_part(c, rank))
+            done->celsius = fmax(done->celsius, r->celsius);
+        status |= r->stop > 0;
+    }
     if (on->member == 0 && b->plan->done != NULL && b->plan->done(done, b->plan->arg, e) < 0) {
         bench_ranks_fail(on->ranks, e);
         return -1;
@@ -317,33 +380,29 @@ static int measure(struct p2p_bench *b, const struct bench_p2p_config *c, struct
 
 /* ---- modes ---- */
 
-/* Small sizes there and back; of 1 byte first, which tells what an acknowledgement takes. */
-static int ping_pong(struct p2p_bench *b, int src, int dst, int *id, struct err *e)
-{
-    const struct bench_p2p_plan *p = b->plan;
-    int ranks = b->log->ranks, status;
-    struct bench_p2p_config c = {BENCH_P2P_PING_PONG, (*id)++, src, dst, 1};
-    status = measure(b, &c, e);
-    if (status < 0)
-        return -1;
-    b->ack_us[src * ranks + dst] = b->ack_us[dst * ranks + src] =
-        bench_p2p_stats(&b->log->list[b->log->n - 1]).median;
-    for (size_t i = 0; i < p->nsizes && status == 0; i++) {
-        c.bytes = p->sizes[i];
-        if (c.bytes <= 1 || c.bytes > SMALL_BYTES || c.bytes > b->room)
-            continue;
-        c.id = (*id)++;
-        status = measure(b, &c, e);
-    }
-    return status;
-}
-
+/* Small sizes there and back, of each pair; of 1 byte first, which tells what an acknowledgement
+ * takes. */
 static int ping_pongs(struct p2p_bench *b, struct err *e)
 {
-    int id = 0, status = 0;
-    for (int src = 0; src < b->log->ranks; src++) {
-        for (int dst = src + 1; dst < b->log->ranks && status == 0; dst++)
-            status = ping_pong(b, src, dst, &id, e);
+    const struct bench_p2p_plan *p = b->plan;
+    int id = 0, ranks = b->log->ranks, status = 0;
+    for (int pair = 0; pair < ranks * ranks && status == 0; pair++) {
+        struct bench_p2p_config c = {BENCH_P2P_PING_PONG, id, pair / ranks, pair % ranks, 1};
+        if (c.dst <= c.src)
+            continue;
+        id++;
+        status = measure(b, &c, e);
+        if (status < 0)
+            return -1;
+        b->ack_us[c.src * ranks + c.dst] = b->ack_us[c.dst * ranks + c.src] =
+            bench_p2p_stats(&b->log->list[b->log->n - 1]).median;
+        for (size_t i = 0; i < p->nsizes && status == 0; i++) {
+            c.bytes = p->sizes[i];
+            if (c.bytes <= 1 || c.bytes > SMALL_BYTES || c.bytes > b->room)
+                continue;
+            c.id = id++;
+            status = measure(b, &c, e);
+        }
     }
     return status;
 }
@@ -403,10 +462,8 @@ static int fill(struct p2p_bench *b, struct err *e)
     const struct bench_backend *backend = b->on->backend;
     uint64_t state = BENCH_P2P_SEED + (uint64_t)b->on->member;
     size_t known = b->room < RANDOM_BYTES ? b->room : RANDOM_BYTES;
-    unsigned char *bytes = malloc(known);
+    unsigned char *bytes = array_new(known, 1);
     int status;
-    if (bytes == NULL)
-        die("out of memory");
     for (size_t i = 0; i < known; i++)
         bytes[i] = (unsigned char)(1 + splitmix64(&state) % 255);
     status = backend->put(b->on->comm, b->send, bytes, known, e);
@@ -419,37 +476,20 @@ static int fill(struct p2p_bench *b, struct err *e)
     return status < 0 ? -1 : backend->wait(b->on->comm, e);
 }
 
-static int find_room(struct p2p_bench *b, struct err *e)
-{
-    const struct bench_p2p_plan *p = b->plan;
-    size_t left, most = (size_t)p->sizes[p->nsizes - 1];
-    if (b->on->backend->free_bytes(b->on->comm, &left, e) < 0)
-        return -1;
-    left = left > 2 * SPARE_BYTES ? left - SPARE_BYTES - AHEAD_BYTES : left / 4;
-    b->room = most < left / 2 ? most : left / 2;
-    return 0;
-}
-
-static int make_buffers(struct p2p_bench *b, struct err *e)
-{
-    const struct bench_backend *backend = b->on->backend;
-    struct bench_comm *comm = b->on->comm;
-    if (backend->alloc(comm, b->room, (void **)&b->send, e) < 0 ||
-        backend->alloc(comm, b->room, (void **)&b->receive, e) < 0 ||
-        (backend->enqueues && backend->alloc(comm, AHEAD_BYTES, (void **)&b->ahead, e) < 0))
-        return -1;
-    return fill(b, e);
-}
-
-/* Made once, of the largest size for which all ranks have memory. */
+/* Buffers, made once, of the largest size for which all ranks have memory. */
 static int prepare(struct p2p_bench *b, struct bench_result *result, struct err *e)
 {
     const struct bench_p2p_plan *p = b->plan;
+    const struct bench_backend *backend = b->on->backend;
     struct bench_ranks *ranks = b->on->ranks;
+    struct bench_comm *comm = b->on->comm;
+    size_t left = 0, most = (size_t)p->sizes[p->nsizes - 1];
     double less;
-    if (bench_ranks_agree(ranks, find_room(b, e), e) < 0)
+    int status = bench_ranks_agree(ranks, backend->free_bytes(comm, &left, e), e);
+    if (status < 0)
         return -1;
-    less = -(double)b->room;
+    left = left > 2 * SPARE_BYTES ? left - SPARE_BYTES - AHEAD_BYTES : left / 4;
+    less = -(double)(most < left / 2 ? most : left / 2);
     if (bench_ranks_max(ranks, &less, 1, e) < 0)
         return -1;
     b->room = (size_t)-less;
@@ -460,15 +500,13 @@ static int prepare(struct p2p_bench *b, struct bench_result *result, struct err 
                        "buffers",
                        (unsigned long long)p->sizes[i]);
     }
-    return bench_ranks_agree(ranks, make_buffers(b, e), e);
-}
-
-static void *need(size_t size)
-{
-    void *memory = calloc(1, size);
-    if (memory == NULL)
-        die("out of memory");
-    return memory;
+    if (backend->alloc(comm, b->room, (void **)&b->send, e) < 0 ||
+        backend->alloc(comm, b->room, (void **)&b->receive, e) < 0 ||
+        (backend->enqueues && backend->alloc(comm, AHEAD_BYTES, (void **)&b->ahead, e) < 0))
+        status = -1;
+    else
+        status = fill(b, e);
+    return bench_ranks_agree(ranks, status, e);
 }
 
 int bench_p2p(const struct bench_p2p_plan *plan, const struct bench_communicator *on,
@@ -479,10 +517,10 @@ int bench_p2p(const struct bench_p2p_plan *plan, const struct bench_communicator
     int status;
     log->ranks = on->where.ranks;
     b.report_bytes = sizeof *b.mine + (size_t)plan->repeat * sizeof *b.mine->repeats;
-    b.mine = need(b.report_bytes);
-    b.all = need(ranks * b.report_bytes);
-    b.ack_us = need(ranks * ranks * sizeof *b.ack_us);
-    b.messages = need(2 * ranks * sizeof *b.messages);
+    b.mine = array_new(1, b.report_bytes);
+    b.all = array_new(ranks, b.report_bytes);
+    b.ack_us = array_new(ranks * ranks, sizeof *b.ack_us);
+    b.messages = array_new(2 * ranks, sizeof *b.messages);
     status = prepare(&b, result, e);
     status = status == 0 ? ping_pongs(&b, e) : status;
     status = status == 0 ? one_way(&b, e) : status;

@@ -65,7 +65,7 @@ double bench_p2p_us(double ns);
 /* One repetition; times in microseconds, of whole tenths of a nanosecond (bench_p2p_us). */
 struct bench_p2p_repeat {
     /* Times since 1970: of the clock of the source's host, which the device's times are put onto at
-     * the end of a configuration; bench/common_clock.h makes it rank 0's. */
+     * the end of a configuration; bench/drift.h makes it rank 0's. */
     int64_t start_ns;
     /* Likewise of the destination's host: where the receive begins; both and all: 0. */
     int64_t receive_start_ns;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "bench/p2p_read.h"
+#include "bench/read.h"
 
 #include "base/arena.h"
 #include "base/buf.h"
@@ -25,14 +25,24 @@
 /* ---- tables ---- */
 
 /* X(name): columns of the logs and of the drift. */
-#define COLUMNS(X)                                                                             \
-    X(mode)                                                                                    \
-    X(config_id)                                                                               \
-    X(src)                                                                                     \
-    X(dst)                                                                                     \
-    X(size)                                                                                    \
-    X(repetition) X(timestamp_start_ns) X(duration_ns) X(send_ns) X(receive_ns) X(exchange_ns) \
-        X(two_sided_ns) X(temperature) X(rank) X(elapsed_s) X(gpu_ahead_us) X(host_ahead_us)
+#define COLUMNS(X)        \
+    X(mode)               \
+    X(config_id)          \
+    X(src)                \
+    X(dst)                \
+    X(size)               \
+    X(repetition)         \
+    X(timestamp_start_ns) \
+    X(duration_ns)        \
+    X(send_ns)            \
+    X(receive_ns)         \
+    X(exchange_ns)        \
+    X(two_sided_ns)       \
+    X(temperature)        \
+    X(rank)               \
+    X(elapsed_s)          \
+    X(gpu_ahead_us)       \
+    X(host_ahead_us)
 
 enum column {
 #define X(name) COLUMN_##name,
@@ -72,13 +82,6 @@ static void pass_over(struct p2p_table *t, const char *why)
     t->result->damaged = true;
     if (t->bad++ < NOTES_MAX)
         bench_note(t->result, t->path, t->csv.line, "%s: the row is passed over", why);
-}
-
-static void pass_over_value(struct p2p_table *t, enum column c)
-{
-    char why[128];
-    snprintf(why, sizeof why, "%s '%.64s' is not usable", column_names[c], field(t, c));
-    pass_over(t, why);
 }
 
 /* 0; 1: there is no such file; -1 with e filled. */
@@ -166,25 +169,19 @@ static double time_of(const struct p2p_table *t, enum column c)
     return real(t, c, &ns) ? bench_p2p_us(ns) : (double)NAN;
 }
 
-static bool read_mode(const struct p2p_table *t, struct bench_p2p_config *c)
-{
-    if (!has_column(t, COLUMN_mode))
-        return true;
-    for (int m = 0; m < BENCH_P2P_MODES; m++) {
-        c->mode = (enum bench_p2p_mode)m;
-        if (strcmp(field(t, COLUMN_mode), bench_p2p_mode_name(c->mode)) == 0)
-            return true;
-    }
-    return false;
-}
-
 static bool read_config(const struct p2p_table *t, struct bench_p2p_config *c, enum column *wrong)
 {
     int64_t id = 0, src = -1, dst = -1, size;
     c->mode = BENCH_P2P_ONE_WAY;
     *wrong = COLUMN_mode;
-    if (!read_mode(t, c))
-        return false;
+    if (has_column(t, COLUMN_mode)) {
+        int m = 0;
+        while (m < BENCH_P2P_MODES && strcmp(field(t, COLUMN_mode), bench_p2p_mode_name(m)) != 0)
+            m++;
+        if (m == BENCH_P2P_MODES)
+            return false;
+        c->mode = (enum bench_p2p_mode)m;
+    }
     *wrong = COLUMN_config_id;
     if (!whole(t, COLUMN_config_id, 0, INT32_MAX, &id))
         return false;
@@ -234,13 +231,6 @@ static bool read_entry(const struct p2p_table *t, struct read_repeat *out, enum 
     return true;
 }
 
-static int64_t key_of(const struct bench_p2p_config *c)
-{
-    const uint64_t parts[] = {(uint64_t)c->mode, (uint64_t)c->id, (uint64_t)c->src,
-                              (uint64_t)c->dst, c->bytes};
-    return (int64_t)hash_bytes(HASH_BYTES, parts, sizeof parts);
-}
-
 /* Modes in the order of measuring, their configurations in that of their first row, repetitions in
  * that of the rows. */
 static void add_entries(const struct entries *all, struct bench_p2p_log *log)
@@ -250,11 +240,14 @@ static void add_entries(const struct entries *all, struct bench_p2p_log *log)
     for (int mode = 0; mode < BENCH_P2P_MODES; mode++) {
         for (size_t i = 0; i < all->n; i++) {
             struct read_repeat *entry = &all->list[i];
-            if (entry->config.mode != (enum bench_p2p_mode)mode)
+            const struct bench_p2p_config *c = &entry->config;
+            const uint64_t key[] = {(uint64_t)c->mode, (uint64_t)c->id, (uint64_t)c->src,
+                                    (uint64_t)c->dst, c->bytes};
+            if (c->mode != (enum bench_p2p_mode)mode)
                 continue;
-            entry->at = idmap_add(&configs, key_of(&entry->config));
+            entry->at = idmap_add(&configs, (int64_t)hash_bytes(HASH_BYTES, key, sizeof key));
             if (counts[entry->at]++ == 0)
-                bench_p2p_log_add(log, &entry->config, 0);
+                bench_p2p_log_add(log, c, 0);
             nconfigs += entry->at == nconfigs;
         }
     }
@@ -305,7 +298,10 @@ static int read_log(struct bench_p2p_files *f, const char *folder, bool one_way,
         struct read_repeat entry;
         enum column wrong;
         if (!read_entry(&t, &entry, &wrong)) {
-            pass_over_value(&t, wrong);
+            char why[128];
+            snprintf(why, sizeof why, "%s '%.64s' is not usable", column_names[wrong],
+                     field(&t, wrong));
+            pass_over(&t, why);
             continue;
         }
         ARRAY_GROW(all->list, all->cap, all->n + 1);
@@ -314,17 +310,6 @@ static int read_log(struct bench_p2p_files *f, const char *folder, bool one_way,
     if (status == 0 && one_way && all->n > before)
         note_times(&t, all, before);
     close_table(&t);
-    return status;
-}
-
-static int read_logs(struct bench_p2p_files *f, const char *folder, struct err *e)
-{
-    struct entries all = {0};
-    int status = read_log(f, folder, false, &all, e);
-    if (status == 0)
-        status = read_log(f, folder, true, &all, e);
-    add_entries(&all, &f->log);
-    free(all.list);
     return status;
 }
 
@@ -413,25 +398,6 @@ static void unquote(char *value)
     *to = '\0';
 }
 
-static void take_sizes(struct bench_p2p_files *f, const char *list)
-{
-    size_t n = 0;
-    for (const char *p = strpbrk(list, "0123456789"); p != NULL && n < BENCH_P2P_SIZES_MAX;
-         p = strpbrk(p, "0123456789")) {
-        char *end;
-        f->sizes[n++] = strtoull(p, &end, 10);
-        p = end;
-    }
-    f->plan.nsizes = n;
-}
-
-/* Of an odd value 0. */
-static int number_of(const char *text)
-{
-    const long value = strtol(text, NULL, 10);
-    return value > 0 && value <= INT_MAX ? (int)value : 0;
-}
-
 static void take_key(struct bench_p2p_files *f, struct metadata *m, const char *key,
                      const char *value)
 {
@@ -449,8 +415,9 @@ static void take_key(struct bench_p2p_files *f, struct metadata *m, const char *
                        {"backend", &m->backend},
                        {"library", &m->library}};
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
-        if (strcmp(key, numbers[i].key) == 0)
-            *numbers[i].to = number_of(value);
+        const long number = strtol(value, NULL, 10);
+        if (strcmp(key, numbers[i].key) == 0) /* an odd value counts as 0 */
+            *numbers[i].to = number > 0 && number <= INT_MAX ? (int)number : 0;
     }
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         if (strcmp(key, texts[i].key) == 0)
@@ -458,42 +425,24 @@ static void take_key(struct bench_p2p_files *f, struct metadata *m, const char *
     }
     if (strcmp(key, "seed") == 0)
         f->plan.seed = strtoull(value, NULL, 10);
-    else if (strcmp(key, "sizes") == 0)
-        take_sizes(f, value);
     else if (strcmp(key, "complete") == 0)
         f->complete = strcmp(value, "false") != 0;
-}
-
-/* `section` is the last key in front of indented lines. */
-static void take_line(struct bench_p2p_files *f, struct metadata *m, char *line, char section[64],
-                      bool first)
-{
-    bool indented = line[0] == ' ';
-    char *key = line + strspn(line, " "), *value;
-    if (indented && first && strcmp(section, "notes") == 0 && strncmp(key, "- ", 2) == 0) {
-        unquote(key + 2);
-        bench_note(&f->result, "", 0, "%s", key + 2);
+    if (strcmp(key, "sizes") != 0)
         return;
+    f->plan.nsizes = 0;
+    for (const char *p = strpbrk(value, "0123456789");
+         p != NULL && f->plan.nsizes < BENCH_P2P_SIZES_MAX; p = strpbrk(p, "0123456789")) {
+        char *end;
+        f->sizes[f->plan.nsizes++] = strtoull(p, &end, 10);
+        p = end;
     }
-    value = strstr(key, indented ? "': " : ": ");
-    if (!indented)
-        snprintf(section, 64, "%.*s", (int)strcspn(key, ":"), key);
-    if (value == NULL)
-        return;
-    *value = '\0';
-    value += indented ? 3 : 2;
-    unquote(value);
-    if (!indented)
-        take_key(f, m, key, value);
-    else if (first && strcmp(section, "settings") == 0 && key[0] == '\'')
-        bench_setting_add(&f->result, f->run, key + 1, value);
 }
 
 /* Settings and notes are rank 0's. Returns whether there is such a file. */
 static bool read_metadata(struct bench_p2p_files *f, const char *folder, int rank,
                           struct metadata *m)
 {
-    char path[4200], section[64] = "";
+    char path[4200], section[64] = ""; /* section: the last key in front of indented lines */
     struct buf text = BUF_INIT;
     char *save = NULL;
     *m = (struct metadata){.node = -1, .host = "", .gpu = "", .backend = "", .library = ""};
@@ -504,8 +453,27 @@ static bool read_metadata(struct bench_p2p_files *f, const char *folder, int ran
     }
     buf_putc(&text, '\0');
     for (char *line = strtok_r(text.data, "\n", &save); line != NULL;
-         line = strtok_r(NULL, "\n", &save))
-        take_line(f, m, line, section, rank == 0);
+         line = strtok_r(NULL, "\n", &save)) {
+        const bool indented = line[0] == ' ';
+        char *key = line + strspn(line, " "), *value;
+        if (indented && rank == 0 && strcmp(section, "notes") == 0 && strncmp(key, "- ", 2) == 0) {
+            unquote(key + 2);
+            bench_note(&f->result, "", 0, "%s", key + 2);
+            continue;
+        }
+        value = strstr(key, indented ? "': " : ": ");
+        if (!indented)
+            snprintf(section, sizeof section, "%.*s", (int)strcspn(key, ":"), key);
+        if (value == NULL)
+            continue;
+        *value = '\0';
+        value += indented ? 3 : 2;
+        unquote(value);
+        if (!indented)
+            take_key(f, m, key, value);
+        else if (rank == 0 && strcmp(section, "settings") == 0 && key[0] == '\'')
+            bench_setting_add(&f->result, f->run, key + 1, value);
+    }
     buf_release(&text);
     return true;
 }
@@ -557,16 +525,6 @@ static void read_ranks(struct bench_p2p_files *f, const char *folder)
         f->run->where.per_node = (ranks + f->run->where.nodes - 1) / f->run->where.nodes;
 }
 
-/* Without one the ranks are not known. */
-static bool has_pair(const struct bench_p2p_log *log)
-{
-    for (size_t i = 0; i < log->n; i++) {
-        if (log->list[i].config.src >= 0)
-            return true;
-    }
-    return false;
-}
-
 /* Sizes that no metadata tell. */
 static void find_sizes(struct bench_p2p_files *f)
 {
@@ -584,22 +542,26 @@ static void find_sizes(struct bench_p2p_files *f)
 
 /* ---- the folder ---- */
 
-bool bench_p2p_is_folder(const char *path)
-{
-    struct stat st;
-    return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
-}
-
 int bench_p2p_read(struct bench_p2p_files *f, const char *folder, struct err *e)
 {
+    struct entries all = {0};
+    bool has_pair = false; /* without one the ranks are not known */
+    int status;
     *f = (struct bench_p2p_files){0};
     bench_result_init(&f->result);
     f->run = bench_run_add(&f->result);
     f->run->file = bench_keep(&f->result, folder, strlen(folder));
     f->plan.sizes = f->sizes;
-    if (read_logs(f, folder, e) < 0)
+    status = read_log(f, folder, false, &all, e);
+    if (status == 0)
+        status = read_log(f, folder, true, &all, e);
+    add_entries(&all, &f->log);
+    free(all.list);
+    if (status < 0)
         return -1;
-    if (!has_pair(&f->log))
+    for (size_t i = 0; i < f->log.n; i++)
+        has_pair |= f->log.list[i].config.src >= 0;
+    if (!has_pair)
         return err_set(e, ERR_INPUT, "%s: no message in its logs%s%s", folder,
                        f->result.nnotes > 0 ? "; " : "",
                        f->result.nnotes > 0 ? f->result.notes[0] : "");

@@ -7,7 +7,7 @@
  *     struct bench_place place;
  *     if (bench_place_read(&place, e) < 0) ...
  *     if (!place.launched)
- *         ... no launcher started several processes: bench does it itself (launch.h)
+ *         ... no launcher started several processes: bench does it itself: bench_launch()
  */
 #ifndef SPECTER_BENCH_PLACE_H
 #define SPECTER_BENCH_PLACE_H
@@ -48,5 +48,16 @@ int bench_place_read(struct bench_place *place, struct err *e);
 /* The first host of a list as Slurm writes it: "gpu[07-09,12],login1" is gpu07. 0, or -1: `list`
  * has no such form, or the name is longer than `size` - 1. */
 int bench_place_first_host(const char *list, char *host, size_t size);
+
+/* Starts one process for each GPU of this machine, where no launcher did: the same command again,
+ * with the variables that bench_place_read() reads. Nothing is left behind: the processes end with
+ * this one, however it ends.
+ *
+ * Runs `argv` (of main, ends with NULL) `count` times and waits for all of them. SIGINT, SIGTERM
+ * and SIGHUP are passed on; processes that run on for ten seconds after the first failure, or
+ * after such a signal, are killed. Returns 128 + n where signal n ended a process, else the exit
+ * status of the first one that failed; 0: none did. -1 with e filled (ERR_INPUT): not all could
+ * be started. */
+int bench_launch(int count, char **argv, struct err *e);
 
 #endif

@@ -15,7 +15,7 @@
  */
 #include "base/buf.h"
 #include "base/err.h"
-#include "base/lines.h"
+#include "base/stream.h"
 #include "base/opt.h"
 #include "bench/read.h"
 #include "calib/measured_names.h"
@@ -54,20 +54,6 @@ static void damage(struct profile_text_reader *rd, const char *what)
     rd->r->damaged = true;
 }
 
-static void begin_run(struct profile_text_reader *rd, const char *world_size)
-{
-    const uint64_t ranks = grouped_number(world_size);
-    struct bench_run *run = bench_run_add(rd->r);
-    rd->run = rd->r->nruns - 1;
-    rd->elements = 0;
-    run->file = rd->file;
-    run->line = rd->line;
-    if (ranks > 0 && ranks <= RANKS_MAX)
-        run->where.ranks = (int)ranks;
-    else
-        damage(rd, "the world size is out of range");
-}
-
 /* "  AllReduce:     0.090 ms | AlgBW: ...". Lines of another kind are passed over. */
 static void measured_line(struct profile_text_reader *rd, const char *text)
 {
@@ -104,7 +90,16 @@ static void one_line(struct profile_text_reader *rd, const char *text)
     static const char world[] = "World Size=", backend[] = "Backend:", size[] = "Tensor Size:";
     const char *at = strstr(text, world);
     if (at != NULL) {
-        begin_run(rd, at + strlen(world));
+        const uint64_t ranks = grouped_number(at + strlen(world));
+        struct bench_run *run = bench_run_add(rd->r);
+        rd->run = rd->r->nruns - 1;
+        rd->elements = 0;
+        run->file = rd->file;
+        run->line = rd->line;
+        if (ranks > 0 && ranks <= RANKS_MAX)
+            run->where.ranks = (int)ranks;
+        else
+            damage(rd, "the world size is out of range");
         return;
     }
     if (rd->r->nruns == rd->run)

@@ -16,7 +16,9 @@
  */
 #include "bench/ranks.h"
 
+#include "base/arena.h"
 #include "base/buf.h"
+#include "base/now.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -69,13 +71,6 @@ struct bench_ranks {
     bool failed;         /* the job is over; why says what happened */
     char why[512];
 };
-
-static double now_s(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
-}
 
 static int left_ms(double until_s)
 {
@@ -154,13 +149,15 @@ static int peer_lost(struct bench_ranks *r, int rank, struct err *e)
     snprintf(r->why, sizeof r->why,
              late ? "rank %d did not answer within %g s" : "rank %d ended before the benchmark did",
              rank, r->timeout_s);
+    if (late && r->rank == 0) /* for when it goes on: else it would say that rank 0 has ended */
+        (void)send_message(r, r->fds[rank], FAIL, (uint32_t)rank, r->why, strlen(r->why));
     close(r->fds[rank]);
     r->fds[rank] = -1;
     r->silent &= r->rank != 1; /* without rank 0, rank 1 says it */
     return end_job(r, (uint32_t)rank, e);
 }
 
-/* Reads the text behind a FAIL's head. */
+/* Reads the text after a FAIL's head. */
 static int peer_failed(struct bench_ranks *r, int fd, const struct message_head *head,
                        struct err *e)
 {
@@ -195,7 +192,7 @@ static int name_others(struct bench_ranks *r, const bool *did, const char *what,
     return others > 0 ? end_job(r, 0, e) : 0;
 }
 
-/* The text behind a HERE or BLOCKED of rank `from`; others are cut off by a later error. */
+/* The text after a HERE or BLOCKED of rank `from`; others are cut off by a later error. */
 static void note_doing(struct bench_ranks *r, int from, const struct message_head *head)
 {
     struct doing *d = &r->doing[from];
@@ -242,10 +239,8 @@ static int ask_all(struct bench_ranks *r, struct err *e)
 {
     const struct timespec pause = {0, 20 * 1000000};
     double until_s = now_s() + grace_s(r);
-    bool *there = calloc((size_t)r->world, sizeof *there);
+    bool *there = array_new((size_t)r->world, sizeof *there);
     int missing = 1, status = 0;
-    if (there == NULL)
-        die("out of memory");
     there[0] = true;
     for (int i = 1; i < r->world; i++) {
         there[i] = r->heard[i];
@@ -270,12 +265,10 @@ static int ask_all(struct bench_ranks *r, struct err *e)
 /* On rank 0: names those that are in a call which others have behind them. 0: none. */
 static int name_behind(struct bench_ranks *r, struct err *e)
 {
-    bool *ahead = calloc((size_t)r->world, sizeof *ahead);
+    bool *ahead = array_new((size_t)r->world, sizeof *ahead);
     char what[64];
     int first = -1, status = 0;
     bool differ = false;
-    if (ahead == NULL)
-        die("out of memory");
     r->doing[0] = r->mine;
     for (int i = 0; i < r->world; i++) {
         if (r->doing[i].call[0] != '\0' && (first < 0 || r->doing[i].calls < r->doing[first].calls))
@@ -346,10 +339,8 @@ static int receive(struct bench_ranks *r, int from, void *bytes, size_t size, do
 static int receive_all(struct bench_ranks *r, size_t size, char *all, struct err *e)
 {
     double until_s = now_s() + r->timeout_s;
-    struct pollfd *polls = calloc((size_t)r->world, sizeof *polls);
+    struct pollfd *polls = array_new((size_t)r->world, sizeof *polls);
     int missing = r->world - 1, status = 0;
-    if (polls == NULL)
-        die("out of memory");
     for (int i = 0; i < r->world; i++)
         polls[i] = (struct pollfd){i == 0 ? -1 : r->fds[i], POLLIN, 0};
     while (missing > 0 && status == 0) {
@@ -396,18 +387,9 @@ int bench_ranks_gather(struct bench_ranks *r, const void *mine, size_t size, voi
     return receive(r, 0, all, whole, now_s() + patience_s(r), e);
 }
 
-/* Room for what all ranks give. */
-static void *room(const struct bench_ranks *r, size_t size)
-{
-    void *all = malloc((size_t)r->world * size);
-    if (all == NULL)
-        die("out of memory");
-    return all;
-}
-
 int bench_ranks_from_first(struct bench_ranks *r, void *bytes, size_t size, struct err *e)
 {
-    char *all = room(r, size);
+    char *all = array_new((size_t)r->world, size);
     int status = bench_ranks_gather(r, bytes, size, all, e);
     if (status == 0)
         memcpy(bytes, all, size);
@@ -417,7 +399,7 @@ int bench_ranks_from_first(struct bench_ranks *r, void *bytes, size_t size, stru
 
 int bench_ranks_max(struct bench_ranks *r, double *values, size_t count, struct err *e)
 {
-    double *all = room(r, count * sizeof *values);
+    double *all = array_new((size_t)r->world, count * sizeof *values);
     int status = bench_ranks_gather(r, values, count * sizeof *values, all, e);
     for (size_t i = 0; status == 0 && i < (size_t)r->world * count; i++) {
         if (all[i] > values[i % count])
@@ -432,7 +414,7 @@ int bench_ranks_agree(struct bench_ranks *r, int status, struct err *e)
     struct says {
         int status;
         char text[400];
-    } mine = {.status = status}, *all = room(r, sizeof mine);
+    } mine = {.status = status}, *all = array_new((size_t)r->world, sizeof mine);
     int first = -1, result;
     if (status < 0)
         snprintf(mine.text, sizeof mine.text, "%.399s", e->msg);
@@ -489,20 +471,18 @@ bool bench_ranks_silent(const struct bench_ranks *r)
 
 /* ---- a failure of this rank ---- */
 
-/* A call fails, too, because another rank has ended, of which the news may come a moment later. */
-static bool another_failed(struct bench_ranks *r)
+void bench_ranks_fail(struct bench_ranks *r, const struct err *e)
 {
     const struct timespec pause = {0, 20 * 1000000};
     double until_s = now_s() + NEWS_S;
     struct err unused = {0};
+    if (r == NULL || r->failed)
+        return;
+    /* A call fails, too, because another rank has ended, of which the news may come a moment later.
+     */
     while (bench_ranks_check(r, &unused) == 0 && now_s() < until_s)
         nanosleep(&pause, NULL);
-    return r->failed;
-}
-
-void bench_ranks_fail(struct bench_ranks *r, const struct err *e)
-{
-    if (r == NULL || r->failed || another_failed(r))
+    if (r->failed)
         return;
     snprintf(r->why, sizeof r->why, r->rank == 0 ? "rank 0: %.400s" : "%.400s", e->msg);
     spread_failure(r, (uint32_t)r->rank);
@@ -602,15 +582,6 @@ static int open_listener(const struct bench_place *p, struct err *e)
     return fd;
 }
 
-static bool is_ours(const struct bench_ranks *r, const struct bench_place *p,
-                    const struct message_head *head, const struct hello *hello)
-{
-    return head->kind == HELLO && head->length == sizeof *hello &&
-           memcmp(hello->nonce, p->nonce, sizeof hello->nonce) == 0 &&
-           hello->world == (uint32_t)r->world && hello->rank > 0 &&
-           hello->rank < (uint32_t)r->world && r->fds[hello->rank] < 0;
-}
-
 /* A connection's first message; what is not of this job is closed. Returns whether a rank came. */
 static bool admit(struct bench_ranks *r, const struct bench_place *p, int fd)
 {
@@ -618,7 +589,10 @@ static bool admit(struct bench_ranks *r, const struct bench_place *p, int fd)
     struct hello hello;
     double until_s = now_s() + STRANGER_S;
     if (transfer(fd, &head, sizeof head, false, until_s) < 0 || head.length != sizeof hello ||
-        transfer(fd, &hello, sizeof hello, false, until_s) < 0 || !is_ours(r, p, &head, &hello)) {
+        transfer(fd, &hello, sizeof hello, false, until_s) < 0 || head.kind != HELLO ||
+        memcmp(hello.nonce, p->nonce, sizeof hello.nonce) != 0 ||
+        hello.world != (uint32_t)r->world || hello.rank == 0 || hello.rank >= (uint32_t)r->world ||
+        r->fds[hello.rank] >= 0) {
         close(fd);
         return false;
     }
@@ -681,28 +655,16 @@ static int connect_first(struct bench_ranks *r, const struct bench_place *p, str
     return 0;
 }
 
-static int join_first(struct bench_ranks *r, const struct bench_place *p, struct err *e)
-{
-    struct hello hello = {{p->nonce[0], p->nonce[1]}, (uint32_t)r->rank, (uint32_t)r->world};
-    if (connect_first(r, p, e) < 0)
-        return -1;
-    if (send_message(r, r->fds[0], HELLO, (uint32_t)r->rank, &hello, sizeof hello) < 0)
-        return peer_lost(r, 0, e);
-    if (receive(r, 0, NULL, 0, now_s() + patience_s(r), e) < 0)
-        return -1;
-    r->silent = true;
-    return 0;
-}
-
 int bench_ranks_join(const struct bench_place *place, double timeout_s, struct bench_ranks **ranks,
                      struct err *e)
 {
-    struct bench_ranks *r = *ranks = calloc(1, sizeof *r);
-    size_t world = (size_t)place->world;
-    if (r == NULL || (r->fds = calloc(world, sizeof *r->fds)) == NULL ||
-        (r->heard = calloc(world, sizeof *r->heard)) == NULL ||
-        (r->doing = calloc(world, sizeof *r->doing)) == NULL)
-        die("out of memory");
+    struct bench_ranks *r = *ranks = array_new(1, sizeof *r);
+    const size_t world = (size_t)place->world;
+    const struct hello hello = {
+        {place->nonce[0], place->nonce[1]}, (uint32_t)place->rank, (uint32_t)place->world};
+    r->fds = array_new(world, sizeof *r->fds);
+    r->heard = array_new(world, sizeof *r->heard);
+    r->doing = array_new(world, sizeof *r->doing);
     r->rank = place->rank;
     r->world = place->world;
     r->timeout_s = timeout_s;
@@ -710,7 +672,16 @@ int bench_ranks_join(const struct bench_place *place, double timeout_s, struct b
         r->fds[i] = -1;
     if (r->world == 1)
         return 0;
-    return r->rank == 0 ? wait_for_all(r, place, e) : join_first(r, place, e);
+    if (r->rank == 0)
+        return wait_for_all(r, place, e);
+    if (connect_first(r, place, e) < 0)
+        return -1;
+    if (send_message(r, r->fds[0], HELLO, (uint32_t)r->rank, &hello, sizeof hello) < 0)
+        return peer_lost(r, 0, e);
+    if (receive(r, 0, NULL, 0, now_s() + patience_s(r), e) < 0)
+        return -1;
+    r->silent = true;
+    return 0;
 }
 
 void bench_ranks_leave(struct bench_ranks *r)

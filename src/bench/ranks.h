@@ -48,7 +48,7 @@ void bench_ranks_fail(struct bench_ranks *r, const struct err *e);
 int bench_ranks_check(struct bench_ranks *r, struct err *e);
 
 /* Called out of such a loop where the device has ended no call for timeout_s, or where a call of
- * the library does not return (bench/calls.h). Always -1, with e filled on all ranks: which ranks
+ * the library does not return (bench/backend.h). Always -1, with e filled on all ranks: which ranks
  * do not answer, else which are behind in a call, else that all answer. */
 int bench_ranks_blocked(struct bench_ranks *r, struct err *e);
 

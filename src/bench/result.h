@@ -55,7 +55,7 @@ struct bench_row {
     double cv;            /* standard deviation / mean: 0.02 is 2 % */
     const double *sample; /* us, each iteration in its order; NULL */
     size_t nsamples;
-    double celsius;                /* of the warmest GPU behind it; NAN: not known */
+    double celsius;                /* of the warmest GPU after it; NAN: not known */
     double algbw_GBps, busbw_GBps; /* as the benchmark printed them */
     double wrong; /* elements whose value is wrong, of all ranks; NAN: not checked */
 };

@@ -1,18 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 #include "bench/samples.h"
 
+#include "base/arena.h"
 #include "base/err.h"
+#include "base/order.h"
 
 #include <math.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
-
-static int by_value(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
 
 static double quantile(const double *sorted, size_t count, double q)
 {
@@ -22,26 +18,16 @@ static double quantile(const double *sorted, size_t count, double q)
                            : sorted[low];
 }
 
-static double deviation(const double *values, size_t count, double mean)
-{
-    double squares = 0;
-    for (size_t i = 0; i < count; i++)
-        squares += (values[i] - mean) * (values[i] - mean);
-    return count > 1 ? sqrt(squares / (double)(count - 1)) : 0;
-}
-
 void bench_stats_of(const double *values, size_t count, struct bench_stats *out)
 {
-    double *sorted, sum = 0;
+    double *sorted, sum = 0, squares = 0;
     if (count == 0) {
         *out = (struct bench_stats){NAN, NAN, NAN, NAN, NAN, NAN, NAN};
         return;
     }
-    sorted = malloc(count * sizeof *sorted);
-    if (sorted == NULL)
-        die("out of memory");
+    sorted = array_new(count, sizeof *sorted);
     memcpy(sorted, values, count * sizeof *sorted);
-    qsort(sorted, count, sizeof *sorted, by_value);
+    qsort(sorted, count, sizeof *sorted, order_doubles);
     for (size_t i = 0; i < count; i++)
         sum += sorted[i];
     out->min = sorted[0];
@@ -49,7 +35,9 @@ void bench_stats_of(const double *values, size_t count, struct bench_stats *out)
     out->mean = sum / (double)count;
     out->median = quantile(sorted, count, 0.5);
     out->p99 = quantile(sorted, count, 0.99);
-    out->cv = out->mean > 0 ? deviation(sorted, count, out->mean) / out->mean : 0;
+    for (size_t i = 0; i < count; i++)
+        squares += (sorted[i] - out->mean) * (sorted[i] - out->mean);
+    out->cv = out->mean > 0 && count > 1 ? sqrt(squares / (double)(count - 1)) / out->mean : 0;
     out->spread =
         out->median > 0
             ? (quantile(sorted, count, 0.75) - quantile(sorted, count, 0.25)) / out->median
@@ -89,30 +77,27 @@ bool bench_correlation_is_clear(const struct bench_correlation *c)
     return fabs(c->r) >= WEAK && (c->low > 0 || c->high < 0);
 }
 
-/* The probability of Student's t within +-t (Abramowitz and Stegun 26.7.3 and 26.7.4). */
-static double within(double t, size_t freedom)
+/* ---- heat ---- */
+
+void bench_heat_init(struct bench_heat *h, size_t most)
 {
-    const double angle = atan(t / sqrt((double)freedom)), c = cos(angle);
-    bool odd = freedom % 2 != 0;
-    double term = odd ? c : 1, sum = 0;
-    for (size_t k = odd ? 3 : 2; k <= freedom; k += 2) {
-        sum += term;
-        term *= c * c * (double)(k - 1) / (double)k;
-    }
-    return odd ? (angle + sin(angle) * sum) / acos(0) : sin(angle) * sum;
+    *h = (struct bench_heat){array_new(most, sizeof *h->celsius), array_new(most, sizeof *h->ratio),
+                             0};
 }
 
-double bench_student(double level, size_t freedom)
+void bench_heat_add(struct bench_heat *h, double celsius, double ratio)
 {
-    double low = 0, high = 1;
-    while (within(high, freedom) < level && high < 1e9)
-        high *= 2;
-    for (int i = 0; i < 60; i++) {
-        double middle = (low + high) / 2;
-        if (within(middle, freedom) < level)
-            low = middle;
-        else
-            high = middle;
-    }
-    return high;
+    if (!isfinite(celsius) || !isfinite(ratio))
+        return;
+    h->celsius[h->n] = celsius;
+    h->ratio[h->n++] = ratio;
+}
+
+struct bench_correlation bench_heat_end(struct bench_heat *h)
+{
+    const struct bench_correlation c = bench_correlate(h->celsius, h->ratio, h->n);
+    free(h->celsius);
+    free(h->ratio);
+    *h = (struct bench_heat){0};
+    return c;
 }

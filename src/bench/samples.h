@@ -31,8 +31,25 @@ struct bench_correlation bench_correlate(const double *x, const double *y, size_
 /* Returns whether |r| is at least 0.3 and the interval excludes 0. */
 bool bench_correlation_is_clear(const struct bench_correlation *c);
 
-/* Student's t that lies within +-result with probability `level`, for 1 or more degrees of freedom.
- */
-double bench_student(double level, size_t freedom);
+/* How times go with the temperature of GPUs: pairs of a temperature and of a time beside what it
+ * should be at any temperature (by the models, or beside others like it), and their correlation,
+ * whose slope is a share a K.
+ *
+ *     struct bench_heat heat;
+ *     bench_heat_init(&heat, n);
+ *     bench_heat_add(&heat, celsius, us / expected_us);      at most n
+ *     correlation = bench_heat_end(&heat); */
+struct bench_heat {
+    double *celsius, *ratio; /* owned */
+    size_t n;
+};
+
+void bench_heat_init(struct bench_heat *h, size_t most);
+
+/* A pair of which either is not known (NAN) is left out. */
+void bench_heat_add(struct bench_heat *h, double celsius, double ratio);
+
+/* Releases it, too. */
+struct bench_correlation bench_heat_end(struct bench_heat *h);
 
 #endif

@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include "bench/state.h"
 
+#include "base/arena.h"
+#include "base/err.h"
+#include "base/stream.h"
 #include "bench/samples.h"
+#include "calib/csv.h"
 
 #include <math.h>
 #include <pthread.h>
@@ -137,37 +141,29 @@ static double rounded(double value, double per_unit)
     return rint(value * per_unit) / per_unit;
 }
 
-static void take_sample(struct bench_watch *w, struct watched *g)
-{
-    struct bench_gpu_state s;
-    struct bench_sample sample;
-    bench_nvml_read(g->device, &s);
-    s.power_W = rounded(s.power_W, 10);
-    sample = (struct bench_sample){
-        .at_s = rounded(clock_s(CLOCK_REALTIME), 1000),
-        .elapsed_s = rounded(clock_s(CLOCK_MONOTONIC) - w->began_s, 1000),
-        .gpu_id = g->gpu_id,
-        .celsius = known(s.celsius),
-        .watts = known(s.power_W),
-        .MHz = known(s.sm_MHz),
-        .busy = known(s.busy),
-        .reasons = s.reasons,
-    };
-    if (w->table != NULL)
-        write_row(w->table, &sample, &s);
-    if (g->count == g->cap) {
-        g->cap = g->cap > 0 ? 2 * g->cap : 64;
-        g->samples = realloc(g->samples, g->cap * sizeof *g->samples);
-        if (g->samples == NULL)
-            die("out of memory");
-    }
-    g->samples[g->count++] = sample;
-}
-
 static void take_samples(struct bench_watch *w)
 {
-    for (int i = 0; i < w->count; i++)
-        take_sample(w, &w->gpus[i]);
+    for (int i = 0; i < w->count; i++) {
+        struct watched *g = &w->gpus[i];
+        struct bench_gpu_state s;
+        struct bench_sample *sample;
+        bench_nvml_read(g->device, &s);
+        s.power_W = rounded(s.power_W, 10);
+        ARRAY_GROW(g->samples, g->cap, g->count + 1);
+        sample = &g->samples[g->count++];
+        *sample = (struct bench_sample){
+            .at_s = rounded(clock_s(CLOCK_REALTIME), 1000),
+            .elapsed_s = rounded(clock_s(CLOCK_MONOTONIC) - w->began_s, 1000),
+            .gpu_id = g->gpu_id,
+            .celsius = known(s.celsius),
+            .watts = known(s.power_W),
+            .MHz = known(s.sm_MHz),
+            .busy = known(s.busy),
+            .reasons = s.reasons,
+        };
+        if (w->table != NULL)
+            write_row(w->table, sample, &s);
+    }
     if (w->table != NULL)
         fflush(w->table); /* what is ended from outside leaves what it has */
 }
@@ -205,26 +201,23 @@ static void *watch_gpus(void *arg)
 
 /* ---- begin ---- */
 
-static void add_gpu(struct bench_watch *w, void *device, const char *bus_id)
-{
-    struct watched *g = &w->gpus[w->count];
-    if (device == NULL || w->count == BENCH_WATCH_GPUS)
-        return;
-    *g = (struct watched){.device = device, .gpu_id = bench_nvml_index(device)};
-    snprintf(g->bus_id, sizeof g->bus_id, "%s", bus_id);
-    w->count++;
-}
-
 static int find_gpus(struct bench_watch *w, const struct bench_watch_config *config, struct err *e)
 {
-    const int known = bench_nvml_count(e);
+    const bool all = config->bus_ids == NULL;
+    const int known = bench_nvml_count(e), n = all ? known : config->count;
     if (known == 0)
         return -1;
-    for (int i = 0; config->bus_ids == NULL && i < known; i++)
-        add_gpu(w, bench_nvml_device_at(i, e), "");
-    for (int i = 0; config->bus_ids != NULL && i < config->count; i++) {
-        if (config->bus_ids[i][0] != '\0')
-            add_gpu(w, bench_nvml_device(config->bus_ids[i], e), config->bus_ids[i]);
+    for (int i = 0; i < n; i++) {
+        const char *bus_id = all ? "" : config->bus_ids[i];
+        void *device = all                 ? bench_nvml_device_at(i, e)
+                       : bus_id[0] != '\0' ? bench_nvml_device(bus_id, e)
+                                           : NULL;
+        struct watched *g = &w->gpus[w->count];
+        if (device == NULL || w->count == BENCH_WATCH_GPUS)
+            continue;
+        *g = (struct watched){.device = device, .gpu_id = bench_nvml_index(device)};
+        snprintf(g->bus_id, sizeof g->bus_id, "%s", bus_id);
+        w->count++;
     }
     return w->count > 0 ? 0 : -1;
 }
@@ -257,16 +250,12 @@ static void release(struct bench_watch *w)
 
 struct bench_watch *bench_watch_start(const struct bench_watch_config *config, struct err *e)
 {
-    struct bench_watch *w = calloc(1, sizeof *w);
-    if (w == NULL)
-        die("out of memory");
+    struct bench_watch *w = array_new(1, sizeof *w);
     w->period_s = config->period_s;
     w->table = config->table;
     w->began_s = clock_s(CLOCK_MONOTONIC);
     w->npids = config->npids;
-    w->pids = calloc((size_t)config->npids + 1, sizeof *w->pids);
-    if (w->pids == NULL)
-        die("out of memory");
+    w->pids = array_new((size_t)config->npids, sizeof *w->pids);
     for (int i = 0; i < config->npids; i++)
         w->pids[i] = config->pids[i];
     if (find_gpus(w, config, e) == 0) {
@@ -284,11 +273,9 @@ struct bench_watch *bench_watch_start(const struct bench_watch_config *config, s
 
 static struct bench_range range_of(const struct bench_sample *samples, size_t count, size_t offset)
 {
-    double *values = malloc((count + 1) * sizeof *values);
+    double *values = array_new(count, sizeof *values);
     struct bench_stats stats;
     size_t n = 0;
-    if (values == NULL)
-        die("out of memory");
     for (size_t i = 0; i < count; i++) {
         double value;
         memcpy(&value, (const char *)&samples[i] + offset, sizeof value);
@@ -300,8 +287,9 @@ static struct bench_range range_of(const struct bench_sample *samples, size_t co
     return (struct bench_range){stats.min, stats.median, stats.max};
 }
 
-void bench_samples_sum_up(const struct bench_sample *samples, size_t n,
-                          struct bench_gpu_summary *out)
+/* Of n > 0 samples of one GPU, in their order; bus_id and others stay as they are. */
+static void sum_up_samples(const struct bench_sample *samples, size_t n,
+                           struct bench_gpu_summary *out)
 {
     size_t throttled = 0, told = 0;
     out->gpu_id = samples[0].gpu_id;
@@ -323,14 +311,6 @@ void bench_samples_sum_up(const struct bench_sample *samples, size_t n,
     out->throttled = told > 0 ? (double)throttled / (double)told : NAN;
 }
 
-static void sum_up(const struct watched *g, struct bench_gpu_summary *out)
-{
-    *out = (struct bench_gpu_summary){0};
-    bench_samples_sum_up(g->samples, g->count, out);
-    memcpy(out->bus_id, g->bus_id, sizeof out->bus_id);
-    memcpy(out->others, g->others, sizeof out->others);
-}
-
 int bench_watch_stop(struct bench_watch *w, struct bench_gpu_summary *out)
 {
     int count = w != NULL ? w->count : 0;
@@ -341,10 +321,123 @@ int bench_watch_stop(struct bench_watch *w, struct bench_gpu_summary *out)
     pthread_cond_signal(&w->wake);
     pthread_mutex_unlock(&w->mutex);
     pthread_join(w->thread, NULL);
-    for (int i = 0; i < count; i++)
-        sum_up(&w->gpus[i], &out[i]);
+    for (int i = 0; i < count; i++) {
+        const struct watched *g = &w->gpus[i];
+        out[i] = (struct bench_gpu_summary){0};
+        sum_up_samples(g->samples, g->count, &out[i]);
+        memcpy(out[i].bus_id, g->bus_id, sizeof out[i].bus_id);
+        memcpy(out[i].others, g->others, sizeof out[i].others);
+    }
     pthread_cond_destroy(&w->wake);
     pthread_mutex_destroy(&w->mutex);
     release(w);
     return count;
+}
+
+/* ---- a table of states read back ---- */
+
+#define FILE_MAX ((size_t)1 << 30)
+
+enum column { AT, ELAPSED, GPU, CELSIUS, WATTS, SM_MHZ, GRAPHICS_MHZ, BUSY, REASONS, LOG_COLUMNS };
+
+static const char *const column_names[LOG_COLUMNS] = {
+    "timestamp_abs", "elapsed_s",      "gpu_id",      "temperature",      "power",
+    "clock_sm",      "clock_graphics", "utilization", "throttle_reasons",
+};
+
+static void find_columns(const struct csv *c, int at[LOG_COLUMNS])
+{
+    for (int k = 0; k < LOG_COLUMNS; k++) {
+        at[k] = -1;
+        for (size_t i = 0; i < c->count; i++) {
+            if (strcmp(c->fields[i], column_names[k]) == 0)
+                at[k] = (int)i;
+        }
+    }
+}
+
+static double number(const struct csv *c, int at)
+{
+    char *end;
+    double value;
+    if (at < 0 || (size_t)at >= c->count)
+        return NAN;
+    value = strtod(c->fields[at], &end);
+    return end == c->fields[at] || *end != '\0' || !isfinite(value) ? NAN : value;
+}
+
+static void take(struct bench_temperatures *t, const struct csv *c, const int at[LOG_COLUMNS])
+{
+    const double gpu = number(c, at[GPU]), sm = number(c, at[SM_MHZ]);
+    struct bench_sample s = {.at_s = number(c, at[AT]),
+                             .elapsed_s = number(c, at[ELAPSED]),
+                             .gpu_id = gpu >= 0 && gpu < 1024 ? (int)gpu : -1,
+                             .celsius = number(c, at[CELSIUS]),
+                             .watts = number(c, at[WATTS]),
+                             .MHz = isfinite(sm) ? sm : number(c, at[GRAPHICS_MHZ]),
+                             .busy = number(c, at[BUSY]),
+                             .reasons = at[REASONS] >= 0 && (size_t)at[REASONS] < c->count
+                                            ? bench_reasons_parse(c->fields[at[REASONS]])
+                                            : -1};
+    if (s.gpu_id < 0 || !isfinite(s.elapsed_s)) {
+        t->bad++;
+        return;
+    }
+    ARRAY_GROW(t->list, t->cap, t->n + 1);
+    t->list[t->n++] = s;
+}
+
+int bench_temperatures_read(struct bench_temperatures *t, const char *path, struct err *e)
+{
+    struct buf text = BUF_INIT;
+    struct csv c;
+    int at[LOG_COLUMNS], status = stream_read_file(path, FILE_MAX, &text, e);
+    *t = (struct bench_temperatures){0};
+    csv_init(&c, text.data, text.len);
+    if (status == 0 && csv_next(&c) && c.problem == NULL) {
+        find_columns(&c, at);
+        if (at[ELAPSED] < 0 || at[GPU] < 0 || at[CELSIUS] < 0)
+            status =
+                err_set(e, ERR_INPUT, "%s:1: no columns elapsed_s, gpu_id and temperature", path);
+        while (status == 0 && csv_next(&c)) {
+            if (c.problem != NULL)
+                t->bad++;
+            else
+                take(t, &c, at);
+        }
+    } else if (status == 0) {
+        status = err_set(e, ERR_INPUT, "%s: it is empty", path);
+    }
+    csv_release(&c);
+    buf_release(&text);
+    return status;
+}
+
+int bench_temperatures_sum_up(const struct bench_temperatures *t, int node,
+                              struct bench_gpu_summary *out)
+{
+    struct bench_sample *own = array_new(t->n, sizeof *own);
+    int gpus = 0;
+    for (size_t i = 0; i < t->n && gpus < BENCH_WATCH_GPUS; i++) {
+        size_t n = 0;
+        bool seen = false;
+        for (int k = 0; k < gpus; k++)
+            seen |= out[k].gpu_id == t->list[i].gpu_id;
+        for (size_t k = i; k < t->n && !seen; k++) {
+            if (t->list[k].gpu_id == t->list[i].gpu_id)
+                own[n++] = t->list[k];
+        }
+        if (seen)
+            continue;
+        out[gpus] = (struct bench_gpu_summary){.node = node};
+        sum_up_samples(own, n, &out[gpus++]);
+    }
+    free(own);
+    return gpus;
+}
+
+void bench_temperatures_release(struct bench_temperatures *t)
+{
+    free(t->list);
+    *t = (struct bench_temperatures){0};
 }

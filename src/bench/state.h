@@ -18,6 +18,7 @@
 
 #include "bench/nvml.h"
 
+#include <stddef.h>
 #include <stdio.h>
 
 #define BENCH_WATCH_GPUS 32 /* of a node at most; further ones are not watched */
@@ -63,10 +64,6 @@ struct bench_gpu_summary {
 /* A temperature that is still so much above the median at the end is rising, not settled. */
 #define BENCH_RISING_K 8
 
-/* Of n > 0 samples of one GPU, in their order; bus_id and others stay as they are. */
-void bench_samples_sum_up(const struct bench_sample *samples, size_t n,
-                          struct bench_gpu_summary *out);
-
 /* NULL with e filled (ERR_INPUT): there is no NVML, or it knows none of the GPUs. Owned. */
 struct bench_watch *bench_watch_start(const struct bench_watch_config *config, struct err *e);
 
@@ -75,5 +72,23 @@ struct bench_watch *bench_watch_start(const struct bench_watch_config *config, s
 int bench_watch_stop(struct bench_watch *watch, struct bench_gpu_summary *out);
 
 void bench_watch_head(FILE *table); /* the line of the columns' names */
+
+/* ---- a table of states read back ----
+ *
+ * A temperatures.csv read back: what GPUs were like over the time of a benchmark. Those of other
+ * programs are read, too, if their header names elapsed_s, gpu_id and temperature. */
+struct bench_temperatures {
+    struct bench_sample *list; /* owned; as in the file; MHz: clock_sm, else clock_graphics */
+    size_t n, cap;
+    size_t bad; /* rows that could not be read */
+};
+
+/* 0, or -1 with e filled (ERR_INPUT): no such file, or no such columns. */
+int bench_temperatures_read(struct bench_temperatures *t, const char *path, struct err *e);
+
+/* Sums up each GPU, at most BENCH_WATCH_GPUS, in the order of the file. Returns how many. */
+int bench_temperatures_sum_up(const struct bench_temperatures *t, int node,
+                              struct bench_gpu_summary *out);
+void bench_temperatures_release(struct bench_temperatures *t);
 
 #endif

@@ -1,27 +1,29 @@
 /* SPDX-License-Identifier: MIT */
 #include "bench/tune.h"
 
-#include "bench/nccl_choice.h"
+#include "base/arena.h"
+#include "base/now.h"
+#include "base/student.h"
 #include "bench/samples.h"
+#include "model/nccl_tuner.h"
 
+#include <dlfcn.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #define BLOCK_US 1000 /* of calls that a round times */
 #define BLOCK_LEAST 3 /* calls; at most CALLS */
 #define CALLS 20
 #define ERROR_SHARE 0.05
 #define RACE_SHARE 0.6 /* of a size's time */
+#define PLUGIN "NCCL_PROFILER_PLUGIN"
+#define QUOTE_(name) #name
+#define QUOTE(name) QUOTE_(name)
 
 static const int race_looks[] = {5, 10, 20, BENCH_TUNE_ROUNDS, 0};
 static const int duel_looks[] = {10, 20, BENCH_TUNE_ROUNDS, 0};
-
-const char *const bench_tune_algos[] = {
-    "tree", "ring", "collnet_direct", "collnet_chain", "nvls", "nvls_tree", "pat", NULL,
-};
-const char *const bench_tune_protos[] = {"LL", "LL128", "Simple", NULL};
 
 /* A setting's communicator. */
 struct trial_comm {
@@ -37,7 +39,7 @@ struct tuner {
     const struct bench_members *members;
     struct bench_meter *meter;
     struct trial_comm *slots; /* owned */
-    size_t nslots;
+    size_t nslots, cap_slots;
     double until_s; /* of what is measured now */
 };
 
@@ -51,19 +53,55 @@ struct runner {
     double us[BENCH_TUNE_ROUNDS]; /* a call's, of each round */
 };
 
-static double now_s(void)
+/* ---- what NCCL is told, and what it takes ---- */
+
+static struct bench_nccl_choices *choices;
+
+static const char *const forcing[] = {
+    "NCCL_ALGO",     "NCCL_PROTO",         "NCCL_MIN_CTAS",
+    "NCCL_MAX_CTAS", "NCCL_MIN_NCHANNELS", "NCCL_MAX_NCHANNELS",
+};
+
+void bench_nccl_watch(char *taken, size_t size)
 {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+    char path[4200];
+    void *library;
+    *taken = '\0';
+    for (size_t i = 0; i < sizeof forcing / sizeof *forcing; i++) {
+        if (getenv(forcing[i]) == NULL)
+            continue;
+        strncat(taken, *taken != '\0' ? ", " : "", size - strlen(taken) - 1);
+        strncat(taken, forcing[i], size - strlen(taken) - 1);
+        unsetenv(forcing[i]);
+    }
+    if (getenv(PLUGIN) != NULL || !bench_module_find("nccl_choice", path, sizeof path))
+        return;
+    library = dlopen(path, RTLD_NOW | RTLD_LOCAL); /* NCCL gets the same one */
+    choices = library != NULL ? dlsym(library, QUOTE(BENCH_NCCL_CHOICES)) : NULL;
+    if (choices != NULL)
+        setenv(PLUGIN, path, 1);
 }
 
-static void *zeroed(size_t count, size_t size)
+const char *bench_nccl_word(const char *algo)
 {
-    void *memory = calloc(count, size);
-    if (memory == NULL)
-        die("out of memory");
-    return memory;
+    int number = nccl_algo_parse(algo, strlen(algo));
+    return number >= 0 ? nccl_algos[number].setting : algo;
+}
+
+static void force(const char *name, const char *value)
+{
+    if (value != NULL)
+        setenv(name, value, 1);
+    else
+        unsetenv(name);
+}
+
+/* NCCL_ALGO and NCCL_PROTO, which it reads as each communicator is made: for those that are made
+ * from now on. Words of struct comm_choice, NULL: NCCL's own. */
+static void force_choice(const char *algo, const char *proto)
+{
+    force("NCCL_ALGO", algo != NULL ? bench_nccl_word(algo) : NULL);
+    force("NCCL_PROTO", proto);
 }
 
 /* ---- what NCCL has ---- */
@@ -99,37 +137,31 @@ static bool same_choice(const struct comm_choice *a, const struct comm_choice *b
 
 /* ---- communicators ---- */
 
-/* NULL: there is none for this setting. */
-static int open_slot(struct tuner *t, struct trial_comm *s, struct err *e)
-{
-    struct bench_members members = *t->members;
-    int status;
-    members.channels = s->setting.channels;
-    members.trial = true;
-    bench_nccl_force(s->setting.algo, s->setting.proto);
-    status = t->on->backend->open(&members, &s->comm, e);
-    bench_nccl_force(NULL, NULL);
-    s->why = BENCH_TRIAL_REFUSED;
-    if (status == 0 || bench_ranks_failed(t->on->ranks))
-        return status;
-    *e = (struct err){0}; /* of the setting alone */
-    return 0;
-}
-
+/* The setting's communicator, which is opened when it is first asked for. */
 static int find_slot(struct tuner *t, const struct comm_choice *setting, struct trial_comm **slot,
                      struct err *e)
 {
+    struct bench_members members = *t->members;
+    struct trial_comm *s;
+    int status;
     for (size_t i = 0; i < t->nslots; i++) {
         *slot = &t->slots[i];
         if (same_choice(&t->slots[i].setting, setting))
             return 0;
     }
-    t->slots = realloc(t->slots, (t->nslots + 1) * sizeof *t->slots);
-    if (t->slots == NULL)
-        die("out of memory");
-    *slot = &t->slots[t->nslots++];
-    **slot = (struct trial_comm){.setting = *setting};
-    return open_slot(t, *slot, e);
+    ARRAY_GROW(t->slots, t->cap_slots, t->nslots + 1);
+    s = *slot = &t->slots[t->nslots++];
+    *s = (struct trial_comm){.setting = *setting};
+    members.channels = setting->channels;
+    members.trial = true;
+    force_choice(setting->algo, setting->proto);
+    status = t->on->backend->open(&members, &s->comm, e);
+    force_choice(NULL, NULL);
+    s->why = BENCH_TRIAL_REFUSED;
+    if (status == 0 || bench_ranks_failed(t->on->ranks))
+        return status;
+    *e = (struct err){0}; /* of the setting alone */
+    return 0;
 }
 
 /* A call by a setting failed since began_s: the job is over (-1), or only the setting is. */
@@ -151,24 +183,22 @@ static int judge_failure(struct tuner *t, struct bench_trial *trial, double bega
     return 0;
 }
 
-/* What rank 0 was told by NCCL of the last call. */
+/* What rank 0 was told by NCCL of the last call; algo NULL: nothing. */
 static int ask_choice(struct tuner *t, struct comm_choice *choice, struct err *e)
 {
     int said[3] = {-1, -1, 0};
-    struct comm_choice own;
-    if (bench_nccl_chosen(&own)) {
-        for (int i = 0; bench_tune_algos[i] != NULL; i++)
-            said[0] = is(bench_tune_algos[i], own.algo) ? i : said[0];
-        for (int i = 0; bench_tune_protos[i] != NULL; i++)
-            said[1] = is(bench_tune_protos[i], own.proto) ? i : said[1];
-        said[2] = own.channels;
+    if (choices != NULL && choices->calls > 0) {
+        choices->calls = 0;
+        said[0] = nccl_algo_parse(choices->algo, strlen(choices->algo));
+        said[1] = nccl_proto_parse(choices->proto, strlen(choices->proto));
+        said[2] = choices->channels;
     }
     if (bench_ranks_from_first(t->on->ranks, said, sizeof said, e) < 0)
         return -1;
     *choice = (struct comm_choice){NULL, NULL, 0};
     if (said[0] >= 0 && said[1] >= 0)
         *choice =
-            (struct comm_choice){bench_tune_algos[said[0]], bench_tune_protos[said[1]], said[2]};
+            (struct comm_choice){nccl_algos[said[0]].name, nccl_protos[said[1]].name, said[2]};
     return 0;
 }
 
@@ -202,9 +232,7 @@ static int try_setting(struct tuner *t, struct bench_tuned *s, const struct comm
     struct trial_comm *slot;
     double wrong, began_s;
     int status;
-    s->trials = realloc(s->trials, (s->n + 1) * sizeof *s->trials);
-    if (s->trials == NULL)
-        die("out of memory");
+    ARRAY_GROW(s->trials, s->cap, s->n + 1);
     trial = &s->trials[s->n++];
     *trial = (struct bench_trial){.setting = *setting};
     if (find_slot(t, setting, &slot, e) < 0)
@@ -263,7 +291,7 @@ struct bench_ratio bench_ratios_interval(const struct bench_ratios *r, double le
     double half;
     if (r->n < 2)
         return i;
-    half = bench_student(level, r->n - 1) * sqrt(r->squares / (double)(r->n - 1) / (double)r->n);
+    half = student_t(level, r->n - 1) * sqrt(r->squares / (double)(r->n - 1) / (double)r->n);
     i.low = exp(r->mean - half);
     i.high = exp(r->mean + half);
     return i;
@@ -274,12 +302,6 @@ static double median(const double *values, size_t n)
     struct bench_stats stats;
     bench_stats_of(values, n, &stats);
     return stats.median;
-}
-
-static size_t calls_of(const struct bench_tuned *s)
-{
-    double calls = ceil(BLOCK_US / s->own_us);
-    return (size_t)fmin(fmax(calls, BLOCK_LEAST), CALLS);
 }
 
 /* All of them once. A setting that fails is out; NCCL's own choice must not. */
@@ -342,6 +364,7 @@ static int ask(struct tuner *t, bool *stop, bool *late, struct err *e)
 static int race(struct tuner *t, const struct bench_tuned *s, struct runner *list, size_t n,
                 const int *looks, struct err *e)
 {
+    const double calls = fmin(fmax(ceil(BLOCK_US / s->own_us), BLOCK_LEAST), CALLS);
     size_t nlooks = 0;
     int round = 0;
     double level;
@@ -357,7 +380,7 @@ static int race(struct tuner *t, const struct bench_tuned *s, struct runner *lis
         if (late && round > 0)
             return 0;
         for (; round < looks[k]; round++) {
-            if (run_round(t, list, n, calls_of(s), round, e) < 0)
+            if (run_round(t, list, n, (size_t)calls, round, e) < 0)
                 return -1;
         }
         if (judge(t, list, n, level))
@@ -378,21 +401,12 @@ static struct runner *best_of(struct runner *list, size_t n, bool channels)
     return best;
 }
 
-/* A number of channels wins where it gains beside the algorithm and protocol. */
-static struct runner *winner(const struct tuner *t, struct runner *list, size_t n)
-{
-    struct runner *plain = best_of(list, n, false), *channels = best_of(list, n, true);
-    if (plain == NULL || channels == NULL)
-        return plain != NULL ? plain : channels;
-    return channels->now.ratio > plain->now.ratio * (1 + t->plan->least_gain) ? channels : plain;
-}
-
 /* Races NCCL's own choice, trial `seed` (-1: none) and those from `first` on. *best: the winner,
  * -1: none gains. */
 static int race_trials(struct tuner *t, struct bench_tuned *s, int seed, size_t first, int *best,
                        struct err *e)
 {
-    struct runner *list = zeroed(s->n + 1, sizeof *list), *won;
+    struct runner *list = array_new(s->n + 1, sizeof *list), *won, *channels;
     size_t n = 1;
     int status = 0;
     list[0].comm = t->on->comm;
@@ -407,7 +421,12 @@ static int race_trials(struct tuner *t, struct bench_tuned *s, int seed, size_t 
         status = race(t, s, list, n, race_looks, e);
     for (size_t i = 1; i < n; i++)
         list[i].trial->race = list[i].now;
-    won = winner(t, list, n);
+    /* A number of channels wins where it gains beside the algorithm and protocol. */
+    won = best_of(list, n, false);
+    channels = best_of(list, n, true);
+    if (won == NULL ||
+        (channels != NULL && channels->now.ratio > won->now.ratio * (1 + t->plan->least_gain)))
+        won = channels;
     *best = won != NULL && status == 0 ? (int)(won->trial - s->trials) : -1;
     free(list);
     return status;
@@ -444,23 +463,16 @@ static int duel(struct tuner *t, struct bench_tuned *s, struct bench_trial *best
 
 /* ---- sizes ---- */
 
-/* Measures NCCL's own choice. */
-static int measure_own(struct tuner *t, struct bench_tuned *s, struct err *e)
-{
-    return bench_meter_check(t->meter, t->on->comm, &s->wrong, e) < 0 ||
-                   ask_choice(t, &s->own, e) < 0 ||
-                   bench_meter_time(t->meter, t->on->comm, BLOCK_LEAST, &s->own_us, e) < 0
-               ? -1
-               : 0;
-}
-
 static int run_races(struct tuner *t, struct bench_tuned *s, double share_s, struct err *e)
 {
     const double began_s = now_s();
     int best, status;
     size_t pairs;
     t->until_s = began_s + RACE_SHARE / 2 * share_s;
-    if (measure_own(t, s, e) < 0 || try_pairs(t, s, e) < 0)
+    if (bench_meter_check(t->meter, t->on->comm, &s->wrong, e) < 0 ||
+        ask_choice(t, &s->own, e) < 0 ||
+        bench_meter_time(t->meter, t->on->comm, BLOCK_LEAST, &s->own_us, e) < 0 ||
+        try_pairs(t, s, e) < 0)
         return -1;
     status = race_trials(t, s, -1, 0, &best, e);
     pairs = s->n;
@@ -487,12 +499,7 @@ static int run_size(struct tuner *t, enum specter_comm_op op, uint64_t bytes, do
     int status = bench_meter_size(t->meter, op, bytes, &whole, e);
     if (status != 0)
         return status < 0 ? -1 : 0;
-    if (log->n == log->cap) {
-        log->cap = log->cap > 0 ? 2 * log->cap : 16;
-        log->sizes = realloc(log->sizes, log->cap * sizeof *log->sizes);
-        if (log->sizes == NULL)
-            die("out of memory");
-    }
+    ARRAY_GROW(log->sizes, log->cap, log->n + 1);
     s = &log->sizes[log->n];
     *s = (struct bench_tuned){.op = op, .bytes = whole};
     status = run_races(t, s, share_s, e);
@@ -506,38 +513,33 @@ static int run_size(struct tuner *t, enum specter_comm_op op, uint64_t bytes, do
     return status;
 }
 
-static int run_all(struct tuner *t, struct bench_tune_log *log, struct err *e)
-{
-    const struct bench_plan *p = &t->plan->what;
-    const double over_s = now_s() + t->plan->budget_s;
-    size_t left = p->nops * p->nsizes;
-    int status = 0;
-    for (size_t o = 0; o < p->nops; o++) {
-        for (size_t i = 0; i < p->nsizes && status == 0; i++, left--) {
-            bool stop, late;
-            t->until_s = over_s;
-            status = ask(t, &stop, &late, e);
-            if (status == 0 && stop)
-                return 1;
-            log->left = late ? left : 0;
-            if (status == 0 && !late)
-                status =
-                    run_size(t, p->ops[o], p->sizes[i], (over_s - now_s()) / (double)left, log, e);
-            if (late)
-                return 0;
-        }
-    }
-    return status;
-}
-
 int bench_tune(const struct bench_tune_plan *plan, const struct bench_communicator *on,
                const struct bench_members *members, struct bench_tune_log *log, struct err *e)
 {
+    const struct bench_plan *p = &plan->what;
     struct tuner t = {.plan = plan, .on = on, .members = members};
+    size_t left = p->nops * p->nsizes;
+    double over_s;
     int status = -1;
-    t.meter = bench_meter_open(&plan->what, on, e);
+    t.meter = bench_meter_open(p, on, e);
+    over_s = now_s() + plan->budget_s;
     if (t.meter != NULL)
-        status = run_all(&t, log, e);
+        status = 0;
+    for (size_t i = 0; i < p->nops * p->nsizes && status == 0; i++, left--) {
+        double share_s;
+        bool stop, late;
+        t.until_s = over_s;
+        status = ask(&t, &stop, &late, e);
+        if (status == 0 && stop)
+            status = 1;
+        if (status != 0)
+            break;
+        log->left = late ? left : 0;
+        if (late)
+            break;
+        share_s = (over_s - now_s()) / (double)left;
+        status = run_size(&t, p->ops[i / p->nsizes], p->sizes[i % p->nsizes], share_s, log, e);
+    }
     bench_meter_close(t.meter);
     for (size_t i = 0; i < t.nslots; i++) {
         if (t.slots[i].comm != NULL)

@@ -9,16 +9,16 @@
  *   - a race: in each round NCCL's own choice and every setting left time some calls, in an order
  *     that turns round from round to round. A round gives each setting one ratio of medians, NCCL's
  *     time over its own: drifts of the machine are in both. Its logarithm has a mean and an
- * interval by Student's t. After 5, 10, 20 and 40 rounds settings are out whose interval ends below
- *     1 + least gain, or below where that of the best begins. First algorithms and protocols race,
- *     then numbers of channels for the winner and for NCCL's own choice.
+ *     interval by Student's t. After 5, 10, 20 and 40 rounds settings are out whose interval ends
+ *     below 1 + least gain, or below where that of the best begins. First algorithms and protocols
+ *     race, then numbers of channels for the winner and for NCCL's own choice.
  *   - a duel of the winner against NCCL's own choice, in rounds of its own: who wins out of many
- * has had luck, so what the race measured does not count. It ends after 10, 20 or 40 rounds, as
- * soon as it is decided. A gain is a ratio of at least 1 + least gain whose interval lies above 1.
+ *     has had luck, so what the race measured does not count. It ends after 10, 20 or 40 rounds, as
+ *     soon as it is decided. A gain is a ratio of at least 1 + least gain whose interval lies above
+ *     1.
  *
  * Intervals hold with 95 % for all settings and looks of a race together, and for all looks of a
- * duel (Bonferroni): so that there is a gain of a size where there is none happens in less than 2.5
- * %.
+ * duel (Bonferroni): a gain is told of a size where there is none in less than 2.5 % of cases.
  */
 #ifndef SPECTER_BENCH_TUNE_H
 #define SPECTER_BENCH_TUNE_H
@@ -75,7 +75,7 @@ struct bench_tuned {
     struct bench_ratio gain; /* of the duel */
     double best_us;
     struct bench_trial *trials; /* owned */
-    size_t n;
+    size_t n, cap;
 };
 
 struct bench_tune_log {
@@ -97,9 +97,6 @@ struct bench_tune_plan {
     void *done_arg;
 };
 
-/* What NCCL has: all words of struct comm_choice, ends with NULL. */
-extern const char *const bench_tune_algos[], *const bench_tune_protos[];
-
 /* Returns whether NCCL has the operation by this algorithm and protocol, on so many nodes. */
 bool bench_tune_pair(enum specter_comm_op op, const char *algo, const char *proto, struct layout w);
 
@@ -108,6 +105,28 @@ bool bench_tune_pair(enum specter_comm_op op, const char *algo, const char *prot
  * (what was measured before is in log). */
 int bench_tune(const struct bench_tune_plan *plan, const struct bench_communicator *on,
                const struct bench_members *members, struct bench_tune_log *log, struct err *e);
+
+/* ---- what NCCL takes ----
+ *
+ * Its profiler interface names algorithm, protocol and channels of each operation; the plugin is
+ * modules/nccl_choice.c. */
+
+/* What the plugin exports under this name. */
+struct bench_nccl_choices {
+    unsigned calls; /* 0: nothing was told */
+    char algo[32], proto[16];
+    int channels;
+};
+
+#define BENCH_NCCL_CHOICES specter_bench_nccl_choices
+
+/* Makes NCCL open the plugin, unless the environment names another. Also removes from this
+ * process's environment the variables that would force a choice: their names, one after the other,
+ * are in `taken` ("": none). */
+void bench_nccl_watch(char *taken, size_t size);
+
+/* As NCCL's variables spell an algorithm: "nvls_tree" is NVLSTree. */
+const char *bench_nccl_word(const char *algo);
 
 /* ---- the race's figures ---- */
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "bench/values.h"
 
+#include "base/arena.h"
+
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -36,11 +38,6 @@ static uint32_t narrow_float(unsigned value, unsigned fraction_bits, unsigned bi
            ((value << fraction_bits >> exponent) & ((1u << fraction_bits) - 1));
 }
 
-static void put_bytes(unsigned char *out, const void *value, size_t size)
-{
-    memcpy(out, value, size);
-}
-
 /* false: the type is not one that can be checked. */
 static bool code(enum specter_dtype type, unsigned value, unsigned char *out)
 {
@@ -55,21 +52,21 @@ static bool code(enum specter_dtype type, unsigned value, unsigned char *out)
     case SPECTER_UINT32:
     case SPECTER_INT64:
     case SPECTER_UINT64:
-        put_bytes(out, &whole, sizeof whole); /* little endian: the first bytes are the number */
+        memcpy(out, &whole, sizeof whole); /* little endian: the first bytes are the number */
         return true;
     case SPECTER_FP64:
-        put_bytes(out, &wide, sizeof wide);
+        memcpy(out, &wide, sizeof wide);
         return true;
     case SPECTER_FP32:
-        put_bytes(out, &single, sizeof single);
+        memcpy(out, &single, sizeof single);
         return true;
     case SPECTER_FP16:
         half = (uint16_t)narrow_float(value, 10, 15);
-        put_bytes(out, &half, sizeof half);
+        memcpy(out, &half, sizeof half);
         return true;
     case SPECTER_BF16:
         half = (uint16_t)narrow_float(value, 7, 127);
-        put_bytes(out, &half, sizeof half);
+        memcpy(out, &half, sizeof half);
         return true;
     case SPECTER_FP8E4M3:
         out[0] = (unsigned char)narrow_float(value, 3, 7);
@@ -145,10 +142,8 @@ int bench_values_init(struct bench_values *v, enum specter_dtype dtype, enum spe
             return err_set(e, ERR_USAGE, "no collectives of type %s", specter_dtype_name(dtype));
     }
     v->period = period_of(redop, n, most);
-    v->sent = calloc(v->period, sizeof *v->sent);
-    v->reduced = calloc(v->period, sizeof *v->reduced);
-    if (v->sent == NULL || v->reduced == NULL)
-        die("out of memory");
+    v->sent = array_new(v->period, sizeof *v->sent);
+    v->reduced = array_new(v->period, sizeof *v->reduced);
     for (uint32_t i = 0; i < v->period; i++)
         v->sent[i] = sent_value(redop, n, most, i);
     for (uint32_t i = 0; redop != SPECTER_REDOP_NONE && i < v->period; i++) {
@@ -167,18 +162,14 @@ void bench_values_release(struct bench_values *v)
     memset(v, 0, sizeof *v);
 }
 
-static uint32_t hash_index(uint64_t index)
-{
-    return (uint32_t)(index * UINT64_C(0x9E3779B97F4A7C15) >> 33);
-}
-
 void bench_values_fill(const struct bench_values *v, int rank, uint64_t first, size_t count,
                        void *out)
 {
     const uint16_t *table = rank == BENCH_REDUCED ? v->reduced : v->sent;
     uint32_t shift = rank == BENCH_REDUCED ? 0 : (uint32_t)rank % v->period;
     unsigned char *to = out;
-    for (size_t i = 0; i < count; i++, to += v->size)
-        memcpy(to, v->coded[table[(hash_index(first + i) % v->period + shift) % v->period]],
-               v->size);
+    for (size_t i = 0; i < count; i++, to += v->size) {
+        const uint32_t hash = (uint32_t)((first + i) * UINT64_C(0x9E3779B97F4A7C15) >> 33);
+        memcpy(to, v->coded[table[(hash % v->period + shift) % v->period]], v->size);
+    }
 }

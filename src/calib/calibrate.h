@@ -16,7 +16,8 @@
 #define SPECTER_CALIB_CALIBRATE_H
 
 #include "calib/fit.h"
-#include "calib/fit_rows.h"
+#include "calib/predict_row.h"
+#include "calib/measured.h"
 
 #define CALIBRATION_PRIOR 0.01
 #define CALIBRATION_STARTS 8 /* models are minima over algorithms: one start may see one only */
@@ -45,6 +46,7 @@ struct calibration {
     struct fit_rows *rows; /* borrowed; of one GPU and at most one network */
     struct calibration_param params[CALIBRATION_PARAMS_MAX];
     size_t nparams;
+    int starts;        /* of each fit (struct fit_problem) */
     size_t nfitted[2]; /* by the last run: of communication, of GEMMs; no later run fits more */
 };
 
@@ -76,5 +78,28 @@ bool calibration_leave_open(struct calibration *c);
  * 8 ranks"). False when none does. */
 bool calibration_advice(const struct fit_machine *machine, enum param_group group, size_t param,
                         char *text, size_t size);
+
+/* ---- what a GPU's kernels lose beside communication ----
+ *
+ * From the tables of `specter bench overlap`: the factors on what the models say of it
+ * (sim/target/overlap.h), which a profile holds as overlap_sm and overlap_memory.
+ *
+ * Of a row the models say a load: channels / SMs of a compute-bound GEMM, traffic of the collective
+ * / memory bandwidth of a memory-bound one. Measured is the loss, 1 - alone / beside. The factor is
+ * the line through 0 that fits loss over load by least squares, so that large loads tell most.
+ * Where the library chose the channels itself in some rows, only these count: so it does in a job,
+ * and the factor then makes up for a wrong guess of their number. */
+struct overlap_figure {
+    double factor; /* 0: no row tells it */
+    double off;    /* one standard deviation, from the scatter of the rows about the line */
+    size_t rows;
+};
+
+struct overlap_fit {
+    struct overlap_figure sm, memory;
+};
+
+/* rows: of one GPU. */
+struct overlap_fit overlap_fit(const struct measured_overlap *rows, size_t n);
 
 #endif

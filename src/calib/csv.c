@@ -7,7 +7,7 @@ static const char too_long[] = "longer than 65536 bytes";
 static const char too_many[] = "more than 256 fields";
 static const char unclosed[] = "a quote is not closed";
 static const char unclosed_long[] = "a quote is not closed within 65536 bytes";
-static const char behind_quote[] = "text behind a closing quote";
+static const char after_quote[] = "text after a closing quote";
 static const char nul_byte[] = "a NUL byte";
 
 _Static_assert(CSV_RECORD_MAX == 65536 && CSV_FIELDS_MAX == 256, "as the messages say");
@@ -26,27 +26,12 @@ void csv_release(struct csv *c)
     buf_release(&c->text);
 }
 
-/* Behind the line that begins at p. */
-static const char *line_end(const char *p, const char *end)
-{
-    const char *newline = memchr(p, '\n', (size_t)(end - p));
-    return newline != NULL ? newline + 1 : end;
-}
-
 /* Line end at p: 1 or 2 bytes long; 0: none. */
 static size_t newline_at(const char *p, const char *end)
 {
     if (*p == '\n')
         return 1;
     return *p == '\r' && p + 1 < end && p[1] == '\n' ? 2 : 0;
-}
-
-/* Gives up the record: reading goes on behind the line that it began with. */
-static void give_up(struct csv *c, const char *begin, const char *problem)
-{
-    c->problem = problem;
-    c->p = line_end(begin, c->end);
-    c->next_line = c->line + 1;
 }
 
 /* The quoted field at *p, its opening quote already passed; NULL, or what is wrong with it. */
@@ -65,24 +50,9 @@ static const char *quoted(struct csv *c, const char **p, const char *limit)
         }
         if (*p == c->end || **p == ',' || newline_at(*p, c->end) > 0)
             return NULL;
-        return behind_quote;
+        return after_quote;
     }
     return unclosed;
-}
-
-static void plain(struct csv *c, const char **p, const char *limit)
-{
-    const char *from = *p;
-    while (*p < limit && **p != ',' && newline_at(*p, c->end) == 0)
-        ++*p;
-    buf_put(&c->text, from, (size_t)(*p - from));
-}
-
-/* Fields as offsets into text become pointers, now that it has stopped growing. */
-static void place_fields(struct csv *c, const size_t *starts)
-{
-    for (size_t i = 0; i < c->count; i++)
-        c->fields[i] = c->text.data + starts[i];
 }
 
 /* Splits the record at `begin`; NULL, or what is wrong with it. */
@@ -101,7 +71,10 @@ static const char *split(struct csv *c, const char *begin)
             if (problem != NULL)
                 return problem == unclosed && limit < c->end ? unclosed_long : problem;
         } else {
-            plain(c, &p, limit);
+            const char *from = p;
+            while (p < limit && *p != ',' && newline_at(p, c->end) == 0)
+                p++;
+            buf_put(&c->text, from, (size_t)(p - from));
         }
         buf_putc(&c->text, '\0');
         if (p == c->end || p == limit || *p != ',')
@@ -113,28 +86,28 @@ static const char *split(struct csv *c, const char *begin)
         return nul_byte;
     c->next_line += p < c->end;
     c->p = p < c->end ? p + newline_at(p, c->end) : p;
-    place_fields(c, starts);
+    /* Offsets into text become pointers, now that it has stopped growing. */
+    for (size_t i = 0; i < c->count; i++)
+        c->fields[i] = c->text.data + starts[i];
     return NULL;
-}
-
-static bool blank(const struct csv *c)
-{
-    return c->problem == NULL && c->count == 1 && c->fields[0][strspn(c->fields[0], " \t")] == '\0';
 }
 
 bool csv_next(struct csv *c)
 {
-    do {
-        const char *begin = c->p, *problem;
-        if (c->p == c->end)
-            return false;
+    while (c->p < c->end) {
+        const char *begin = c->p;
         c->line = c->next_line;
         c->count = 0;
-        c->problem = NULL;
         buf_reset(&c->text);
-        problem = split(c, begin);
-        if (problem != NULL)
-            give_up(c, begin, problem);
-    } while (blank(c));
-    return true;
+        c->problem = split(c, begin);
+        if (c->problem != NULL) { /* reading goes on after the line that the record began with */
+            const char *newline = memchr(begin, '\n', (size_t)(c->end - begin));
+            c->p = newline != NULL ? newline + 1 : c->end;
+            c->next_line = c->line + 1;
+            return true;
+        }
+        if (c->count > 1 || c->fields[0][strspn(c->fields[0], " \t")] != '\0') /* no blank line */
+            return true;
+    }
+    return false;
 }

@@ -15,7 +15,7 @@
  *     csv_release(&c);
  *
  * No text is an error as a whole. A record that cannot be read says why, and reading goes on with
- * the next line: where a quote is never closed, with the one behind the quote's own, so that what
+ * the next line: where a quote is never closed, with the one after the quote's own, so that what
  * the quote seems to swallow is not lost.
  */
 #ifndef SPECTER_CALIB_CSV_H

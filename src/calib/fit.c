@@ -126,14 +126,6 @@ static void linearise(struct fit_search *s)
     }
 }
 
-static void add_prior(struct fit_search *s)
-{
-    for (size_t k = 0; k < s->n; k++) {
-        s->h[k * s->n + k] += s->p->prior;
-        s->g[k] += s->p->prior * (s->u[k] - start_u(s, k));
-    }
-}
-
 /* A parameter at its bound whose gradient points outwards stays there for this step. */
 static void mark_bounds(struct fit_search *s)
 {
@@ -214,7 +206,10 @@ static double descend(struct fit_search *s, int most, int *iterations)
     for (int i = 0; i < most && lambda < LAMBDA_MAX; i++) {
         double before = cost;
         linearise(s);
-        add_prior(s);
+        for (size_t k = 0; k < s->n; k++) {
+            s->h[k * s->n + k] += s->p->prior;
+            s->g[k] += s->p->prior * (s->u[k] - start_u(s, k));
+        }
         mark_bounds(s);
         (*iterations)++;
         while (lambda < LAMBDA_MAX && !try_step(s, lambda, &cost))
@@ -226,17 +221,6 @@ static double descend(struct fit_search *s, int most, int *iterations)
     return cost;
 }
 
-/* The i-th element of the van der Corput sequence in `base`: evenly spread over (0, 1). */
-static double spread(int i, int base)
-{
-    double x = 0, part = 1;
-    for (; i > 0; i /= base) {
-        part /= base;
-        x += part * (i % base);
-    }
-    return x;
-}
-
 /* Start number `i` of the search: 0 is the given one, the others are a Halton sequence around it.
  */
 static void set_start(struct fit_search *s, int i)
@@ -245,8 +229,12 @@ static void set_start(struct fit_search *s, int i)
     for (size_t k = 0; k < s->n; k++) {
         size_t turn = k / (sizeof primes / sizeof *primes);
         int base = primes[k % (sizeof primes / sizeof *primes)];
-        double x = i == 0 ? 0 : 2 * spread(i + (int)turn, base) - 1;
-        s->u[k] = clamp_u(s, k, start_u(s, k) + SPREAD * x);
+        double x = 0, part = 1; /* of the van der Corput sequence, which spreads evenly over 0..1 */
+        for (int rest = i + (int)turn; rest > 0; rest /= base) {
+            part /= base;
+            x += part * (rest % base);
+        }
+        s->u[k] = clamp_u(s, k, start_u(s, k) + (i == 0 ? 0 : SPREAD * (2 * x - 1)));
     }
 }
 
@@ -270,6 +258,24 @@ static double search_all(struct fit_search *s, double *best_u, int *iterations)
     return descend(s, ITERATIONS, iterations);
 }
 
+/* Returns the parameter that k trades with most, by the inverse's row; n when with none beyond the
+ * limit. */
+static size_t partner(const struct fit_search *s, size_t k, const double *row,
+                      const double *variance)
+{
+    double most = FIT_CORR_LIMIT;
+    size_t with = s->n;
+    for (size_t i = 0; i < s->n; i++) {
+        double corr = fabs(row[i]) / sqrt(variance[i] * variance[k]);
+        if (i != k && !s->is_bound[i] && corr >= most) {
+            most = corr;
+            with = i;
+        }
+    }
+    return with;
+}
+
+/* Of the rows around the model. */
 static double sigma_of(const struct fit_search *s)
 {
     double sum = 0, weight = 0;
@@ -295,34 +301,6 @@ static void inverse_row(const struct fit_search *s, size_t k, double *row)
     solve(s, row);
 }
 
-/* Returns the parameter that k trades with most, by the inverse's row; n when with none beyond the
- * limit. */
-static size_t partner(const struct fit_search *s, size_t k, const double *row,
-                      const double *variance)
-{
-    double most = FIT_CORR_LIMIT;
-    size_t with = s->n;
-    for (size_t i = 0; i < s->n; i++) {
-        double corr = fabs(row[i]) / sqrt(variance[i] * variance[k]);
-        if (i != k && !s->is_bound[i] && corr >= most) {
-            most = corr;
-            with = i;
-        }
-    }
-    return with;
-}
-
-static enum fit_verdict verdict_of(const struct fit_search *s, size_t k)
-{
-    if (is_held(s, k))
-        return FIT_HELD;
-    if (!(s->h[k * s->n + k] > 0))
-        return FIT_NO_EFFECT;
-    if (s->is_bound[k])
-        return s->g[k] > 0 ? FIT_AT_LOW : FIT_AT_HIGH;
-    return FIT_DETERMINED;
-}
-
 /* Uncertainties and verdicts at s->u, from the rows alone. */
 static double judge(struct fit_search *s, struct fit_estimate *out)
 {
@@ -342,7 +320,13 @@ static double judge(struct fit_search *s, struct fit_estimate *out)
     }
     for (size_t k = 0; k < s->n; k++) {
         struct fit_estimate *o = &out[k];
-        o->verdict = verdict_of(s, k);
+        o->verdict = FIT_DETERMINED;
+        if (is_held(s, k))
+            o->verdict = FIT_HELD;
+        else if (!(s->h[k * s->n + k] > 0))
+            o->verdict = FIT_NO_EFFECT;
+        else if (s->is_bound[k])
+            o->verdict = s->g[k] > 0 ? FIT_AT_LOW : FIT_AT_HIGH;
         o->value = o->verdict == FIT_HELD ? s->p->params[k].start : exp(s->u[k]);
         o->sd = o->verdict == FIT_HELD         ? 0
                 : o->verdict == FIT_DETERMINED ? scale * sqrt(variance[k])
@@ -357,29 +341,12 @@ static double judge(struct fit_search *s, struct fit_estimate *out)
     return sigma;
 }
 
-static void search_init(struct fit_search *s, const struct fit_problem *p, struct arena *a)
-{
-    size_t n = p->nparams, rows = p->nrows;
-    *s = (struct fit_search){.p = p, .n = n, .c = p->tolerance > 0 ? p->tolerance : FIT_TOLERANCE};
-    s->u = arena_alloc(a, n * sizeof *s->u);
-    s->try_u = arena_alloc(a, n * sizeof *s->u);
-    s->values = arena_alloc(a, n * sizeof *s->u);
-    s->r = arena_alloc(a, rows * sizeof *s->r);
-    s->try_r = arena_alloc(a, rows * sizeof *s->r);
-    s->w = arena_alloc(a, rows * sizeof *s->w);
-    s->j = arena_alloc(a, n * rows * sizeof *s->j);
-    s->h = arena_alloc(a, n * n * sizeof *s->h);
-    s->chol = arena_alloc(a, n * n * sizeof *s->chol);
-    s->g = arena_alloc(a, n * sizeof *s->g);
-    s->delta = arena_alloc(a, n * sizeof *s->delta);
-    s->is_bound = arena_alloc(a, n * sizeof *s->is_bound);
-}
-
 int fit_run(const struct fit_problem *p, struct fit_estimate *out, struct fit_summary *summary,
             struct err *e)
 {
     double best_u[FIT_PARAMS_MAX], cost, sigma;
-    struct fit_search s;
+    size_t n = p->nparams, rows = p->nrows;
+    struct fit_search s = {.p = p, .n = n, .c = p->tolerance > 0 ? p->tolerance : FIT_TOLERANCE};
     struct arena a;
     int iterations = 0;
     if (p->nrows == 0 || p->nparams == 0)
@@ -389,7 +356,18 @@ int fit_run(const struct fit_problem *p, struct fit_estimate *out, struct fit_su
         return err_set(e, ERR_INPUT, "%zu parameters at once: at most %d", p->nparams,
                        FIT_PARAMS_MAX);
     arena_init(&a);
-    search_init(&s, p, &a);
+    s.u = arena_alloc(&a, n * sizeof *s.u);
+    s.try_u = arena_alloc(&a, n * sizeof *s.u);
+    s.values = arena_alloc(&a, n * sizeof *s.u);
+    s.r = arena_alloc(&a, rows * sizeof *s.r);
+    s.try_r = arena_alloc(&a, rows * sizeof *s.r);
+    s.w = arena_alloc(&a, rows * sizeof *s.w);
+    s.j = arena_alloc(&a, n * rows * sizeof *s.j);
+    s.h = arena_alloc(&a, n * n * sizeof *s.h);
+    s.chol = arena_alloc(&a, n * n * sizeof *s.chol);
+    s.g = arena_alloc(&a, n * sizeof *s.g);
+    s.delta = arena_alloc(&a, n * sizeof *s.delta);
+    s.is_bound = arena_alloc(&a, n * sizeof *s.is_bound);
     cost = search_all(&s, best_u, &iterations);
     if (isfinite(cost)) {
         sigma = judge(&s, out);

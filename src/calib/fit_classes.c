@@ -55,13 +55,11 @@ static bool is_in_class(const struct fit_rows *rows, size_t i, const char *key)
 static void task_init(struct task *t, struct fit_rows *rows, enum param_group group,
                       const char *key, const bool *skip, bool flat)
 {
-    size_t *per_machine = calloc(rows->nmachines + 1, sizeof *per_machine);
+    size_t *per_machine = array_new(rows->nmachines, sizeof *per_machine);
     *t = (struct task){.rows = rows, .group = group};
-    t->index = calloc(rows->nrows + 1, sizeof *t->index);
-    t->weights = calloc(rows->nrows + 1, sizeof *t->weights);
-    t->machines = calloc(rows->nmachines + 1, sizeof *t->machines);
-    if (per_machine == NULL || t->index == NULL || t->weights == NULL || t->machines == NULL)
-        die("out of memory");
+    t->index = array_new(rows->nrows, sizeof *t->index);
+    t->weights = array_new(rows->nrows, sizeof *t->weights);
+    t->machines = array_new(rows->nmachines, sizeof *t->machines);
     for (size_t i = 0; i < rows->nrows; i++) {
         if (skip[i] || rows->rows[i].group != group || !is_in_class(rows, i, key))
             continue;
@@ -163,31 +161,24 @@ static int task_fit(struct task *t, const double *start, double prior, int start
     return 0;
 }
 
-static double row_size(const struct measured_row *r)
-{
-    return r->kind == MEASURED_GEMM
-               ? 2 * (double)r->m * (double)r->n * (double)r->k * (double)r->batch
-               : r->bytes;
-}
-
 /* The rows that the class was fitted on, and its present error; all rows count, also those that
  * fits pass over. */
 static struct fit_range range_of(const struct fit_rows *rows, enum param_group group,
                                  const char *key, const bool *left_out)
 {
     struct fit_range range = {.smallest = INFINITY};
-    double *ape = calloc(rows->nrows + 1, sizeof *ape);
+    double *ape = array_new(rows->nrows, sizeof *ape);
     size_t n = 0;
-    if (ape == NULL)
-        die("out of memory");
     for (size_t i = 0; i < rows->nrows; i++) {
         const struct measured_row *r = rows->rows[i].row;
+        double flops = 2 * (double)r->m * (double)r->n * (double)r->k * (double)r->batch;
+        double size = r->kind == MEASURED_GEMM ? flops : r->bytes;
         if ((left_out != NULL && left_out[i]) || rows->rows[i].group != group ||
             !is_in_class(rows, i, key))
             continue;
         ape[n++] = fabs(fit_rows_us(rows, i) / r->time_us - 1);
-        range.smallest = fmin(range.smallest, row_size(r));
-        range.largest = fmax(range.largest, row_size(r));
+        range.smallest = fmin(range.smallest, size);
+        range.largest = fmax(range.largest, size);
         range.ranks = fmax(range.ranks, r->where.ranks);
         range.nodes = fmax(range.nodes, r->where.nodes);
     }
@@ -223,33 +214,36 @@ static const struct fitted_class *class_at(const struct fitted_classes *c, enum 
     return found;
 }
 
-/* The start of the widest class. */
-static void first_values(enum param_group group, double *values)
-{
-    static const struct fit_machine unmeasured;
-    const struct param_table *t = &param_tables[group];
-    fit_rows_get(&unmeasured, group, values);
-    for (size_t k = 0; group != PARAMS_NET && k < t->count; k++)
-        values[k] = sqrt(t->params[k].lowest * t->params[k].highest);
-}
+/* A fit of all classes. */
+struct class_fit {
+    struct fitted_classes *classes;
+    struct fit_rows *rows;
+    const bool *skip;     /* rows that are not fitted on */
+    const bool *left_out; /* of them, those that the caller leaves out; NULL: none */
+};
 
 /* Adds the row of class `key`, unless its rows are all those of the wider one. */
-static int add_class(struct fitted_classes *c, struct fit_rows *rows, enum param_group group,
-                     const char *key, const bool *skip, const struct classes_opts *opts,
+static int add_class(const struct class_fit *f, enum param_group group, const char *key,
                      struct err *e)
 {
+    static const struct fit_machine unmeasured;
+    const struct param_table *table = &param_tables[group];
+    struct fitted_classes *c = f->classes;
     const struct fitted_class *wider = class_at(c, group, key);
     struct fitted_class row = {.group = group};
     double start[FIT_PARAMS_MAX] = {0};
     struct task t, all;
     int status = 0;
     snprintf(row.key, sizeof row.key, "%s", key);
-    task_init(&t, rows, group, key, skip, wider != NULL);
-    task_init(&all, rows, group, wider != NULL ? wider->key : key, skip, true);
-    if (wider == NULL)
-        first_values(group, start);
-    else
+    task_init(&t, f->rows, group, key, f->skip, wider != NULL);
+    task_init(&all, f->rows, group, wider != NULL ? wider->key : key, f->skip, true);
+    if (wider != NULL) {
         memcpy(start, wider->values, sizeof start);
+    } else {
+        fit_rows_get(&unmeasured, group, start);
+        for (size_t k = 0; group != PARAMS_NET && k < table->count; k++)
+            start[k] = sqrt(table->params[k].lowest * table->params[k].highest);
+    }
     for (size_t k = 0; k < FIT_PARAMS_MAX; k++)
         row.fits[k] = (struct fit_estimate){.value = start[k], .verdict = FIT_HELD};
     if (wider == NULL && (t.n == 0 || group == PARAMS_NET))
@@ -259,7 +253,7 @@ static int add_class(struct fitted_classes *c, struct fit_rows *rows, enum param
                           wider == NULL || group == PARAMS_NET ? STARTS_ANY : 1, &row, e);
     if (status == 0 && (wider == NULL || (t.n > 0 && t.n < all.n))) {
         if (wider != NULL || group != PARAMS_NET)
-            row.range = range_of(rows, group, key, opts->leave_out);
+            row.range = range_of(f->rows, group, key, f->left_out);
         ARRAY_GROW(c->rows, c->cap, c->nrows + 1);
         c->rows[c->nrows++] = row;
     }
@@ -302,43 +296,21 @@ static void list_keys(const struct fit_rows *rows, enum param_group group, const
 }
 
 /* "any", then the classes one step narrower, then the narrowest. */
-static int fit_group(struct fitted_classes *c, struct fit_rows *rows, enum param_group group,
-                     const bool *skip, const struct classes_opts *opts, struct err *e)
+static int fit_group(const struct class_fit *f, enum param_group group, struct err *e)
 {
-    int status = add_class(c, rows, group, "any", skip, opts, e);
+    int status = add_class(f, group, "any", e);
     for (int depth = 1; depth >= 0 && status == 0; depth--) {
         struct key_list list = {0};
-        list_keys(rows, group, skip, depth, &list);
+        list_keys(f->rows, group, f->skip, depth, &list);
         for (size_t i = 0; i < list.n && status == 0; i++)
-            status = add_class(c, rows, group, list.keys[i], skip, opts, e);
+            status = add_class(f, group, list.keys[i], e);
         free(list.keys);
     }
     return status;
 }
 
-int classes_fit(struct fitted_classes *c, struct fit_rows *rows, const struct classes_opts *opts,
-                struct err *e)
-{
-    bool *skip = fit_rows_thinned(rows, opts->gemm_rows > 0 ? opts->gemm_rows : FIT_GEMM_ROWS);
-    int status = 0;
-    memset(c, 0, sizeof *c);
-    for (size_t i = 0; i < rows->nrows; i++)
-        skip[i] = skip[i] || (opts->leave_out != NULL && opts->leave_out[i]);
-    for (enum param_group g = 0; g < PARAM_GROUPS && status == 0; g++) {
-        status = fit_group(c, rows, g, skip, opts, e);
-        classes_apply(c, rows);
-    }
-    free(skip);
-    return status;
-}
-
-void classes_release(struct fitted_classes *c)
-{
-    free(c->rows);
-    memset(c, 0, sizeof *c);
-}
-
-void classes_apply(const struct fitted_classes *c, struct fit_rows *rows)
+/* Gives every machine the parameters of its classes. */
+static void apply(const struct fitted_classes *c, struct fit_rows *rows)
 {
     for (size_t i = 0; i < rows->nmachines; i++) {
         struct fit_machine *m = &rows->machines[i];
@@ -353,6 +325,29 @@ void classes_apply(const struct fitted_classes *c, struct fit_rows *rows)
     }
 }
 
+int classes_fit(struct fitted_classes *c, struct fit_rows *rows, const struct classes_opts *opts,
+                struct err *e)
+{
+    bool *skip = fit_rows_thinned(rows, opts->gemm_rows > 0 ? opts->gemm_rows : FIT_GEMM_ROWS);
+    const struct class_fit f = {c, rows, skip, opts->leave_out};
+    int status = 0;
+    memset(c, 0, sizeof *c);
+    for (size_t i = 0; i < rows->nrows; i++)
+        skip[i] = skip[i] || (opts->leave_out != NULL && opts->leave_out[i]);
+    for (enum param_group g = 0; g < PARAM_GROUPS && status == 0; g++) {
+        status = fit_group(&f, g, e);
+        apply(c, rows);
+    }
+    free(skip);
+    return status;
+}
+
+void classes_release(struct fitted_classes *c)
+{
+    free(c->rows);
+    memset(c, 0, sizeof *c);
+}
+
 size_t classes_parameters(const struct fitted_classes *c)
 {
     size_t n = 0;
@@ -361,4 +356,78 @@ size_t classes_parameters(const struct fitted_classes *c)
             n += c->rows[i].fits[k].verdict != FIT_HELD;
     }
     return n;
+}
+
+/* ---- fitted classes as the text of profiles/fitted.def ---- */
+
+/* Whole numbers as such, others with as many digits as a fit is good for. */
+static void write_number(FILE *out, const char *name, double value)
+{
+    fprintf(out, ", .%s = %.*g", name, value == floor(value) && value < 1e15 ? 15 : 4, value);
+}
+
+static void write_class(FILE *out, const struct fitted_class *c)
+{
+    static const char *const macros[PARAM_GROUPS] = {"GEMM", "NODE", "NET"};
+    const struct param_table *t = &param_tables[c->group];
+    const struct fit_range *r = &c->range;
+    bool any = strcmp(c->key, "any") == 0, none = true;
+    fprintf(out, "\n%s(\"%s\", ", macros[c->group], c->key);
+    fprintf(out, "RANGE(.rows = %.0f", r->rows);
+    if (r->rows > 0) {
+        write_number(out, "median_ape", r->median_ape);
+        write_number(out, "smallest", r->smallest);
+        write_number(out, "largest", r->largest);
+    }
+    if (r->ranks > 0) {
+        write_number(out, "ranks", r->ranks);
+        write_number(out, "nodes", r->nodes);
+    }
+    fputc(')', out);
+    for (size_t k = 0; k < t->count; k++) {
+        if (!any && c->fits[k].verdict == FIT_HELD)
+            continue;
+        fprintf(out, ",\n    .%s = %.4g", t->params[k].name, c->values[k]);
+        none = false;
+    }
+    if (none) /* C11 wants one */
+        fprintf(out, ", .%s = 0", t->params[0].name);
+    fputs(")\n", out);
+}
+
+/* Estimated classes without measurements stay as they are. */
+static void write_estimates(FILE *out, const struct fitted_classes *c, enum param_group group)
+{
+    const struct param_table *t = &param_tables[group];
+    size_t count;
+    const struct param_class *known = params_classes(group, &count);
+    for (size_t i = 0; i < count; i++) {
+        struct fitted_class row = {.group = group};
+        if (known[i].range.rows > 0 || find_class(c, group, known[i].key) != NULL)
+            continue;
+        snprintf(row.key, sizeof row.key, "%s", known[i].key);
+        for (size_t k = 0; k < t->count; k++) {
+            row.values[k] = param_value(known[i].values, &t->params[k]);
+            row.fits[k].verdict = row.values[k] > 0 ? FIT_DETERMINED : FIT_HELD;
+        }
+        write_class(out, &row);
+    }
+}
+
+void classes_write(const struct fitted_classes *c, FILE *out)
+{
+    fputs("/* SPDX-License-Identifier: MIT\n"
+          " *\n"
+          " * Fitted parameters: GROUP(class, range, values). Written by `make fit` "
+          "(docs/calibrate.md).\n"
+          " * What a parameter means, its unit and bounds, what a range says: src/model/params.h.\n"
+          " * RANGE(.rows = 0): not fitted. A value that is 0 or not listed is the next wider "
+          "class's.\n"
+          " */\n"
+          "/* clang-format off */\n",
+          out);
+    for (size_t i = 0; i < c->nrows; i++)
+        write_class(out, &c->rows[i]);
+    for (enum param_group g = 0; g < PARAM_GROUPS; g++)
+        write_estimates(out, c, g);
 }

@@ -23,7 +23,7 @@
 #define SPECTER_CALIB_FIT_CLASSES_H
 
 #include "calib/fit.h"
-#include "calib/fit_rows.h"
+#include "calib/predict_row.h"
 
 #include <stdio.h>
 
@@ -50,13 +50,10 @@ struct classes_opts {
 };
 
 /* 0, or -1 with e filled. classes_release() is due in both cases. The parameters of rows->machines
- * are those fitted, as after classes_apply(). */
+ * are those fitted. */
 int classes_fit(struct fitted_classes *c, struct fit_rows *rows, const struct classes_opts *opts,
                 struct err *e);
 void classes_release(struct fitted_classes *c);
-
-/* Gives every machine the parameters of its classes. */
-void classes_apply(const struct fitted_classes *c, struct fit_rows *rows);
 
 /* How many numbers were fitted. */
 size_t classes_parameters(const struct fitted_classes *c);

@@ -1,16 +1,395 @@
 /* SPDX-License-Identifier: MIT */
 #include "calib/measured.h"
 
+#include "base/opt.h"
 #include "base/stream.h"
-#include "calib/measured_row.h"
+#include "calib/csv.h"
 #include "calib/measured_names.h"
 
+#include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
+#include <limits.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 #include <sys/stat.h>
+
+/* ---- one line of a table, by the columns of its header ----
+ *
+ * To add a column: its line below, its use in one of the parsers. To add a spelling of a value:
+ * measured_names.c.
+ *
+ * X(id, name in the header) */
+#define MEASURED_COLUMNS(X)          \
+    X(SOURCE, "source_id")           \
+    X(GPU, "gpu_profile")            \
+    X(DEVICE, "gpu")                 \
+    X(NETWORK, "network_profile")    \
+    X(NOTES, "notes")                \
+    X(TIME, "time_us")               \
+    X(DTYPE, "dtype")                \
+    X(COLLECTIVE, "collective")      \
+    X(TEST, "test")                  \
+    X(DIRECTION, "direction")        \
+    X(BYTES, "bytes")                \
+    X(NODES, "nodes")                \
+    X(RANKS, "ranks")                \
+    X(PER_NODE, "gpus_per_node")     \
+    X(ALGO, "nccl_algo")             \
+    X(PROTO, "nccl_proto")           \
+    X(ALGBW, "algbw_GBps")           \
+    X(BUSBW, "busbw_GBps")           \
+    X(BW, "bw_GBps")                 \
+    X(M, "m")                        \
+    X(N, "n")                        \
+    X(K, "k")                        \
+    X(BATCH, "batch")                \
+    X(TFLOPS, "tflops")              \
+    X(LIB, "lib")                    \
+    X(CACHE, "cache")                \
+    X(MODEL, "model")                \
+    X(CHANNELS, "channels")          \
+    X(BOUND, "bound")                \
+    X(GEMM_ALONE, "gemm_us")         \
+    X(GEMM_BESIDE, "gemm_beside_us") \
+    X(COMM_ALONE, "collective_us")   \
+    X(ITERATION, "iter_time_s")      \
+    X(TOKENS, "tokens_per_s_per_gpu")
+
+enum measured_column {
+#define X(id, name) COLUMN_##id,
+    MEASURED_COLUMNS(X)
+#undef X
+        COLUMN_COUNT
+};
+
+/* A table being read. */
+struct measured_reader {
+    struct measured *m;
+    const struct measured_opts *opts;
+    const char *path; /* interned */
+    enum measured_kind kind;
+    bool overlap;                       /* of a collective with GEMMs beside it */
+    int place[COLUMN_COUNT];            /* of each column among the fields; -1: not in the header */
+    const char *fields[CSV_FIELDS_MAX]; /* without spaces around; "" where a value is missing */
+    struct buf reason;                  /* why the row at hand is skipped */
+    bool damaged;
+};
+
+#define WHOLE_MAX 9007199254740992.0 /* 2^53: up to here a double counts single ones */
+#define TIME_MIN 1e-3                /* us: a clock of a GPU ticks no faster */
+#define TIME_MAX 1e12                /* us: twelve days */
+#define SHOWN_MAX 40                 /* characters of a value in a reason */
+
+static const char *const column_names[COLUMN_COUNT] = {
+#define X(id, name) name,
+    MEASURED_COLUMNS(X)
+#undef X
+};
+
+static const char *field(const struct measured_reader *r, enum measured_column column)
+{
+    return r->place[column] >= 0 ? r->fields[r->place[column]] : "";
+}
+
+static bool has(const struct measured_reader *r, enum measured_column column)
+{
+    return field(r, column)[0] != '\0';
+}
+
+static const char *keep(struct measured_reader *r, enum measured_column column)
+{
+    const char *text = field(r, column);
+    return intern_add(&r->m->names, text, strlen(text));
+}
+
+/* "TEXT 'value'", the value made safe and short. */
+static int refuse_value(struct measured_reader *r, bool damaged, const char *text,
+                        const char *value)
+{
+    size_t len = strlen(value);
+    buf_printf(&r->reason, "%s '", text);
+    buf_put_printable(&r->reason, value, len > SHOWN_MAX ? SHOWN_MAX : len);
+    buf_puts(&r->reason, len > SHOWN_MAX ? "...'" : "'");
+    r->damaged = damaged;
+    return -1;
+}
+
+static int refuse(struct measured_reader *r, bool damaged, const char *text)
+{
+    buf_puts(&r->reason, text);
+    r->damaged = damaged;
+    return -1;
+}
+
+static int refuse_column(struct measured_reader *r, enum measured_column column)
+{
+    if (!has(r, column))
+        buf_printf(&r->reason, "no %s", column_names[column]);
+    else
+        buf_printf(&r->reason, "unusable %s", column_names[column]);
+    r->damaged = true;
+    return -1;
+}
+
+/* A positive, finite number. */
+static int number(struct measured_reader *r, enum measured_column column, double *out)
+{
+    if (opt_parse_double("", field(r, column), out, NULL) < 0 || *out <= 0)
+        return refuse_column(r, column);
+    return 0;
+}
+
+/* A whole number from 1 to `largest`; `none` where the field is empty, which 0 forbids. */
+static int whole(struct measured_reader *r, enum measured_column column, double largest,
+                 double none, double *out)
+{
+    *out = none;
+    if (none > 0 && !has(r, column))
+        return 0;
+    if (number(r, column, out) < 0)
+        return -1;
+    return *out <= largest && floor(*out) == *out ? 0 : refuse_column(r, column);
+}
+
+static int find_profiles(struct measured_reader *r, struct measured_row *row)
+{
+    const char *gpu = field(r, COLUMN_GPU), *net = field(r, COLUMN_NETWORK);
+    const struct gpu_profile *own_gpu = r->opts->gpu;
+    const struct network_profile *own_net = r->opts->net;
+    if (own_gpu != NULL && (gpu[0] == '\0' || strcasecmp(gpu, own_gpu->name) == 0))
+        row->gpu = own_gpu;
+    for (size_t i = 0; i < gpu_profile_count && row->gpu == NULL; i++) {
+        if (strcasecmp(gpu, gpu_profiles[i].name) == 0)
+            row->gpu = &gpu_profiles[i];
+    }
+    if (row->gpu == NULL && gpu[0] == '\0' && has(r, COLUMN_DEVICE)) {
+        row->gpu = gpu_profile_of_device(field(r, COLUMN_DEVICE));
+        if (row->gpu == NULL)
+            return refuse_value(r, false, "unknown gpu", field(r, COLUMN_DEVICE));
+    }
+    if (row->gpu == NULL)
+        return gpu[0] == '\0' ? refuse(r, false, "names no gpu_profile")
+                              : refuse_value(r, false, "unknown gpu_profile", gpu);
+    if (r->kind == MEASURED_GEMM)
+        return 0;
+    if (own_net != NULL && (net[0] == '\0' || strcasecmp(net, own_net->name) == 0))
+        row->net = own_net;
+    for (size_t i = 0; i < network_profile_count && row->net == NULL; i++) {
+        if (strcasecmp(net, network_profiles[i].name) == 0)
+            row->net = &network_profiles[i];
+    }
+    if (row->net == NULL)
+        return net[0] == '\0' ? refuse(r, false, "names no network_profile")
+                              : refuse_value(r, false, "unknown network_profile", net);
+    return 0;
+}
+
+/* The value of NAME= within `notes`, without the "allreduce:" that NCCL_ALGO may have before it;
+ * NULL: not there, or a list, which leaves the choice to NCCL. */
+static const char *setting(const char *notes, const char *name, size_t *len)
+{
+    const char *at = strstr(notes, name), *colon;
+    if (at == NULL)
+        return NULL;
+    at += strlen(name);
+    *len = strcspn(at, " ;,)\t");
+    if (at[*len] == ',' && isalpha((unsigned char)at[*len + 1]))
+        return NULL;
+    colon = memchr(at, ':', *len);
+    if (colon != NULL) {
+        *len -= (size_t)(colon + 1 - at);
+        at = colon + 1;
+    }
+    return at;
+}
+
+static const char *forced(const struct measured_reader *r, enum measured_column column,
+                          const char *variable, const char *(*name)(const char *, size_t))
+{
+    const char *text = field(r, column);
+    size_t len = strlen(text);
+    if (len == 0)
+        text = setting(field(r, COLUMN_NOTES), variable, &len);
+    return text != NULL ? name(text, len) : NULL;
+}
+
+/* Ranks over nodes. Where the nodes are not said, as full as they are; where the ranks are not, one
+ * for each GPU of the nodes; and `few` where nothing is (0: that is refused). */
+static int parse_layout(struct measured_reader *r, struct measured_row *row, double few)
+{
+    const struct network_profile *net = row->net;
+    double ranks, nodes, each, per_node = net->gpus_per_node > 0 ? net->gpus_per_node : INFINITY;
+    if (has(r, COLUMN_PER_NODE) && whole(r, COLUMN_PER_NODE, INT_MAX, 0, &per_node) < 0)
+        return -1;
+    if (!has(r, COLUMN_RANKS) && has(r, COLUMN_NODES) && has(r, COLUMN_PER_NODE)) {
+        if (whole(r, COLUMN_NODES, INT_MAX, 0, &nodes) < 0)
+            return -1;
+        ranks = nodes * per_node;
+    } else if (whole(r, COLUMN_RANKS, INT_MAX, few, &ranks) < 0 ||
+               whole(r, COLUMN_NODES, INT_MAX, fmax(ceil(ranks / per_node), 1), &nodes) < 0) {
+        return -1;
+    }
+    if (ranks > INT_MAX)
+        return refuse(r, true, "too many ranks");
+    if (nodes > ranks)
+        return refuse(r, true, "more nodes than ranks");
+    if (ranks < 2)
+        return refuse(r, false, "a single rank: nothing is sent");
+    /* A table may count an NVLink domain of several nodes (a rack of NVL72) as one node. */
+    each = ceil(ranks / nodes);
+    if (net->gpus_per_node > 0 && each > net->gpus_per_node && each <= net->domain_gpus)
+        nodes *= ceil(each / net->gpus_per_node);
+    row->where = (struct layout){(int)ranks, (int)nodes, (int)ceil(ranks / nodes)};
+    return 0;
+}
+
+/* nccl-tests rounds small sizes down to whole elements of each rank, which can be none. */
+static int parse_bytes(struct measured_reader *r, struct measured_row *row)
+{
+    double none;
+    if (opt_parse_double("", field(r, COLUMN_BYTES), &none, NULL) == 0 && none == 0)
+        return refuse(r, false, "0 bytes: nothing is sent");
+    return whole(r, COLUMN_BYTES, WHOLE_MAX, 0, &row->bytes);
+}
+
+/* The time as it stands, or from the rate in `column`, which is `work` over time. */
+static int parse_time(struct measured_reader *r, struct measured_row *row,
+                      enum measured_column column, double work)
+{
+    double rate;
+    if (has(r, COLUMN_TIME) || !has(r, column)) {
+        column = COLUMN_TIME;
+        if (number(r, column, &row->time_us) < 0)
+            return -1;
+    } else {
+        if (number(r, column, &rate) < 0)
+            return -1;
+        row->time_us = work / rate;
+    }
+    return row->time_us >= TIME_MIN && row->time_us <= TIME_MAX ? 0 : refuse_column(r, column);
+}
+
+static int parse_collective(struct measured_reader *r, struct measured_row *row)
+{
+    const char *name = field(r, COLUMN_COLLECTIVE);
+    double bus;
+    row->op = measured_op(name);
+    if (name[0] == '\0')
+        return refuse_column(r, COLUMN_COLLECTIVE);
+    if (row->op == SPECTER_COMM_OP_COUNT ||
+        (specter_comm_op_is_p2p(row->op) && row->op != SPECTER_SEND))
+        return refuse_value(r, false, "unknown collective", name);
+    if (row->op == SPECTER_SEND) /* nccl-tests lists sendrecv among its collectives */
+        row->kind = MEASURED_P2P;
+    if (parse_bytes(r, row) < 0 || parse_layout(r, row, 0) < 0)
+        return -1;
+    bus = specter_comm_op_bus_factor(row->op, (uint64_t)row->where.ranks);
+    /* 1 GB/s is 1e3 bytes/us. */
+    if (has(r, COLUMN_ALGBW))
+        return parse_time(r, row, COLUMN_ALGBW, row->bytes / 1e3);
+    return parse_time(r, row, COLUMN_BUSBW, row->bytes * bus / 1e3);
+}
+
+static int parse_p2p(struct measured_reader *r, struct measured_row *row)
+{
+    const char *test = field(r, COLUMN_TEST);
+    row->op = SPECTER_SEND;
+    if (strncasecmp(test, "nvbandwidth", strlen("nvbandwidth")) == 0)
+        return refuse(r, false, "nvbandwidth copies memory, which is no message of NCCL: no model");
+    /* sendrecv_perf, isend/irecv, ...; but perftest's ib_send_bw knows no GPU's NCCL. */
+    if (strcasestr(test, "send") == NULL || strncasecmp(test, "ib_", 3) == 0)
+        return refuse_value(r, false, "no model for the test", test);
+    if (parse_bytes(r, row) < 0 || parse_layout(r, row, 2) < 0)
+        return -1;
+    /* Tables have other words for directions, too, of tests that say it better. */
+    row->direction = comm_direction_parse(field(r, COLUMN_DIRECTION));
+    if (row->direction == COMM_DIRECTIONS)
+        row->direction = COMM_TO_NEXT;
+    if ((row->direction == COMM_ONE_WAY || row->direction == COMM_BOTH_WAYS) &&
+        row->where.ranks != 2)
+        return refuse(r, true, "a message between two ranks, of more than 2");
+    return parse_time(r, row, COLUMN_BW, row->bytes / 1e3);
+}
+
+static int parse_gemm(struct measured_reader *r, struct measured_row *row)
+{
+    const char *cache = field(r, COLUMN_CACHE); /* where its operands were when a call began */
+    double m, n, k, batch;
+    if (whole(r, COLUMN_M, WHOLE_MAX, 0, &m) < 0 || whole(r, COLUMN_N, WHOLE_MAX, 0, &n) < 0 ||
+        whole(r, COLUMN_K, WHOLE_MAX, 0, &k) < 0 ||
+        whole(r, COLUMN_BATCH, WHOLE_MAX, 1, &batch) < 0)
+        return -1;
+    if (row->dtype == SPECTER_DTYPE_UNKNOWN)
+        return has(r, COLUMN_DTYPE)
+                   ? refuse_value(r, false, "unknown dtype", field(r, COLUMN_DTYPE))
+                   : refuse_column(r, COLUMN_DTYPE);
+    row->m = (uint64_t)m;
+    row->n = (uint64_t)n;
+    row->k = (uint64_t)k;
+    row->batch = (uint64_t)batch;
+    row->lib = keep(r, COLUMN_LIB);
+    if (cache[0] != '\0' && strcasecmp(cache, "cold") != 0 && strcasecmp(cache, "hot") != 0)
+        return refuse_value(r, true, "unusable cache", cache);
+    row->cache = cache[0] == '\0'                ? GEMM_CACHE_UNTOLD
+                 : strcasecmp(cache, "hot") == 0 ? GEMM_CACHE_HOT
+                                                 : GEMM_CACHE_COLD;
+    /* 1 TFLOPS is 1e6 FLOPs/us. */
+    return parse_time(r, row, COLUMN_TFLOPS, 2 * m * n * k * batch / 1e6);
+}
+
+static int (*const parsers[MEASURED_KINDS])(struct measured_reader *, struct measured_row *) = {
+    parse_collective,
+    parse_p2p,
+    parse_gemm,
+};
+
+/* Fills *row from r->fields. 0, or -1 with r->reason and r->damaged filled. */
+static int parse_row(struct measured_reader *r, struct measured_row *row)
+{
+    /* "run3.csv" of "bench/run3.csv": who measured, where no column says it. */
+    const char *slash = strrchr(r->path, '/');
+    const char *base = slash != NULL && slash[1] != '\0' ? slash + 1 : r->path;
+    *row = (struct measured_row){.kind = r->kind, .file = r->path};
+    row->notes = keep(r, COLUMN_NOTES);
+    if (strcasestr(row->notes, "doubtful") != NULL)
+        return refuse(r, false, "marked doubtful");
+    if (find_profiles(r, row) < 0)
+        return -1;
+    row->source = has(r, COLUMN_SOURCE) ? keep(r, COLUMN_SOURCE)
+                                        : intern_add(&r->m->names, base, strlen(base));
+    row->dtype = measured_dtype(field(r, COLUMN_DTYPE));
+    row->lib = "";
+    /* The choice that the run forced on NCCL: without it, a ring that was asked for would be held
+     * against NVLS. */
+    row->forced.algo = forced(r, COLUMN_ALGO, "NCCL_ALGO=", measured_algo);
+    row->forced.proto = forced(r, COLUMN_PROTO, "NCCL_PROTO=", measured_proto);
+    row->no_nvls = strstr(row->notes, "NCCL_NVLS_ENABLE=0") != NULL ||
+                   strstr(row->notes, "NVLS off") != NULL ||
+                   strcasestr(row->notes, "NCCL_ALGO=^NVLS") != NULL ||
+                   strcasecmp(field(r, COLUMN_ALGO), "^NVLS") == 0;
+    return parsers[r->kind](r, row);
+}
+
+static int parse_overlap(struct measured_reader *r, struct measured_overlap *row)
+{
+    const char *bound = field(r, COLUMN_BOUND);
+    double channels;
+    *row = (struct measured_overlap){.memory = strcmp(bound, "memory-bound") == 0};
+    if (parse_row(r, &row->of) < 0 || number(r, COLUMN_GEMM_ALONE, &row->gemm_us) < 0 ||
+        number(r, COLUMN_GEMM_BESIDE, &row->gemm_beside_us) < 0)
+        return -1;
+    if (!row->memory && strcmp(bound, "compute-bound") != 0)
+        return refuse_value(r, true, "unusable bound", bound);
+    if (strcmp(field(r, COLUMN_CHANNELS), "0") == 0)
+        return 0;
+    if (whole(r, COLUMN_CHANNELS, INT_MAX, 0, &channels) < 0)
+        return -1;
+    row->channels = (int)channels;
+    return 0;
+}
 
 #define NOT_TABLE 1
 #define FILE_MAX ((size_t)1 << 30) /* bytes of one table, inflated */
@@ -78,21 +457,17 @@ static const struct table_kind {
     {MEASURED_P2P, {COLUMN_TEST, COLUMN_BYTES}, {COLUMN_TIME, COLUMN_BW}, 2, 2},
 };
 
-/* The same name but for case and spaces around it. */
-static bool names_column(const char *text, const char *name)
-{
-    size_t len = strlen(name);
-    text += strspn(text, " ");
-    return strncasecmp(text, name, len) == 0 && text[len + strspn(text + len, " ")] == '\0';
-}
-
-/* Of two columns with the same name the first one counts. */
+/* Of two columns with the same name the first one counts. Case, and spaces around a name, do not
+ * matter. */
 static void find_columns(struct measured_reader *r, const struct csv *c)
 {
     for (size_t column = 0; column < COLUMN_COUNT; column++) {
         r->place[column] = -1;
         for (size_t i = c->count; i-- > 0;) {
-            if (names_column(c->fields[i], measured_columns[column]))
+            const char *name = column_names[column], *text = c->fields[i];
+            size_t len = strlen(name);
+            text += strspn(text, " ");
+            if (strncasecmp(text, name, len) == 0 && text[len + strspn(text + len, " ")] == '\0')
                 r->place[column] = (int)i;
         }
     }
@@ -111,67 +486,53 @@ static bool is_kind(const struct measured_reader *r, const struct table_kind *ki
     return false;
 }
 
-static int no_usable_header(const struct measured_reader *r, size_t line, struct err *e)
-{
-    if (r->place[COLUMN_ITERATION] >= 0 || r->place[COLUMN_TOKENS] >= 0)
-        return err_set(e, ERR_INPUT,
-                       "%s:%zu: a table of training runs; what is compared here are single "
-                       "operations (collectives, p2p, gemm)",
-                       r->path, line);
-    return err_set(e, ERR_INPUT,
-                   "%s:%zu: no usable header: collectives have the columns collective, bytes, "
-                   "ranks and time_us; p2p test, bytes and time_us; gemm m, n, k, dtype and "
-                   "time_us; all of them gpu_profile, and network_profile but for gemm",
-                   r->path, line);
-}
-
-/* Lines in front of the header that begin with # are notes to the reader. */
-static void pass_over_notes(struct csv *c)
-{
-    while (c->p < c->end && *c->p == '#') {
-        const char *newline = memchr(c->p, '\n', (size_t)(c->end - c->p));
-        c->p = newline != NULL ? newline + 1 : c->end;
-        c->next_line++;
-    }
-}
-
-/* The other files of specter bench: temperatures and clocks over time. */
-static bool is_samples(const struct csv *c)
-{
-    for (size_t i = 0; i < c->count; i++) {
-        if (strcmp(c->fields[i], "elapsed_s") == 0)
-            return true;
-    }
-    return false;
-}
-
-/* Of a table of collectives with GEMMs beside them, whose time is that of the collective alone. */
-static bool is_overlap(struct measured_reader *r)
-{
-    r->overlap = r->place[COLUMN_GEMM_BESIDE] >= 0 && r->place[COLUMN_COMM_ALONE] >= 0 &&
-                 r->place[COLUMN_TIME] < 0;
-    if (r->overlap)
-        r->place[COLUMN_TIME] = r->place[COLUMN_COMM_ALONE];
-    return r->overlap;
-}
-
 /* The header's columns, and the kind of table that they make. 0; -1 with e filled: none; NOT_TABLE
  * with e filled: samples over time. */
 static int read_header(struct measured_reader *r, struct csv *c, struct err *e)
 {
+    bool is_samples = false;
     if (!csv_next(c))
         return err_set(e, ERR_INPUT, "%s: empty", r->path);
     if (c->problem != NULL)
         return err_set(e, ERR_INPUT, "%s:%zu: no usable header: %s", r->path, c->line, c->problem);
     find_columns(r, c);
-    for (size_t i = is_overlap(r); i < COUNT(kinds); i++) { /* which has the GEMM's columns, too */
+    /* A table of collectives with GEMMs beside them: its time is that of the collective alone. */
+    r->overlap = r->place[COLUMN_GEMM_BESIDE] >= 0 && r->place[COLUMN_COMM_ALONE] >= 0 &&
+                 r->place[COLUMN_TIME] < 0;
+    if (r->overlap)
+        r->place[COLUMN_TIME] = r->place[COLUMN_COMM_ALONE];
+    for (size_t i = r->overlap; i < COUNT(kinds); i++) { /* which has the GEMM's columns, too */
         if (is_kind(r, &kinds[i])) {
             r->kind = kinds[i].kind;
             return 0;
         }
     }
-    no_usable_header(r, c->line, e);
-    return is_samples(c) ? NOT_TABLE : -1;
+    /* The other files of specter bench: temperatures and clocks over time. */
+    for (size_t i = 0; i < c->count; i++)
+        is_samples = is_samples || strcmp(c->fields[i], "elapsed_s") == 0;
+    if (r->place[COLUMN_ITERATION] >= 0 || r->place[COLUMN_TOKENS] >= 0)
+        err_set(e, ERR_INPUT,
+                "%s:%zu: a table of training runs; what is compared here are single "
+                "operations (collectives, p2p, gemm)",
+                r->path, c->line);
+    else
+        err_set(e, ERR_INPUT,
+                "%s:%zu: no usable header: collectives have the columns collective, bytes, "
+                "ranks and time_us; p2p test, bytes and time_us; gemm m, n, k, dtype and "
+                "time_us; all of them gpu_profile, and network_profile but for gemm",
+                r->path, c->line);
+    return is_samples ? NOT_TABLE : -1;
+}
+
+/* Returns whether a program writes so that it has no value. */
+static bool is_missing(const char *text)
+{
+    static const char *const words[] = {"", "-", "nan", "na", "n/a", "null", "none"};
+    for (size_t i = 0; i < COUNT(words); i++) {
+        if (strcasecmp(words[i], text) == 0)
+            return true;
+    }
+    return false;
 }
 
 /* Spaces around a value are no part of it, and some programs have a word for none. */
@@ -183,7 +544,7 @@ static void take_fields(struct measured_reader *r, const struct csv *c)
         while (len > 0 && strchr(" \t\r", text[len - 1]) != NULL)
             len--;
         text[len] = '\0';
-        r->fields[i] = measured_is_missing(text) ? "" : text;
+        r->fields[i] = is_missing(text) ? "" : text;
     }
 }
 
@@ -201,11 +562,11 @@ static void read_row(struct measured_reader *r, const struct csv *c, size_t widt
         take_fields(r, c);
         if (r->overlap) {
             ARRAY_GROW(m->overlaps, m->cap_overlaps, m->noverlaps + 1);
-            if (measured_overlap_parse(r, &m->overlaps[m->noverlaps]) == 0) {
+            if (parse_overlap(r, &m->overlaps[m->noverlaps]) == 0) {
                 m->overlaps[m->noverlaps++].of.line = c->line;
                 return;
             }
-        } else if (measured_row_parse(r, &row) == 0) {
+        } else if (parse_row(r, &row) == 0) {
             row.line = c->line;
             ARRAY_GROW(m->rows, m->cap_rows, m->nrows + 1);
             m->rows[m->nrows++] = row;
@@ -223,7 +584,11 @@ static int read_table(struct measured *m, const char *path, const struct measure
     size_t width;
     int status;
     csv_init(&c, text->data, text->len);
-    pass_over_notes(&c);
+    while (c.p < c.end && *c.p == '#') { /* in front of the header: notes to the reader */
+        const char *newline = memchr(c.p, '\n', (size_t)(c.end - c.p));
+        c.p = newline != NULL ? newline + 1 : c.end;
+        c.next_line++;
+    }
     status = read_header(&r, &c, e);
     width = c.count;
     while (status == 0 && csv_next(&c))

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "calib/measured_names.h"
 
+#include "model/nccl_tuner.h"
+
 #include <string.h>
 #include <strings.h>
 
@@ -55,18 +57,6 @@ static const struct spelling dtypes[] = {
     {"s8", "int8"},
     {"int", "int32"},
 };
-
-static const struct spelling algos[] = {
-    {"Ring", "ring"},
-    {"Tree", "tree"},
-    {"CollnetDirect", "collnet_direct"},
-    {"CollnetChain", "collnet_chain"},
-    {"NVLS", "nvls"},
-    {"NVLSTree", "nvls_tree"},
-    {"PAT", "pat"},
-};
-
-static const struct spelling protos[] = {{"LL", "LL"}, {"LL128", "LL128"}, {"Simple", "Simple"}};
 
 static const char *spelled(const struct spelling *table, size_t count, const char *text, size_t len)
 {
@@ -132,20 +122,12 @@ enum specter_dtype measured_dtype(const char *text)
 
 const char *measured_algo(const char *text, size_t len)
 {
-    return spelled(algos, COUNT(algos), text, len);
+    int algo = nccl_algo_parse(text, len);
+    return algo >= 0 ? nccl_algos[algo].name : NULL;
 }
 
 const char *measured_proto(const char *text, size_t len)
 {
-    return spelled(protos, COUNT(protos), text, len);
-}
-
-bool measured_is_missing(const char *text)
-{
-    static const char *const words[] = {"", "-", "nan", "na", "n/a", "null", "none"};
-    for (size_t i = 0; i < COUNT(words); i++) {
-        if (strcasecmp(words[i], text) == 0)
-            return true;
-    }
-    return false;
+    int proto = nccl_proto_parse(text, len);
+    return proto >= 0 ? nccl_protos[proto].name : NULL;
 }

@@ -27,7 +27,4 @@ enum specter_dtype measured_dtype(const char *text);
 const char *measured_algo(const char *text, size_t len);
 const char *measured_proto(const char *text, size_t len);
 
-/* Returns whether a program writes so that it has no value: "nan", "N/A", "-", ... */
-bool measured_is_missing(const char *text);
-
 #endif

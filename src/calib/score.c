@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 #include "calib/score.h"
 
+#include "base/order.h"
+#include "calib/fit_classes.h"
+#include "calib/predict_row.h"
 #include "calib/stats.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -172,9 +176,9 @@ static int by_key(const void *a, const void *b)
     const struct group_member *x = a, *y = b;
     int names;
     if (x->order != y->order)
-        return x->order < y->order ? -1 : 1;
+        return ORDER(x->order, y->order);
     names = x->key == y->key ? 0 : strcmp(x->key, y->key);
-    return names != 0 ? names : (x->error > y->error) - (x->error < y->error);
+    return names != 0 ? names : ORDER(x->error, y->error);
 }
 
 static bool same_group(const struct group_member *a, const struct group_member *b)
@@ -201,18 +205,6 @@ static void fill_stats(struct score_stats *out, const struct group_member *membe
     out->within_25 = n > 0 ? (double)near / (double)n : NAN;
 }
 
-static void add_group(struct score *s, enum measured_kind kind, const char *by,
-                      const struct group_member *members, size_t n, double *scratch)
-{
-    struct score_group *g;
-    ARRAY_GROW(s->groups, s->cap_groups, s->ngroups + 1);
-    g = &s->groups[s->ngroups++];
-    *g = (struct score_group){.kind = kind, .by = by, .order = members->order};
-    g->key = members->key != NULL ? arena_strdup(&s->arena, members->key)
-                                  : arena_printf(&s->arena, "%.0f", members->order);
-    fill_stats(&g->stats, members, n, scratch);
-}
-
 /* The rows of `kinds` with their keys, sorted by them. Returns how many. */
 static size_t collect(const struct score *s, unsigned kinds, const struct grouping *how,
                       struct group_member *members)
@@ -237,9 +229,16 @@ static void add_groups(struct score *s, enum measured_kind kind, const struct gr
     unsigned kinds = kind == MEASURED_KINDS ? how->kinds : 1u << kind;
     size_t n = collect(s, kinds, how, members);
     for (size_t from = 0, to; from < n; from = to) {
-        for (to = from + 1; to < n && same_group(&members[from], &members[to]);)
+        const struct group_member *first = members + from;
+        struct score_group *g;
+        for (to = from + 1; to < n && same_group(first, &members[to]);)
             to++;
-        add_group(s, kind, how->by, members + from, to - from, scratch);
+        ARRAY_GROW(s->groups, s->cap_groups, s->ngroups + 1);
+        g = &s->groups[s->ngroups++];
+        *g = (struct score_group){.kind = kind, .by = how->by, .order = first->order};
+        g->key = first->key != NULL ? arena_strdup(&s->arena, first->key)
+                                    : arena_printf(&s->arena, "%.0f", first->order);
+        fill_stats(&g->stats, first, to - from, scratch);
     }
 }
 
@@ -277,9 +276,9 @@ static int worst_first(const void *a, const void *b)
     double ape_x = fabs(x->error), ape_y = fabs(y->error);
     int files;
     if (ape_x != ape_y)
-        return ape_x > ape_y ? -1 : 1;
+        return ORDER(ape_y, ape_x);
     files = strcmp(x->row->file, y->row->file);
-    return files != 0 ? files : (x->row->line > y->row->line) - (x->row->line < y->row->line);
+    return files != 0 ? files : ORDER(x->row->line, y->row->line);
 }
 
 void score_init(struct score *s)
@@ -326,23 +325,213 @@ void score_finish(struct score *s)
     free(members);
 }
 
-/* A prediction that is no number above 0 would hide in every quantile. */
-static int predict(const struct measured_row *row, struct row_prediction *p, struct err *e)
-{
-    if (predict_row(row, row->gpu, row->net, p, e) < 0)
-        return -1;
-    return isfinite(p->us) && p->us > 0 ? 0 : err_set(e, ERR_INPUT, "no time above 0 is predicted");
-}
-
 void score_predict(struct score *s, struct measured *m)
 {
     for (size_t i = 0; i < m->nrows; i++) {
         const struct measured_row *row = &m->rows[i];
         struct row_prediction p;
         struct err why;
-        if (predict(row, &p, &why) < 0)
+        if (predict_row(row, row->gpu, row->net, &p, &why) < 0)
             measured_skip(m, row->file, row->line, false, why.msg);
+        else if (!(isfinite(p.us) && p.us > 0)) /* it would hide in every quantile */
+            measured_skip(m, row->file, row->line, false, "no time above 0 is predicted");
         else
             score_add(s, row, &p, predict_row_outside(row));
     }
+}
+
+/* The origin of a value that the profile lacks: the closest class that has one (params.h). */
+static void find_owner(struct used_param *p, const char *class)
+{
+    char key[PARAM_KEY_MAX];
+    snprintf(key, sizeof key, "%s", class);
+    do {
+        const struct param_class *row = params_row(p->group, key);
+        if (row == NULL)
+            continue;
+        p->owner = row->key;
+        p->value = param_value(row->values, p->param);
+    } while (p->value == 0 && params_widen(p->group, key));
+}
+
+void used_params_release(struct used_params *u)
+{
+    free(u->list);
+}
+
+static void add_used_group(struct used_params *u, enum param_group group, const char *profile,
+                           const void *own, const struct measured_row *row)
+{
+    char class[PARAM_KEY_MAX];
+    params_key(group, row->gpu, row->net, class);
+    for (size_t i = 0; i < param_tables[group].count; i++) {
+        const struct param *param = &param_tables[group].params[i];
+        struct used_param p = {group, profile, param, param_value(own, param)};
+        bool known = false;
+        if (p.value == 0)
+            find_owner(&p, class);
+        for (size_t k = 0; k < u->count && !known; k++)
+            known = u->list[k].param == p.param && strcmp(u->list[k].owner, p.owner) == 0;
+        if (known)
+            continue;
+        ARRAY_GROW(u->list, u->cap, u->count + 1);
+        u->list[u->count++] = p;
+    }
+}
+
+void used_params_add(struct used_params *u, const struct measured_row *row)
+{
+    const struct gpu_profile *gpu = row->gpu;
+    const struct network_profile *net = row->net;
+    const struct measured_row *last = u->last;
+    if (last != NULL && last->kind == row->kind && last->gpu == gpu && last->net == net &&
+        predict_row_leaves_node(last) == predict_row_leaves_node(row))
+        return;
+    u->last = row;
+    if (row->kind == MEASURED_GEMM) {
+        add_used_group(u, PARAMS_GEMM, gpu->name, &gpu->gemm, row);
+        return;
+    }
+    add_used_group(u, PARAMS_NODE, net->name, &net->node, row);
+    if (predict_row_leaves_node(row))
+        add_used_group(u, PARAMS_NET, net->name, &net->net, row);
+}
+
+static int in_order(const void *a, const void *b)
+{
+    const struct used_param *x = a, *y = b;
+    int owners = strcmp(x->owner, y->owner);
+    if (x->group != y->group)
+        return ORDER(x->group, y->group);
+    return owners != 0 ? owners : ORDER(x->param, y->param); /* of one array a group */
+}
+
+void used_params_sort(struct used_params *u)
+{
+    if (u->count > 0)
+        qsort(u->list, u->count, sizeof *u->list, in_order);
+}
+
+/* The rows that are left out: those of a GPU, of one source where one is named. Both pointers are
+ * shared by all rows of that GPU or source. */
+struct fold {
+    const struct gpu_profile *gpu;
+    const char *source; /* NULL: any */
+};
+
+struct folds {
+    struct fold *list; /* owned */
+    size_t n, cap;
+};
+
+enum loo_by loo_parse(const char *name)
+{
+    if (strcmp(name, "source") == 0)
+        return LOO_SOURCE;
+    return strcmp(name, "gpu") == 0 ? LOO_GPU : LOO_NONE;
+}
+
+/* The fold that each row is predicted in; owned by the caller. */
+static struct fold *choose_folds(const struct fit_rows *rows, enum loo_by by)
+{
+    struct fold *of = array_new(rows->nrows, sizeof *of);
+    const char **first = array_new(rows->nmachines, sizeof *first);
+    bool *two = array_new(rows->nmachines, sizeof *two); /* sources have measured the machine */
+    for (size_t i = 0; i < rows->nrows; i++) {
+        const struct fit_row *r = &rows->rows[i];
+        if (first[r->machine] == NULL)
+            first[r->machine] = r->row->source;
+        two[r->machine] |= first[r->machine] != r->row->source;
+    }
+    for (size_t i = 0; i < rows->nrows; i++) {
+        const struct fit_row *r = &rows->rows[i];
+        bool is_source = by == LOO_SOURCE && two[r->machine];
+        of[i] = (struct fold){r->row->gpu, is_source ? r->row->source : NULL};
+    }
+    free(two);
+    free(first);
+    return of;
+}
+
+static bool same_fold(const struct fold *a, const struct fold *b)
+{
+    return a->gpu == b->gpu && a->source == b->source;
+}
+
+static void list_folds(struct folds *out, const struct fold *of, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        bool known = false;
+        for (size_t k = 0; k < out->n && !known; k++)
+            known = same_fold(&out->list[k], &of[i]);
+        if (known)
+            continue;
+        ARRAY_GROW(out->list, out->cap, out->n + 1);
+        out->list[out->n++] = of[i];
+    }
+}
+
+/* One fit, and the predictions of the rows that it is for. */
+static int run_fold(struct score *s, struct fit_rows *rows, const struct fold *fold,
+                    const struct fold *of, bool *leave_out, struct err *e)
+{
+    struct fitted_classes classes;
+    struct row_prediction p;
+    int status;
+    for (size_t i = 0; i < rows->nrows; i++) {
+        const struct measured_row *row = rows->rows[i].row;
+        leave_out[i] =
+            row->gpu == fold->gpu && (fold->source == NULL || row->source == fold->source);
+    }
+    status =
+        classes_fit(&classes, rows,
+                    &(struct classes_opts){.leave_out = leave_out, .gemm_rows = LOO_GEMM_ROWS}, e);
+    for (size_t i = 0; i < rows->nrows && status == 0; i++) {
+        if (!same_fold(&of[i], fold))
+            continue;
+        status = fit_rows_predict(rows, i, &p, e); /* its machine is as the fit left it */
+        if (status == 0)
+            score_add(s, rows->rows[i].row, &p, false);
+    }
+    classes_release(&classes);
+    return status;
+}
+
+/* Rows of m that are not among those to fit. */
+static void skip_refused(struct measured *m, const struct fit_rows *rows)
+{
+    for (size_t i = 0, k = 0; i < m->nrows; i++) {
+        const struct measured_row *row = &m->rows[i];
+        struct row_prediction p;
+        struct err why = {.msg = "the models give it no time"};
+        if (k < rows->nrows && rows->rows[k].row == row) {
+            k++;
+            continue;
+        }
+        predict_row(row, row->gpu, row->net, &p, &why);
+        measured_skip(m, row->file, row->line, false, why.msg);
+    }
+}
+
+int loo_score(struct score *s, struct measured *m, enum loo_by by, size_t *folds, struct err *e)
+{
+    struct folds list = {0};
+    struct fit_rows rows;
+    struct fold *of;
+    bool *leave_out;
+    int status = 0;
+    fit_rows_init(&rows, m->rows, m->nrows);
+    skip_refused(m, &rows);
+    of = choose_folds(&rows, by);
+    leave_out = array_new(rows.nrows, sizeof *leave_out);
+    list_folds(&list, of, rows.nrows);
+    for (size_t k = 0; k < list.n && status == 0; k++)
+        status = run_fold(s, &rows, &list.list[k], of, leave_out, e);
+    if (folds != NULL)
+        *folds = list.n;
+    free(list.list);
+    free(leave_out);
+    free(of);
+    fit_rows_release(&rows);
+    return status;
 }

@@ -15,6 +15,7 @@
 #ifndef SPECTER_CALIB_SCORE_H
 #define SPECTER_CALIB_SCORE_H
 
+#include "calib/measured.h"
 #include "calib/predict_row.h"
 
 struct score_stats {
@@ -55,10 +56,54 @@ void score_init(struct score *s);
 void score_release(struct score *s);
 void score_add(struct score *s, const struct measured_row *row, const struct row_prediction *p,
                bool outside);
-void score_finish(struct score *s); /* once, behind the last row */
+void score_finish(struct score *s); /* once, after the last row */
 
 /* Predicts and adds each row of m with the profiles it names; rows that the models refuse become
  * skips of m. score_finish() is left to the caller. */
 void score_predict(struct score *s, struct measured *m);
+
+/* ---- which fitted parameters (model/params.h) the predictions of some rows rest on ----
+ *
+ * An error must be seen against them. A value that several machines share counts once. */
+struct used_param {
+    enum param_group group;
+    const char *owner; /* a class ("hopper", "efa", "any"), or a profile with values of its own */
+    const struct param *param;
+    double value;
+};
+
+/* Empty at first: {0}. */
+struct used_params {
+    struct used_param *list; /* owned; in the order of groups, owners, parameters */
+    size_t count, cap;
+    const struct measured_row *last; /* borrowed: rows of one machine come together */
+};
+
+void used_params_release(struct used_params *u);
+void used_params_add(struct used_params *u, const struct measured_row *row);
+void used_params_sort(struct used_params *u); /* after the last row */
+
+/* ---- leave one out ----
+ *
+ * Each row is predicted with parameters fitted without its source, or without its
+ * GPU. What comes out is the error to expect of measurements that the fit has not seen.
+ *
+ *     gpu      a GPU's rows are left out, on all networks and of all sources, and predicted
+ *     source   where two sources have measured a machine (GPU and network): what one of them says
+ *              of this GPU is left out, on all networks, and its rows on the machine are predicted;
+ *              machines with one source only: as `gpu`
+ *
+ * The fits start in the middle of the parameters' bounds: what is compiled in has seen all rows. */
+
+#define LOO_GEMM_ROWS 400 /* of each GPU in a fit (fit_classes.h), since there are many fits */
+
+enum loo_by { LOO_SOURCE, LOO_GPU, LOO_NONE };
+
+/* "source", "gpu"; LOO_NONE for another word. */
+enum loo_by loo_parse(const char *name);
+
+/* Adds the rows of m to s, each predicted so. The rows that the models refuse become skips of m, as
+ * in score_predict(). folds: how many fits it took; may be NULL. 0, or -1 with e filled. */
+int loo_score(struct score *s, struct measured *m, enum loo_by by, size_t *folds, struct err *e);
 
 #endif

@@ -29,24 +29,17 @@ double stats_quantile(const double *values, size_t n, double q)
     return result;
 }
 
-static struct weighted *sort_weighted(const double *values, const double *weights, size_t n)
+double stats_weighted_quantile(const double *values, const double *weights, size_t n, double q)
 {
+    double total = 0, passed = 0, before = 0, result = NAN;
     struct weighted *sorted = NULL;
     size_t cap = 0;
+    if (n == 0)
+        return NAN;
     ARRAY_GROW(sorted, cap, n);
     for (size_t i = 0; i < n; i++)
         sorted[i] = (struct weighted){values[i], weights[i]};
     qsort(sorted, n, sizeof *sorted, order_doubles); /* value is the first member */
-    return sorted;
-}
-
-double stats_weighted_quantile(const double *values, const double *weights, size_t n, double q)
-{
-    double total = 0, passed = 0, before = 0, result = NAN;
-    struct weighted *sorted;
-    if (n == 0)
-        return NAN;
-    sorted = sort_weighted(values, weights, n);
     for (size_t i = 0; i < n; i++)
         total += sorted[i].weight;
     for (size_t i = 0; i < n; i++) {

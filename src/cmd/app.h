@@ -11,8 +11,8 @@
  *     for (size_t i = 0; i < p.finding_count; i++) ...
  *     app_release(&p);
  *
- * To add a finding: a function in app_check.c or app_symbols.c, and its line in the table
- * there; docs/preload.md tells users.
+ * To add a finding: a function in app_check.c, and its line in a table there; docs/preload.md tells
+ * users.
  */
 #ifndef SPECTER_CMD_APP_H
 #define SPECTER_CMD_APP_H
@@ -66,20 +66,19 @@ struct app {
 
     /* By app_find(): */
     const char *path;    /* the program that runs, as it was found */
-    const char *file;    /* the same behind all links */
+    const char *file;    /* the same after all links */
     const char *unknown; /* this shell or script starts what cannot be known; NULL: none does */
     struct app_step steps[APP_STEPS];
     size_t step_count;
 
-    /* By app_walk(), in the order in which the loader meets them: the program, what LD_PRELOAD
+    /* By app_check(), in the order in which the loader meets them: the program, what LD_PRELOAD
      * names, what they need. Not libspecter.so. */
     struct app_object *objects;
     size_t object_count, object_cap;
     struct dir_list missing; /* names that are needed and not found */
     const char *own_loader; /* folder of a loader of its own, which is not this system's; or NULL */
 
-    /* By app_check(): */
-    struct app_finding *findings;
+    struct app_finding *findings; /* likewise */
     size_t finding_count, finding_cap;
 };
 
@@ -91,28 +90,18 @@ void app_release(struct app *p);
  * (which are asked), wrappers that exec one program. */
 enum app_state app_find(struct app *p, const char *name);
 
-/* Finds all that the program needs, then all that these need. */
-void app_walk(struct app *p);
-
-/* The same of a library that the program will open. */
-void app_walk_library(struct app *p, const char *path);
-
-/* Fills findings; walks unless the program's file alone decides. True: libspecter.so is loaded into
- * it. */
+/* Fills findings, and the objects unless the program's file alone decides. True: libspecter.so is
+ * loaded into it. */
 bool app_check(struct app *p);
 
-/* Why the loader preloads nothing into this program ("setuid", ...), or NULL: it does. */
-const char *app_privileged(const char *path);
+/* After app_check(): adds a library that the program will open, and all that it needs. */
+void app_walk_library(struct app *p, const char *path);
 
 /* Where an LD_PRELOAD begins with the runtime of AddressSanitizer, which has to be the first
  * library of all, the bytes up to its end; else 0. */
 size_t app_asan_in_front(const char *list);
 
-/* The findings of weak references and dladdr() alone, of all objects. app_symbols.c */
+/* The findings of weak references and dladdr() alone, of all objects. */
 void app_check_symbols(struct app *p);
-
-/* For the files of this module. */
-void app_add_finding(struct app *p, enum app_effect effect, const char *advice, const char *fmt,
-                     ...) __attribute__((format(printf, 4, 5)));
 
 #endif

@@ -24,12 +24,6 @@
 #define SCRIPT_MAX 16384 /* wrappers are shorter */
 #define WORDS_MAX 16
 
-static const char *base_name(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash != NULL ? slash + 1 : path;
-}
-
 static bool is_one_of(const char *name, const char *const *names, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
@@ -42,7 +36,7 @@ static bool is_one_of(const char *name, const char *const *names, size_t count)
 static bool is_shell(const char *path)
 {
     static const char *const names[] = {"sh", "bash", "dash", "ash", "zsh", "ksh", "mksh", "fish"};
-    return is_one_of(base_name(path), names, sizeof names / sizeof *names);
+    return is_one_of(path_base_name(path), names, sizeof names / sizeof *names);
 }
 
 /* ---- words of a shell, as far as they can be known ---- */
@@ -78,7 +72,7 @@ static const char *own_part(const char *at, const char *script, struct buf *word
         if (strncmp(at, own_spellings[i].spelling, len) != 0)
             continue;
         if (!own_spellings[i].folder)
-            buf_puts(word, base_name(script));
+            buf_puts(word, path_base_name(script));
         else if (realpath(script, full) != NULL && (slash = strrchr(full, '/')) != NULL)
             buf_put(word, full, (size_t)(slash - full));
         return at + len;
@@ -129,7 +123,7 @@ static struct words split_line(struct arena *a, const char *line, const char *sc
 /* Behind `env`, its options and variables: the program's place. w->count: there is none. */
 static size_t behind_env(const struct words *w, size_t i)
 {
-    if (i < w->count && strcmp(base_name(w->word[i]), "env") == 0) {
+    if (i < w->count && strcmp(path_base_name(w->word[i]), "env") == 0) {
         for (i++; i < w->count && (w->word[i][0] == '-' || strchr(w->word[i], '=') != NULL); i++)
             i += strcmp(w->word[i], "-u") == 0 || strcmp(w->word[i], "-C") == 0;
     }
@@ -162,7 +156,7 @@ static const char *ask_manager(struct app *p, const struct words *exports, const
 
 /* ---- scripts ---- */
 
-/* The text of a script; NULL: it is none. Behind what is not read a script may do anything, which
+/* The text of a script; NULL: it is none. After what is not read a script may do anything, which
  * an empty command at the end stands for. */
 static const char *read_script(struct app *p, const char *path)
 {
@@ -220,14 +214,6 @@ static const char *exec_line(const char *text)
     return last + 5;
 }
 
-/* A script may have changed its folder or PATH before. */
-static bool is_certain(const char *program)
-{
-    char found[PATH_MAX];
-    return (*program == '/' || strchr(program, '/') == NULL) &&
-           child_find(program, X_OK, found, sizeof found);
-}
-
 /* A shell script: `exec TOOL exec NAME` is how shims of pyenv, rbenv and asdf end. */
 static struct lead shell_lead(struct app *p, const char *text, const char *path)
 {
@@ -235,25 +221,17 @@ static struct lead shell_lead(struct app *p, const char *text, const char *path)
     const char *line = exec_line(text);
     struct words w = split_line(p->arena, line, path), exports;
     size_t i = behind_env(&w, 0);
+    char found[PATH_MAX];
     if (i + 2 < w.count && strcmp(w.word[i + 1], "exec") == 0) {
         exports = exports_of(p, text, path);
         lead.next = ask_manager(p, &exports, w.word[i], w.word[i + 2]);
         lead.relation = "is a shim for";
-    } else if (i < w.count && is_certain(w.word[i])) {
+    } else if (i < w.count && (*w.word[i] == '/' || strchr(w.word[i], '/') == NULL) &&
+               child_find(w.word[i], X_OK, found, sizeof found)) {
+        /* Of a path that is relative nothing is certain: a script may have changed its folder. */
         lead.next = w.word[i];
         lead.relation = "is a wrapper of";
     }
-    return lead;
-}
-
-/* The interpreter that the first line names; through `env`, what that would find. */
-static struct lead interpreter_lead(struct app *p, const char *text, const char *path)
-{
-    struct lead lead = {"is a script for", NULL};
-    struct words w = split_line(p->arena, text + 2, path);
-    size_t i = behind_env(&w, 0);
-    if (i < w.count)
-        lead.next = w.word[i];
     return lead;
 }
 
@@ -264,9 +242,9 @@ static struct lead link_lead(struct app *p, const char *path)
     static const struct words none = {{NULL}, 0};
     struct lead lead = {"is a shim for", NULL};
     char full[PATH_MAX];
-    if (realpath(path, full) != NULL && strcmp(base_name(full), base_name(path)) != 0 &&
-        is_one_of(base_name(full), managers, sizeof managers / sizeof *managers))
-        lead.next = ask_manager(p, &none, full, base_name(path));
+    if (realpath(path, full) != NULL && strcmp(path_base_name(full), path_base_name(path)) != 0 &&
+        is_one_of(path_base_name(full), managers, sizeof managers / sizeof *managers))
+        lead.next = ask_manager(p, &none, full, path_base_name(path));
     return lead;
 }
 
@@ -276,10 +254,16 @@ static struct lead link_lead(struct app *p, const char *path)
 static struct lead lead_of(struct app *p, const char *path)
 {
     const char *text = read_script(p, path);
-    struct lead interpreter, lead = {NULL, NULL};
+    struct lead interpreter = {"is a script for", NULL}, lead = {NULL, NULL};
+    struct words w;
+    size_t i;
     if (text == NULL)
         return link_lead(p, path);
-    interpreter = interpreter_lead(p, text, path);
+    /* The interpreter that the first line names; through `env`, what that would find. */
+    w = split_line(p->arena, text + 2, path);
+    i = behind_env(&w, 0);
+    if (i < w.count)
+        interpreter.next = w.word[i];
     if (interpreter.next != NULL && is_shell(interpreter.next)) {
         lead = shell_lead(p, text, path);
         if (lead.next == NULL)

@@ -11,18 +11,6 @@
 #include <time.h>
 #include <unistd.h>
 
-static _Noreturn void child(void (*work)(void *arg), void *arg, int out)
-{
-    const struct rlimit none = {0, 0};
-    int null = open("/dev/null", O_RDWR | O_CLOEXEC);
-    setrlimit(RLIMIT_CORE, &none);
-    dup2(null, STDIN_FILENO);
-    dup2(out, STDOUT_FILENO);
-    dup2(null, STDERR_FILENO);
-    work(arg);
-    _exit(0);
-}
-
 static int64_t now_ms(void)
 {
     struct timespec now;
@@ -66,15 +54,23 @@ static int end_of(pid_t pid, int64_t deadline)
 
 int ask_child(void (*work)(void *arg), void *arg, double limit_s, struct buf *out)
 {
+    const struct rlimit none = {0, 0};
     int64_t deadline = now_ms() + (int64_t)(limit_s * 1000);
-    int ends[2], status = ASK_LATE;
+    int ends[2], null, status = ASK_LATE;
     pid_t pid;
     if (pipe2(ends, O_CLOEXEC) < 0)
         return ASK_LATE;
     fflush(NULL);
     pid = fork();
-    if (pid == 0)
-        child(work, arg, ends[1]);
+    if (pid == 0) {
+        null = open("/dev/null", O_RDWR | O_CLOEXEC);
+        setrlimit(RLIMIT_CORE, &none);
+        dup2(null, STDIN_FILENO);
+        dup2(ends[1], STDOUT_FILENO);
+        dup2(null, STDERR_FILENO);
+        work(arg);
+        _exit(0);
+    }
     close(ends[1]);
     if (pid > 0) {
         listen_to(ends[0], deadline, out);

@@ -4,15 +4,143 @@
  */
 #include "cmd/bench.h"
 
+#include "cmd/hardware.h"
+#include "report/bench_p2p.h"
+#include "report/bench_page.h"
+
+#include <cjson/cJSON.h>
+#include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* ---- files ---- */
+
+struct part_file {
+    char path[BENCH_PATH_MAX + sizeof ".part"];
+};
+
+static struct part_file part_of(const char *path)
+{
+    struct part_file p;
+    snprintf(p.path, sizeof p.path, "%s.part", path);
+    return p;
+}
+
+FILE *bench_file_open(const char *path, struct err *e)
+{
+    const struct part_file part = part_of(path);
+    FILE *out = fopen(part.path, "we");
+    if (out == NULL)
+        err_set(e, ERR_INPUT, "%s: %s", path, strerror(errno));
+    return out;
+}
+
+int bench_file_close(FILE *out, const char *path, struct err *e)
+{
+    const struct part_file part = part_of(path);
+    const bool failed = ferror(out) != 0;
+    int status = 0;
+    if (fclose(out) != 0 || failed)
+        status = err_set(e, ERR_INPUT, "%s: not all could be written: %s", path, strerror(errno));
+    else if (rename(part.path, path) != 0)
+        status = err_set(e, ERR_INPUT, "%s: %s", path, strerror(errno));
+    if (status < 0)
+        unlink(part.path);
+    return status;
+}
+
+int bench_file_json(cJSON *doc, const char *path, struct err *e)
+{
+    char *text = cJSON_Print(doc);
+    FILE *out = bench_file_open(path, e);
+    cJSON_Delete(doc);
+    if (text == NULL)
+        die("out of memory");
+    if (out != NULL)
+        fprintf(out, "%s\n", text);
+    free(text);
+    return out != NULL ? bench_file_close(out, path, e) : -1;
+}
+
+/* ---- links ---- */
+
+int bench_p2p_target(const char *gpu, const char *network, const char *device, struct arena *a,
+                     struct bench_target *out, struct err *e)
+{
+    const struct gpu_profile *by_name =
+        gpu != NULL ? gpu_profile_find(gpu, NULL) : gpu_profile_of_device(device);
+    struct profile_pair on;
+    *out = (struct bench_target){NULL, NULL};
+    if (gpu == NULL && by_name == NULL)
+        return 0;
+    if (network == NULL && by_name != NULL)
+        network = by_name->network;
+    if (cmd_target(gpu != NULL ? gpu : by_name->name, network, true, a, &on, e) < 0)
+        return -1;
+    *out = (struct bench_target){on.gpu, on.network};
+    return 0;
+}
+
+static void take_checks(const struct bench_p2p_report *r, struct bench_checks *checks)
+{
+    size_t done = 0, ranks = (size_t)r->log->ranks;
+    for (size_t i = 0; i < r->log->n; i++)
+        done += r->log->list[i].config.mode == BENCH_P2P_ONE_WAY;
+    bench_checks_init(checks);
+    bench_checks_done(checks, done, ranks * (ranks - 1) * r->plan->nsizes);
+    bench_checks_links(checks, r->log, r->links);
+    if (r->target != NULL && r->target->gpu != NULL)
+        bench_checks_predicted(checks, r->log, r->links, r->node_of, r->target->gpu,
+                               r->target->net);
+    for (int i = 0; i < 2; i++)
+        bench_checks_drift(checks, r->drift[i], r->node_of);
+    bench_checks_gpus(checks, r->gpus, r->ngpus);
+}
+
+static int write_page(const struct bench_p2p_report *r, const struct bench_p2p_show *show,
+                      struct err *e)
+{
+    struct bench_temperatures t = {0};
+    struct bench_page page = {.title = "specter bench p2p",
+                              .run = r->run,
+                              .checks = r->checks,
+                              .log = r->log,
+                              .links = r->links,
+                              .drift = r->drift[0]->n > 0 ? r->drift[0] : NULL};
+    char path[4200];
+    int status;
+    snprintf(path, sizeof path, "%s/temperatures.csv", show->folder);
+    if (show->folder[0] != '\0' && bench_temperatures_read(&t, path, NULL) == 0)
+        page.temperatures = &t;
+    status = bench_page_write(&page, show->html, e);
+    bench_temperatures_release(&t);
+    return status;
+}
+
+int bench_p2p_show(struct bench_p2p_report *r, struct bench_checks *checks,
+                   const struct bench_p2p_show *show, struct err *e)
+{
+    take_checks(r, checks);
+    r->checks = checks;
+    for (size_t i = 0; i < r->result->nnotes; i++)
+        fprintf(stderr, "specter: note: %s\n", r->result->notes[i]);
+    if (show->json != NULL && cmd_write_json(bench_p2p_json(r), show->json, e) < 0)
+        return -1;
+    if (show->html != NULL && write_page(r, show, e) < 0)
+        return -1;
+    if (show->json == NULL || strcmp(show->json, "-") != 0)
+        bench_p2p_text(r, show->full, stdout);
+    return show->fail_on != NULL ? bench_checks_apply(show->fail_on, checks, e) : 0;
+}
+
+/* ---- the command ---- */
+
 static const struct cmd_kind *const kinds[] = {
     &bench_collectives, &bench_gemms,    &bench_states, &bench_p2ps,
     &bench_drifts,      &bench_overlaps, &bench_tunes,  &bench_report,
 };
-
-static int run_bench(const struct command *self, int argc, char **argv, struct err *e)
-{
-    return cmd_run_kind(self, kinds, sizeof kinds / sizeof *kinds, argc, argv, e);
-}
 
 static const struct opt bench_rows[] = {OPT_END};
 
@@ -43,6 +171,7 @@ const struct command cmd_bench = {
         "'specter help bench collective' (gemm, state, p2p, drift, overlap, tune, report) shows "
         "the options of each kind; docs/bench.md defines each figure.",
     .rows = bench_rows,
-    .has_kinds = true,
-    .run = run_bench,
+    .kinds = kinds,
+    .nkinds = sizeof kinds / sizeof *kinds,
+    .run = cmd_run_kind,
 };

@@ -19,7 +19,15 @@
 #ifndef SPECTER_CMD_BENCH_H
 #define SPECTER_CMD_BENCH_H
 
-#include "cmd/kinds.h"
+#include "base/err.h"
+#include "cmd/cmd.h"
+
+#include <stdio.h>
+
+struct bench_checks;
+struct bench_p2p_report;
+struct bench_target;
+struct cJSON;
 
 #define BENCH_NO_NUMBER INT64_MIN /* not given, and no number that an option accepts */
 
@@ -37,5 +45,46 @@
 
 extern const struct cmd_kind bench_collectives, bench_drifts, bench_gemms, bench_overlaps,
     bench_p2ps, bench_report, bench_states, bench_tunes;
+
+/* ---- files ----
+ *
+ * Result files of benchmarks. A launcher may kill a job without notice while a file is written, so
+ * the text goes to PATH.part, which gets the name PATH once it is complete.
+ *
+ *     FILE *out = bench_file_open(path, e);
+ *     if (out == NULL) ...
+ *     fputs(text, out);
+ *     bench_file_close(out, path, e) */
+
+#define BENCH_PATH_MAX 4096
+
+/* NULL with e filled: it cannot be written. */
+FILE *bench_file_open(const char *path, struct err *e);
+
+/* 0, or -1 with e filled: not all could be written, and an older file of that name stays. */
+int bench_file_close(FILE *out, const char *path, struct err *e);
+
+/* Writes a JSON document and deletes it. 0, or -1 with e filled. */
+int bench_file_json(struct cJSON *doc, const char *path, struct err *e);
+
+/* ---- what is known of links, for the user ---- */
+
+/* What `specter bench p2p` has measured, or `specter bench report` has read: checks, text, JSON, a
+ * page. */
+struct bench_p2p_show {
+    const char *json, *html, *fail_on; /* as the options; NULL: not given */
+    bool full;
+    const char *folder; /* whose temperatures.csv the page has; "": none */
+};
+
+/* The profiles that links are held against: as the options name them, else those of the GPU of that
+ * name and of its usual network; gpu NULL where neither is known. 0, or -1 with e filled. */
+int bench_p2p_target(const char *gpu, const char *network, const char *device, struct arena *a,
+                     struct bench_target *out, struct err *e);
+
+/* Fills *checks, which r has from then on; r->links are known. 0, or -1 with e
+ * filled: something cannot be written, or (ERR_NO) a condition of --fail-on holds. */
+int bench_p2p_show(struct bench_p2p_report *r, struct bench_checks *checks,
+                   const struct bench_p2p_show *show, struct err *e);
 
 #endif

@@ -3,14 +3,20 @@
  * specter bench collective: times of a library's collectives, on this machine or in a job.
  */
 #include "base/arena.h"
-#include "bench/collective.h"
 #include "bench/checks.h"
+#include "bench/collective.h"
 #include "calib/measured_names.h"
-#include "cmd/bench_collective_output.h"
+#include "cmd/bench.h"
 #include "cmd/bench_conditions.h"
 #include "cmd/bench_job.h"
+#include "cmd/hardware.h"
 #include "cmd/predict.h"
+#include "report/bench_page.h"
+#include "report/bench_report.h"
+#include "report/bench_common.h"
+#include "report/bench_table.h"
 
+#include <cjson/cJSON.h>
 #include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -71,7 +77,11 @@ struct collective_run {
     uint64_t *sizes; /* owned */
     struct bench_plan plan;
     struct bench_conditions conditions;
-    struct bench_output output;
+    struct bench_target target;
+    size_t wanted;  /* rows out of place of the plan, without empty sizes */
+    time_t started; /* in the files' names */
+    time_t saved;   /* when the results were last written, before the end */
+    bool complete;
     struct arena *arena; /* of the command: profiles */
 };
 
@@ -96,9 +106,7 @@ static int parse_sizes(struct collective_run *j, struct err *e)
         j->plan.sizes = j->sizes;
         return 0;
     }
-    j->sizes = calloc(n, sizeof *j->sizes);
-    if (j->sizes == NULL)
-        die("out of memory");
+    j->sizes = array_new(n, sizeof *j->sizes);
     for (size_t i = 0; i < n; i++) {
         if (elements[i] < 1)
             return err_set(e, ERR_USAGE, "--elements: %lld is out of range",
@@ -106,18 +114,6 @@ static int parse_sizes(struct collective_run *j, struct err *e)
         j->sizes[i] = (uint64_t)elements[i];
     }
     j->plan.sizes = j->sizes;
-    return 0;
-}
-
-static int parse_types(struct collective_run *j, struct err *e)
-{
-    const struct bench_collective_opts *o = j->opts;
-    if (predict_dtype("--dtype", o->dtype, &j->plan.dtype, e) < 0)
-        return -1;
-    j->plan.redop = specter_redop_parse(o->redop, strlen(o->redop));
-    if (j->plan.redop > SPECTER_REDOP_MIN)
-        return err_set(e, ERR_USAGE, "--redop: '%.32s' is none of sum, prod, min and max",
-                       o->redop);
     return 0;
 }
 
@@ -130,61 +126,208 @@ static int parse(struct collective_run *j, struct err *e)
     j->plan.ops = j->ops;
     j->plan.check = o->check.given ? o->check.value : UINT64_MAX;
     j->plan.stop = bench_job_stop;
-    if (parse_types(j, e) < 0 ||
-        bench_ops_parse(strcmp(o->ops, "all") == 0 ? OPS_ALL : o->ops, "all, " OPS_ALL, j->ops,
+    if (predict_dtype("--dtype", o->dtype, &j->plan.dtype, e) < 0)
+        return -1;
+    j->plan.redop = specter_redop_parse(o->redop, strlen(o->redop));
+    if (j->plan.redop > SPECTER_REDOP_MIN)
+        return err_set(e, ERR_USAGE, "--redop: '%.32s' is none of sum, prod, min and max",
+                       o->redop);
+    if (bench_ops_parse(strcmp(o->ops, "all") == 0 ? OPS_ALL : o->ops, "all, " OPS_ALL, j->ops,
                         OPS_MAX, &j->plan.nops, e) < 0 ||
         parse_sizes(j, e) < 0 || bench_check_range("--warmup", o->warmup, 0, 1000000, e) < 0 ||
         bench_check_range("--iters", o->iters, 1, 1000000, e) < 0 ||
         (o->fail_on != NULL && bench_checks_parse(o->fail_on, e) < 0) ||
         bench_job_check(&j->job, e) < 0)
         return -1;
-    j->output = (struct bench_output){.folder = o->output,
-                                      .json = o->json,
-                                      .full = o->full,
-                                      .html = o->html,
-                                      .fail_on = o->fail_on,
-                                      .wanted = j->plan.nops * j->plan.nsizes *
-                                                (o->per_node.count > 0 ? o->per_node.count : 1),
-                                      .job = &j->job,
-                                      .conditions = &j->conditions};
+    j->wanted = j->plan.nops * j->plan.nsizes * (o->per_node.count > 0 ? o->per_node.count : 1);
     if (o->output != NULL && mkdir(o->output, 0777) != 0 && errno != EEXIST)
         return err_set(e, ERR_INPUT, "%s: %s", o->output, strerror(errno));
     return 0;
 }
 
-/* ---- the job ---- */
+/* ---- output ----
+ *
+ * What rank 0 prints and writes, while it measures and at the end: the table on stdout, or one JSON
+ * document; CSV, text and JSON in a folder. */
 
+static void result_path(const struct collective_run *j, const char *kind, const char *extension,
+                        char *path, size_t size)
+{
+    char when[32];
+    strftime(when, sizeof when, "%Y%m%d_%H%M%S", localtime(&j->started));
+    snprintf(path, size, "%s/%s_%s_world%d_%s.%s", j->opts->output, kind, j->job.opts.backend,
+             j->job.place.world, when, extension);
+}
+
+static void take_checks(const struct collective_run *j, const struct bench_studies *studies,
+                        struct bench_checks *checks)
+{
+    size_t done = 0;
+    for (size_t i = 0; i < j->job.run->nrows; i++)
+        done += !j->job.run->rows[i].in_place;
+    bench_checks_init(checks);
+    bench_checks_done(checks, done, j->wanted);
+    bench_checks_studies(checks, studies);
+    bench_checks_gpus(checks, j->conditions.gpus, j->conditions.ngpus);
+}
+
+static cJSON *document(const struct collective_run *j)
+{
+    struct bench_studies studies = {0};
+    struct bench_correlation heat;
+    struct bench_checks checks;
+    cJSON *doc = bench_table_json(&j->job.result, j->complete);
+    cJSON_AddItemToObject(doc, "state", bench_state_json(j->conditions.gpus, j->conditions.ngpus));
+    bench_studies_add(&studies, j->job.run, j->target.gpu, j->target.net);
+    take_checks(j, &studies, &checks);
+    heat = bench_studies_heat(&studies);
+    cJSON_AddItemToObject(doc, "temperature", bench_heat_json(&heat));
+    cJSON_AddItemToObject(doc, "checks", bench_checks_json(&checks));
+    bench_studies_release(&studies);
+    return doc;
+}
+
+static int save_json(const struct collective_run *j, struct err *e)
+{
+    char path[BENCH_PATH_MAX];
+    result_path(j, "collectives", "json", path, sizeof path);
+    return bench_file_json(document(j), path, e);
+}
+
+/* Launchers kill a job without notice, so what is measured is saved on the way, about once a
+ * second. That it cannot be is an error at the end. */
+static void take_row(const struct bench_row *row, void *arg)
+{
+    struct collective_run *j = arg;
+    time_t now = time(NULL);
+    if (j->opts->json == NULL)
+        bench_table_row(j->job.run, row, &j->target, stdout);
+    if (j->opts->output != NULL && now != j->saved)
+        (void)save_json(j, NULL);
+    j->saved = now;
+}
+
+static bool has_rows(const struct bench_run *run, bool messages)
+{
+    for (size_t i = 0; i < run->nrows; i++) {
+        if ((run->rows[i].op == SPECTER_SEND) == messages)
+            return true;
+    }
+    return false;
+}
+
+static int write_files(const struct collective_run *j, struct err *e)
+{
+    char path[BENCH_PATH_MAX];
+    FILE *out;
+    for (int messages = 0; messages <= 1; messages++) {
+        if (!has_rows(j->job.run, messages))
+            continue;
+        result_path(j, messages ? "messages" : "collectives", "csv", path, sizeof path);
+        out = bench_file_open(path, e);
+        if (out == NULL)
+            return -1;
+        bench_table_csv(j->job.run, &j->target, messages, out);
+        if (bench_file_close(out, path, e) < 0)
+            return -1;
+    }
+    if (bench_table_has_profile(j->job.run)) {
+        result_path(j, "profile", "txt", path, sizeof path);
+        out = bench_file_open(path, e);
+        if (out == NULL)
+            return -1;
+        bench_table_profile(j->job.run, out);
+        if (bench_file_close(out, path, e) < 0)
+            return -1;
+    }
+    return save_json(j, e);
+}
+
+static void print_end(const struct collective_run *j, const struct bench_studies *studies,
+                      const struct bench_checks *checks)
+{
+    const struct bench_correlation heat = bench_studies_heat(studies);
+    if (j->job.run->nrows > 0)
+        bench_table_end(j->job.run, stdout);
+    bench_state_text(j->conditions.gpus, j->conditions.ngpus, stdout);
+    bench_heat_text(&heat, "From 1 MiB on, collectives take", stdout);
+    for (size_t i = 0; i < studies->n && j->target.gpu != NULL; i++) {
+        if (i > 0)
+            putchar('\n');
+        bench_text(&studies->list[i], j->opts->full, stdout);
+    }
+    bench_checks_text(checks, j->opts->full, stdout);
+}
+
+/* With the temperatures, where they were written. */
+static int write_page(const struct collective_run *j, const struct bench_studies *studies,
+                      const struct bench_checks *checks, struct err *e)
+{
+    struct bench_temperatures t = {0};
+    struct bench_page page = {.title = "specter bench collective",
+                              .run = j->job.run,
+                              .checks = checks,
+                              .studies = studies};
+    int status;
+    if (j->conditions.table_path[0] != '\0' &&
+        bench_temperatures_read(&t, j->conditions.table_path, e) == 0)
+        page.temperatures = &t;
+    status = bench_page_write(&page, j->opts->html, e);
+    bench_temperatures_release(&t);
+    return status;
+}
+
+/* Nothing where the library was not opened. 0, or -1 with e filled: not all could be written, or a
+ * condition of fail_on holds (ERR_NO). */
+static int output_end(const struct collective_run *j, struct err *e)
+{
+    struct bench_studies studies = {0};
+    struct bench_checks checks;
+    int status = 0;
+    if (j->job.run->library[0] == '\0')
+        return 0;
+    for (size_t i = 0; i < j->job.result.nnotes; i++)
+        fprintf(stderr, "specter: note: %s\n", j->job.result.notes[i]);
+    if (j->opts->output != NULL && write_files(j, e) < 0)
+        return -1;
+    if (j->opts->json != NULL && cmd_write_json(document(j), j->opts->json, e) < 0)
+        return -1;
+    bench_studies_add(&studies, j->job.run, j->target.gpu, j->target.net);
+    take_checks(j, &studies, &checks);
+    if (j->opts->json == NULL)
+        print_end(j, &studies, &checks);
+    if (j->opts->html != NULL && j->job.run->nrows > 0)
+        status = write_page(j, &studies, &checks, e);
+    bench_studies_release(&studies);
+    if (status == 0 && j->opts->fail_on != NULL)
+        status = bench_checks_apply(j->opts->fail_on, &checks, e);
+    return status;
+}
+
+/* Where a call of the library does not return. */
 static int keep(void *arg, struct err *e)
 {
     struct collective_run *j = arg;
-    return bench_output_end(&j->output, e);
-}
-
-/* Whether the library has what is asked for. */
-static int check_support(const struct collective_run *j, struct err *e)
-{
-    for (size_t i = 0; i < j->plan.nops; i++) {
-        if (j->job.backend->supports(j->plan.ops[i], j->plan.dtype, j->plan.redop, e) < 0)
-            return -1;
-    }
-    return 0;
-}
-
-/* ---- what is known of the run ---- */
-
-static void describe(struct collective_run *j, const struct bench_comm *comm, struct layout where)
-{
-    bench_job_describe(&j->job, comm, where);
-    if (j->plan.rotate_root)
-        bench_setting_add(&j->job.result, j->job.run, "root", "rotates");
-    bench_conditions_describe(&j->conditions, j->job.place.rank, &j->job.result, j->job.run);
+    return output_end(j, e);
 }
 
 /* ---- measuring ---- */
 
-static void take_row(const struct bench_row *row, void *arg)
+/* Profiles to compare with: those that are named, or the GPU's by its name and the network that it
+ * usually sits in. None where no GPU is measured, or none with a profile. */
+static int find_target(struct collective_run *j, struct err *e)
 {
-    bench_output_row(arg, row);
+    const struct gpu_profile *by_name = gpu_profile_of_device(j->job.run->gpu);
+    const char *gpu = j->opts->gpu;
+    struct profile_pair on;
+    if (gpu == NULL && by_name != NULL)
+        gpu = by_name->name;
+    if (gpu == NULL || !j->job.backend->enqueues)
+        return 0;
+    if (cmd_target(gpu, j->opts->network, true, j->arena, &on, e) < 0)
+        return -1;
+    j->target = (struct bench_target){on.gpu, on.network};
+    return 0;
 }
 
 /* With so many ranks of each node. */
@@ -192,9 +335,8 @@ static int measure(struct collective_run *j, int per_node, struct err *e)
 {
     struct bench_communicator on = {.backend = j->job.backend, .ranks = j->job.ranks};
     int status, first = j->job.run->nrows == 0;
-    int *in = calloc((size_t)j->job.place.world, sizeof *in), mine = j->job.node_index < per_node;
-    if (in == NULL)
-        die("out of memory");
+    int *in = array_new((size_t)j->job.place.world, sizeof *in);
+    int mine = j->job.node_index < per_node;
     status = bench_ranks_gather(j->job.ranks, &mine, sizeof mine, in, e);
     on.world = j->job.place.world;
     for (int i = 0; i < on.world; i++) {
@@ -203,7 +345,7 @@ static int measure(struct collective_run *j, int per_node, struct err *e)
     }
     free(in);
     on.member = mine ? on.member : -1;
-    j->output.wanted -= bench_plan_empty(&j->plan, on.where.ranks);
+    j->wanted -= bench_plan_empty(&j->plan, on.where.ranks);
     on.where.nodes = j->job.nodes;
     on.where.per_node = per_node < j->job.per_node ? per_node : j->job.per_node;
     j->job.members.size = on.where.ranks;
@@ -211,11 +353,14 @@ static int measure(struct collective_run *j, int per_node, struct err *e)
     if (status < 0 || j->job.backend->open(&j->job.members, &on.comm, e) < 0)
         return -1;
     if (first && j->job.place.rank == 0) {
-        describe(j, on.comm, (struct layout){j->job.place.world, j->job.nodes, j->job.per_node});
-        status = bench_job_target(&j->job, j->opts->gpu, j->opts->network, j->arena,
-                                  &j->output.target, e);
-        if (status == 0)
-            bench_output_head(&j->output);
+        bench_job_describe(&j->job, on.comm,
+                           (struct layout){j->job.place.world, j->job.nodes, j->job.per_node});
+        if (j->plan.rotate_root)
+            bench_setting_add(&j->job.result, j->job.run, "root", "rotates");
+        bench_conditions_describe(&j->conditions, j->job.place.rank, &j->job.result, j->job.run);
+        status = find_target(j, e);
+        if (status == 0 && j->opts->json == NULL)
+            bench_table_head(j->job.run, &j->target, stdout);
     }
     status = bench_ranks_agree(j->job.ranks, status, e);
     if (status == 0)
@@ -238,48 +383,42 @@ static int measure_all(void *arg, struct err *e)
             return -1;
         status = measure(j, (int)list->values[i], e);
     }
-    j->output.complete = status == 0;
+    j->complete = status == 0;
     return status < 0 ? -1 : 0;
 }
 
 /* ---- a rank ---- */
 
-/* Wrong results are the answer "no", an early end is a partial one. */
-static int status_of(const struct collective_run *j)
-{
-    for (size_t i = 0; i < j->job.run->nrows; i++) {
-        if (j->job.run->rows[i].wrong > 0)
-            return ERR_NO;
-    }
-    return j->output.complete ? 0 : ERR_PARTIAL;
-}
-
 static int run_rank(void *arg, struct err *e)
 {
     struct collective_run *j = arg;
+    bool wrong = false;
     int status;
     if (j->opts->output != NULL)
         signal(SIGPIPE, SIG_IGN); /* a launcher that ends reads no more: the files still count */
-    j->output.started = time(NULL);
+    j->started = time(NULL);
     if (j->job.place.rank == 0)
         j->plan.row = take_row;
-    j->plan.row_arg = &j->output;
+    j->plan.row_arg = j;
     status = bench_job_begin(&j->job, e);
-    if (status == 0)
-        status = check_support(j, e);
+    for (size_t i = 0; i < j->plan.nops && status == 0; i++)
+        status = j->job.backend->supports(j->plan.ops[i], j->plan.dtype, j->plan.redop, e);
     if (status == 0)
         status =
             bench_job_in_conditions(&j->job, &j->conditions, j->opts->output, measure_all, j, e);
-    if (status == 0 && j->output.complete && j->job.run->nrows == 0)
+    if (status == 0 && j->complete && j->job.run->nrows == 0)
         status = err_set(e, ERR_INPUT, "nothing was measured");
     if (j->job.place.rank == 0) {
         struct err own = {0};
-        if (bench_output_end(&j->output, &own) < 0) {
+        if (output_end(j, &own) < 0) {
             *e = status < 0 ? *e : own;
             status = -1;
         }
     }
-    status = status < 0 ? (int)e->code : status_of(j);
+    for (size_t i = 0; i < j->job.run->nrows; i++)
+        wrong |= j->job.run->rows[i].wrong > 0;
+    /* Wrong results are the answer "no", an early end is a partial one. */
+    status = status < 0 ? (int)e->code : wrong ? ERR_NO : j->complete ? 0 : ERR_PARTIAL;
     bench_conditions_release(&j->conditions);
     return bench_job_end(&j->job, status, e);
 }
@@ -294,14 +433,14 @@ static int run(const struct command *self, int argc, char **argv, struct arena *
                                       .warmup = 10,
                                       .iters = 50,
                                       .factor = 2};
-    struct collective_run j = {.opts = &o, .job.keep = keep, .arena = a};
+    struct collective_run j = {.opts = &o, .job = {.keep = keep, .arg = &j}, .arena = a};
     int status = cmd_parse_options(self, &o, argc, argv, e);
-    if (status < 0) {
+    if (status == 0) {
         j.job.opts = o.job;
         if (parse(&j, e) < 0 || bench_conditions_prepare(&j.conditions, &o.conditions, e) < 0)
             status = (int)e->code;
         else
-            status = bench_job_run(&j.job, "collective", argc, argv, run_rank, &j, e);
+            status = bench_job_run(&j.job, "collective", argc, argv, run_rank, e);
     }
     bench_conditions_release(&j.conditions);
     free(j.sizes);
@@ -313,11 +452,7 @@ static int run(const struct command *self, int argc, char **argv, struct arena *
 const struct cmd_kind bench_collectives = {
     .name = "collective",
     .command = {.name = "bench",
-                .synopsis =
-                    "bench collective [--op LIST] [--bytes MIN:MAX | --elements LIST] "
-                    "[--dtype TYPE] [--backend NAME] [--lib PATH] [--gpus N] "
-                    "[--warmup N] [--iters N] [--warmup-temp C] [--lock-clocks MHZ] [--no-numa] "
-                    "[-o DIR] [OPTIONS]",
+                .synopsis = "bench collective [--bytes MIN:MAX | --elements LIST]" SYNOPSIS_ALL,
                 .summary = "times of collectives, checked, and what the models predict",
                 .rows = rows},
     .run = run,

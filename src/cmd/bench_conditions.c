@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "cmd/bench_conditions.h"
 
+#include "base/arena.h"
 #include "base/buf.h"
-#include "bench/numa.h"
+#include "bench/conditions.h"
 #include "bench/nvml.h"
-#include "bench/warm.h"
 #include "cmd/bench.h"
 
 #include <errno.h>
@@ -64,11 +64,9 @@ static int find_node(struct bench_conditions *c, const struct bench_conditions_w
     struct bench_neighbours *node = &c->neighbours;
     struct rank_place mine = {.node_index = w->node_index, .pid = (int)getpid()}, *all;
     int status;
-    all = calloc((size_t)w->world, sizeof *all);
-    node->bus_ids = calloc((size_t)w->world, sizeof *node->bus_ids);
-    node->pids = calloc((size_t)w->world, sizeof *node->pids);
-    if (all == NULL || node->bus_ids == NULL || node->pids == NULL)
-        die("out of memory");
+    all = array_new((size_t)w->world, sizeof *all);
+    node->bus_ids = array_new((size_t)w->world, sizeof *node->bus_ids);
+    node->pids = array_new((size_t)w->world, sizeof *node->pids);
     gethostname(mine.host, sizeof mine.host - 1);
     snprintf(mine.bus_id, sizeof mine.bus_id, "%s", bus_id);
     status = bench_ranks_gather(w->ranks, &mine, sizeof mine, all, e);
@@ -114,48 +112,25 @@ struct warming {
     int celsius, limit_s;
 };
 
-/* All ranks go on until none of them wants to. */
-static int warm_together(struct bench_conditions *c, struct bench_warm *w,
-                         const struct bench_conditions_where *where, struct err *e)
-{
-    double lacks[2]; /* anyone's wish to go on; degrees that the coldest GPU lacks */
-    do {
-        int status = bench_warm_step(w, e);
-        if (bench_ranks_agree(where->ranks, status, e) < 0)
-            return -1;
-        lacks[0] = !bench_warm_done(w);
-        lacks[1] = bench_warm_has_it(w) ? 0 : w->wanted - w->celsius;
-        if (bench_ranks_max(where->ranks, lacks, 2, e) < 0)
-            return -1;
-    } while (lacks[0] > 0);
-    if (lacks[1] > 0 && where->rank == 0 && !c->cold_noted)
-        fprintf(stderr, "specter: note: after %d s of GEMMs the coldest GPU has %.0f C, not %d\n",
-                w->limit_s, w->wanted - lacks[1], w->wanted);
-    c->cold_noted |= lacks[1] > 0;
-    return 0;
-}
-
 static int warm_up(struct bench_conditions *c, const struct warming *to,
                    const struct bench_conditions_where *where, struct bench_gpu *gpu, struct err *e)
 {
     const bool wanted[BENCH_GEMM_TYPES] = {true};
     struct bench_blas blas = {0};
-    struct bench_warm warm = {.blas = &blas};
-    struct err own = {0};
-    double without;
+    struct bench_warm warm = {.blas = &blas, .celsius = to->celsius, .limit_s = to->limit_s};
     int status = bench_blas_open(&blas, gpu, wanted, e);
     if (bench_ranks_agree(where->ranks, status, e) < 0) {
         bench_blas_close(&blas);
         return err_prefix(e, "%s", to->option);
     }
-    without = bench_warm_open(&warm, gpu->bus_id, &blas, to->celsius, to->limit_s, &own) < 0;
-    status = bench_ranks_max(where->ranks, &without, 1, e);
-    if (own.code != ERR_NONE && where->rank == 0)
-        note("GPUs are not warmed up", &own);
-    if (status == 0 && without <= 0)
-        status = warm_together(c, &warm, where, e);
-    bench_warm_close(&warm);
+    status = bench_warm(&warm, where->ranks, e);
     bench_blas_close(&blas);
+    if (warm.unknown.code != ERR_NONE && where->rank == 0)
+        note("GPUs are not warmed up", &warm.unknown);
+    if (status == 0 && warm.lacks_K > 0 && where->rank == 0 && !c->cold_noted)
+        fprintf(stderr, "specter: note: after %d s of GEMMs the coldest GPU has %.0f C, not %d\n",
+                to->limit_s, to->celsius - warm.lacks_K, to->celsius);
+    c->cold_noted |= status == 0 && warm.lacks_K > 0;
     return status;
 }
 
@@ -321,34 +296,20 @@ struct parcel {
     struct bench_gpu_summary gpus[BENCH_WATCH_GPUS];
 };
 
-static void keep(struct bench_conditions *c, const struct parcel *parcels, int n)
+/* On rank 0 those of all nodes, where `ranks` can be asked; else this node's. */
+static int collect(struct bench_conditions *c, const struct bench_conditions_where *w,
+                   struct bench_ranks *ranks, const struct parcel *mine, struct err *e)
 {
-    c->gpus = calloc((size_t)n * BENCH_WATCH_GPUS, sizeof *c->gpus);
-    if (c->gpus == NULL)
-        die("out of memory");
+    struct parcel *all = ranks != NULL ? array_new((size_t)w->world, sizeof *all) : NULL;
+    int status = ranks != NULL ? bench_ranks_gather(ranks, mine, sizeof *mine, all, e) : 0;
+    const bool has_all = ranks != NULL && status == 0 && w->rank == 0;
+    const struct parcel *parcels = has_all ? all : mine;
+    const int n = has_all ? w->world : 1;
+    c->gpus = array_new((size_t)n * BENCH_WATCH_GPUS, sizeof *c->gpus);
     for (int i = 0; i < n; i++) {
         for (int k = 0; k < parcels[i].count; k++)
             c->gpus[c->ngpus++] = parcels[i].gpus[k];
     }
-}
-
-static int collect(struct bench_conditions *c, const struct bench_conditions_where *w,
-                   struct bench_ranks *ranks, const struct parcel *mine, struct err *e)
-{
-    struct parcel *all;
-    int status;
-    if (ranks == NULL) {
-        keep(c, mine, 1);
-        return 0;
-    }
-    all = calloc((size_t)w->world, sizeof *all);
-    if (all == NULL)
-        die("out of memory");
-    status = bench_ranks_gather(ranks, mine, sizeof *mine, all, e);
-    if (status == 0 && w->rank == 0)
-        keep(c, all, w->world);
-    else
-        keep(c, mine, 1);
     free(all);
     return status;
 }
@@ -375,11 +336,9 @@ static void name_others(const struct bench_conditions *c)
 int bench_conditions_end(struct bench_conditions *c, const struct bench_conditions_where *w,
                          struct bench_ranks *ranks, struct err *e)
 {
-    struct parcel *mine = calloc(1, sizeof *mine);
+    struct parcel *mine = array_new(1, sizeof *mine);
     bool failed = false;
     int status;
-    if (mine == NULL)
-        die("out of memory");
     mine->count = bench_watch_stop(c->watch, mine->gpus);
     c->watch = NULL;
     for (int i = 0; i < mine->count; i++)

@@ -11,13 +11,13 @@
  *     bench_conditions_end(&c, &where, ranks, e);   c.gpus: what the GPUs were like
  *     bench_conditions_release(&c);
  *
- * Clocks are as they were once the process has ended, however it ends (bench/clocks.h).
+ * Clocks are as they were once the process has ended, however it ends (bench/conditions.h).
  */
 #ifndef SPECTER_CMD_BENCH_CONDITIONS_H
 #define SPECTER_CMD_BENCH_CONDITIONS_H
 
 #include "base/opt.h"
-#include "bench/clocks.h"
+#include "bench/conditions.h"
 #include "bench/gpu.h"
 #include "bench/ranks.h"
 #include "bench/result.h"

@@ -6,7 +6,7 @@
 #include "cmd/bench_job.h"
 #include "cmd/progress.h"
 #include "report/bench_drift.h"
-#include "report/bench_checks.h"
+#include "report/bench_common.h"
 #include "report/bench_page.h"
 
 #include <cjson/cJSON.h>
@@ -117,24 +117,10 @@ static int write_samples(const struct bench_drift_report *r, const char *path, s
     return 0;
 }
 
-static cJSON *document(const struct bench_drift_report *r, const struct bench_checks *checks)
-{
-    cJSON *doc = bench_drift_json(r);
-    cJSON_AddItemToObject(doc, "checks", bench_checks_json(checks));
-    return doc;
-}
-
-static int write_page(const struct drift *d, const struct bench_checks *checks, struct err *e)
-{
-    return bench_page_write(
-        &(struct bench_page){
-            .title = "specter bench drift", .run = d->job.run, .checks = checks, .drift = &d->log},
-        d->opts->html, e);
-}
-
 static int write_results(const struct drift *d, struct err *e)
 {
     const struct drift_opts *o = d->opts;
+    struct bench_checks checks;
     const struct bench_drift_report r = {&d->job.result,
                                          d->job.run,
                                          &d->log,
@@ -143,15 +129,23 @@ static int write_results(const struct drift *d, struct err *e)
                                          d->complete,
                                          d->conditions.gpus,
                                          d->conditions.ngpus};
+    const struct bench_page page = {
+        .title = "specter bench drift", .run = d->job.run, .checks = &checks, .drift = &d->log};
     const size_t wanted = (size_t)(d->plan.seconds / d->plan.every) + 1;
-    struct bench_checks checks;
+    cJSON *doc;
     bench_checks_init(&checks);
     bench_checks_done(&checks, d->log.n, d->complete ? d->log.n : wanted);
     bench_checks_drift(&checks, &d->log, d->job.node_of);
     bench_checks_gpus(&checks, r.gpus, r.ngpus);
-    if ((o->output != NULL && write_samples(&r, o->output, e) < 0) ||
-        (o->json != NULL && cmd_write_json(document(&r, &checks), o->json, e) < 0) ||
-        (o->html != NULL && write_page(d, &checks, e) < 0))
+    if (o->output != NULL && write_samples(&r, o->output, e) < 0)
+        return -1;
+    if (o->json != NULL) {
+        doc = bench_drift_json(&r);
+        cJSON_AddItemToObject(doc, "checks", bench_checks_json(&checks));
+        if (cmd_write_json(doc, o->json, e) < 0)
+            return -1;
+    }
+    if (o->html != NULL && bench_page_write(&page, o->html, e) < 0)
         return -1;
     if (o->json == NULL || strcmp(o->json, "-") != 0) {
         bench_drift_text(&r, o->full, stdout);
@@ -189,14 +183,14 @@ static int run(const struct command *self, int argc, char **argv, struct arena *
                            .windows = 10,
                            .job = BENCH_JOB_DEFAULTS,
                            .conditions = BENCH_CONDITIONS_NONE};
-    struct drift d = {.opts = &o, .job.gpus_only = true, .job.keep = keep};
+    struct drift d = {.opts = &o, .job = {.gpus_only = true, .keep = keep, .arg = &d}};
     int status = cmd_parse_options(self, &o, argc, argv, e);
     (void)a;
-    if (status >= 0)
+    if (status != 0)
         return status;
     status = parse(&d, e) < 0 || bench_conditions_prepare(&d.conditions, &o.conditions, e) < 0
                  ? (int)e->code
-                 : bench_job_run(&d.job, "drift", argc, argv, run_rank, &d, e);
+                 : bench_job_run(&d.job, "drift", argc, argv, run_rank, e);
     bench_conditions_release(&d.conditions);
     return status;
 }
@@ -204,9 +198,7 @@ static int run(const struct command *self, int argc, char **argv, struct arena *
 const struct cmd_kind bench_drifts = {
     .name = "drift",
     .command = {.name = "bench",
-                .synopsis = "bench drift [--seconds S] [--windows N] [--gpus N] [--warmup-temp C] "
-                            "[--lock-clocks MHZ] [--no-numa] [-o FILE] [--full] [--json FILE|-] "
-                            "[--html FILE] [--fail-on EXPR] [OPTIONS]",
+                .synopsis = "bench drift" SYNOPSIS_ALL,
                 .summary = "how fast the clocks of GPUs and hosts run against each other",
                 .rows = rows},
     .run = run,

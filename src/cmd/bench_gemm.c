@@ -4,12 +4,12 @@
  */
 #include "base/arena.h"
 #include "base/buf.h"
-#include "bench/gemm_shapes.h"
+#include "bench/gemm.h"
 #include "cmd/bench.h"
 #include "cmd/bench_conditions.h"
 #include "cmd/hardware.h"
 #include "cmd/progress.h"
-#include "report/bench_checks.h"
+#include "report/bench_common.h"
 #include "report/bench_gemm.h"
 
 #include <cjson/cJSON.h>
@@ -54,7 +54,7 @@ struct gemm_run {
     bool wanted[BENCH_GEMM_TYPES];
     struct bench_gemm_plan plan;
     struct progress_line progress;
-    size_t bad_lines;
+    int bad_lines;
     char folder[4096]; /* "": the output is a file, or there is none */
     FILE *table;
     char table_path[4096 + 64], json_path[4096 + 64];
@@ -114,14 +114,16 @@ static int make_plan(struct gemm_run *j, struct err *e)
         return j->plan.count > 0 ? 0 : err_set(e, ERR_USAGE, "--dtype: no type is named");
     }
     status = cmd_read_file(j->opts->shapes, "a list of GEMMs", &text, e);
-    if (status == 0)
-        status = bench_gemm_shapes(j->opts->shapes, text.data, text.len, j->wanted, &j->plan,
-                                   print_note, &j->bad_lines, e);
+    if (status == 0) {
+        buf_putc(&text, '\0');
+        status = bench_gemm_shapes(j->opts->shapes, text.data, j->wanted, &j->plan, print_note, e);
+    }
     buf_release(&text);
+    j->bad_lines = status > 0 ? status : 0;
     for (size_t i = 0; i < BENCH_GEMM_TYPES; i++) /* a file may name others than --dtype */
         for (size_t k = 0; k < j->plan.count; k++)
             j->wanted[i] |= j->plan.cases[k].shape.type == &bench_gemm_types[i];
-    return status;
+    return status < 0 ? -1 : 0;
 }
 
 /* A folder is one that is there, or a name without an extension. */
@@ -147,34 +149,55 @@ static int open_output(struct gemm_run *j, struct err *e)
     return j->table != NULL ? 0 : err_set(e, ERR_INPUT, "%s: %s", j->table_path, strerror(errno));
 }
 
-static void list_plan(const struct bench_gemm_plan *plan)
+static int list_plan(const struct gemm_run *j)
 {
-    for (size_t i = 0; i < plan->count; i++) {
-        const struct bench_gemm_case *c = &plan->cases[i];
+    for (size_t i = 0; i < j->plan.count; i++) {
+        const struct bench_gemm_case *c = &j->plan.cases[i];
         const struct bench_gemm_shape *s = &c->shape;
         printf("%s %s %s %lldx%lldx%lld batch %lld %s\n", s->type->name, c->family,
                c->hot ? "hot" : "cold", (long long)s->m, (long long)s->n, (long long)s->k,
                (long long)s->batch, bench_gemm_order(s));
     }
+    return j->bad_lines > 0 ? ERR_PARTIAL : 0;
 }
 
 /* ---- measuring ---- */
 
-/* The profile that --gpu names, else by the device's name; NULL: there is nothing to compare with.
- */
-static int find_profile(struct gemm_run *j, struct arena *a, struct err *e)
+/* The bar shows how far it is by the plan, or by the budget. */
+static void write_row(const struct bench_gemm_row *row, void *arg)
 {
-    const struct network_profile *unused;
-    if (j->opts->gpu == NULL) {
-        j->about.gpu = gpu_profile_of_device(j->gpu.name);
-        return 0;
-    }
-    j->about.gpu = cmd_gpu(j->opts->gpu, a, &unused, e);
-    return j->about.gpu != NULL ? 0 : -1;
+    struct gemm_run *j = arg;
+    const struct bench_gemm_shape *shape = &row->of.shape;
+    const double s = (double)progress_ns(&j->progress) / 1e9;
+    const double done = (double)(j->result.nrows + j->result.nskips);
+    char text[128];
+    if (j->table != NULL)
+        bench_gemm_csv_row(&j->about, row, j->table);
+    snprintf(text, sizeof text, " %.0f s, %.0f GEMMs, %s %lldx%lldx%lld", s, done,
+             shape->type->name, (long long)shape->m, (long long)shape->n, (long long)shape->k);
+    progress_draw(&j->progress, fmin(fmax(done / (double)j->plan.count, s / j->opts->budget), 1),
+                  text);
 }
 
-static void describe(struct gemm_run *j, void *nvml)
+static int measure(struct gemm_run *j, struct arena *a, struct err *e)
 {
+    const struct network_profile *unused;
+    void *nvml;
+    bool color;
+    int status;
+    if (bench_gpu_open(&j->gpu, 0, e) < 0)
+        return -1;
+    /* NULL without --gpu and a profile of the device's name: there is nothing to compare with. */
+    j->about.gpu = j->opts->gpu != NULL ? cmd_gpu(j->opts->gpu, a, &unused, e)
+                                        : gpu_profile_of_device(j->gpu.name);
+    if (j->opts->gpu != NULL && j->about.gpu == NULL)
+        return -1;
+    if (bench_conditions_begin(&j->conditions, &j->where, e) < 0 ||
+        bench_conditions_warm(&j->conditions, &j->where, e) < 0 ||
+        bench_conditions_watch(&j->conditions, &j->where, e) < 0 ||
+        bench_blas_open(&j->blas, &j->gpu, j->wanted, e) < 0)
+        return -1;
+    nvml = bench_nvml_device(j->gpu.bus_id, NULL);
     j->about.device = j->gpu.name;
     j->about.source = j->opts->source;
     j->about.driver = bench_nvml_driver();
@@ -183,43 +206,6 @@ static void describe(struct gemm_run *j, void *nvml)
     j->about.cpus = j->conditions.cpus;
     j->about.locked_MHz = j->conditions.locked_MHz;
     bench_nvml_read(nvml, &j->about.begin);
-}
-
-/* How far it is: by the plan, or by the budget. */
-static void show_progress(struct gemm_run *j, const struct bench_gemm_row *row)
-{
-    const double s = (double)progress_ns(&j->progress) / 1e9;
-    const double done = (double)(j->result.nrows + j->result.nskips);
-    char text[128];
-    snprintf(text, sizeof text, " %.0f s, %.0f GEMMs, %s %lldx%lldx%lld", s, done,
-             row->of.shape.type->name, (long long)row->of.shape.m, (long long)row->of.shape.n,
-             (long long)row->of.shape.k);
-    progress_draw(&j->progress, fmin(fmax(done / (double)j->plan.count, s / j->opts->budget), 1),
-                  text);
-}
-
-static void write_row(const struct bench_gemm_row *row, void *arg)
-{
-    struct gemm_run *j = arg;
-    if (j->table != NULL)
-        bench_gemm_csv_row(&j->about, row, j->table);
-    show_progress(j, row);
-}
-
-static int measure(struct gemm_run *j, struct arena *a, struct err *e)
-{
-    void *nvml;
-    bool color;
-    int status;
-    if (bench_gpu_open(&j->gpu, 0, e) < 0 || find_profile(j, a, e) < 0)
-        return -1;
-    if (bench_conditions_begin(&j->conditions, &j->where, e) < 0 ||
-        bench_conditions_warm(&j->conditions, &j->where, e) < 0 ||
-        bench_conditions_watch(&j->conditions, &j->where, e) < 0 ||
-        bench_blas_open(&j->blas, &j->gpu, j->wanted, e) < 0)
-        return -1;
-    nvml = bench_nvml_device(j->gpu.bus_id, NULL);
-    describe(j, nvml);
     if (j->table != NULL)
         bench_gemm_csv_head(&j->about, j->table);
     color_parse(NULL, &color, NULL);
@@ -239,17 +225,6 @@ static int measure(struct gemm_run *j, struct arena *a, struct err *e)
 
 /* ---- results ---- */
 
-static int close_table(struct gemm_run *j, struct err *e)
-{
-    bool failed;
-    if (j->table == NULL)
-        return 0;
-    failed = ferror(j->table) != 0;
-    failed |= fclose(j->table) != 0;
-    j->table = NULL;
-    return failed ? err_set(e, ERR_INPUT, "%s: not all could be written", j->table_path) : 0;
-}
-
 static cJSON *document(const struct gemm_run *j, const struct bench_checks *checks)
 {
     cJSON *doc = bench_gemm_json(&j->about, &j->result);
@@ -257,45 +232,34 @@ static cJSON *document(const struct gemm_run *j, const struct bench_checks *chec
     return doc;
 }
 
-static void take_checks(const struct gemm_run *j, struct bench_checks *checks)
-{
-    const struct bench_gemm_result *r = &j->result;
-    bench_checks_init(checks);
-    bench_checks_done(checks, r->nrows, r->nrows + r->nskips + (r->complete ? 0 : r->left));
-    bench_checks_gemms(checks, r);
-    bench_checks_gpus(checks, j->about.gpus, j->about.ngpus);
-}
-
 static int write_results(struct gemm_run *j, struct err *e)
 {
     const struct bench_gemm_opts *o = j->opts;
+    const struct bench_gemm_result *r = &j->result;
     struct bench_checks checks;
+    bool failed;
     j->about.gpus = j->conditions.gpus;
     j->about.ngpus = j->conditions.ngpus;
-    take_checks(j, &checks);
+    bench_checks_init(&checks);
+    bench_checks_done(&checks, r->nrows, r->nrows + r->nskips + (r->complete ? 0 : r->left));
+    bench_checks_gemms(&checks, r);
+    bench_checks_gpus(&checks, j->about.gpus, j->about.ngpus);
     if (o->json == NULL || strcmp(o->json, "-") != 0) {
-        bench_gemm_text(&j->about, &j->result, o->full, stdout);
+        bench_gemm_text(&j->about, r, o->full, stdout);
         bench_checks_text(&checks, o->full, stdout);
     }
-    if (j->result.nskips > 0)
+    if (r->nskips > 0)
         fprintf(stderr, "specter: note: %zu GEMMs could not be measured, the first: %s\n",
-                j->result.nskips, j->result.skips[0].why);
-    if (close_table(j, e) < 0 ||
-        (j->folder[0] != '\0' && cmd_write_json(document(j, &checks), j->json_path, e) < 0) ||
+                r->nskips, r->skips[0].why);
+    failed = j->table != NULL && ferror(j->table) != 0;
+    failed |= j->table != NULL && fclose(j->table) != 0;
+    j->table = NULL;
+    if (failed)
+        return err_set(e, ERR_INPUT, "%s: not all could be written", j->table_path);
+    if ((j->folder[0] != '\0' && cmd_write_json(document(j, &checks), j->json_path, e) < 0) ||
         (o->json != NULL && cmd_write_json(document(j, &checks), o->json, e) < 0))
         return -1;
     return o->fail_on != NULL ? bench_checks_apply(o->fail_on, &checks, e) : 0;
-}
-
-/* Nothing measured is no result; an early end, or a line that could not be used, a partial one. */
-static int status_of(const struct gemm_run *j, struct err *e)
-{
-    if (!j->result.complete || j->bad_lines > 0)
-        return ERR_PARTIAL;
-    if (j->result.nrows > 0)
-        return 0;
-    err_set(e, ERR_INPUT, "no GEMM could be measured");
-    return ERR_INPUT;
 }
 
 static int run_job(struct gemm_run *j, struct arena *a, struct err *e)
@@ -323,18 +287,33 @@ static int run_job(struct gemm_run *j, struct arena *a, struct err *e)
     bench_blas_close(&j->blas);
     bench_gpu_close(&j->gpu);
     bench_ranks_leave(j->ranks);
-    return status < 0 ? (int)e->code : status_of(j, e);
+    if (status < 0)
+        return (int)e->code;
+    /* Nothing measured is no result; an early end, or a line that could not be used, a partial one.
+     */
+    if (!j->result.complete || j->bad_lines > 0)
+        return ERR_PARTIAL;
+    if (j->result.nrows > 0)
+        return 0;
+    err_set(e, ERR_INPUT, "no GEMM could be measured");
+    return ERR_INPUT;
 }
 
+/* Checks the command line, and opens what is to be written. 0, or -1 with e filled. */
 static int check(struct gemm_run *j, struct arena *a, struct err *e)
 {
-    if (!(j->opts->budget > 0))
+    const struct bench_gemm_opts *o = j->opts;
+    if (!(o->budget > 0))
         return err_set(e, ERR_USAGE, "--budget: out of range");
-    if (j->opts->fail_on != NULL && bench_checks_parse(j->opts->fail_on, e) < 0)
+    if (o->fail_on != NULL && bench_checks_parse(o->fail_on, e) < 0)
         return -1;
     if (parse_types(j, a, e) < 0 || make_plan(j, e) < 0)
         return -1;
-    return j->opts->list ? 0 : bench_conditions_prepare(&j->conditions, &j->opts->conditions, e);
+    if (o->list)
+        return 0;
+    if (bench_conditions_prepare(&j->conditions, &o->conditions, e) < 0)
+        return -1;
+    return open_output(j, e);
 }
 
 static int run(const struct command *self, int argc, char **argv, struct arena *a, struct err *e)
@@ -343,28 +322,24 @@ static int run(const struct command *self, int argc, char **argv, struct arena *
         .budget = BUDGET_S, .source = "specter_bench", .conditions = BENCH_CONDITIONS_NONE};
     struct gemm_run j = {.opts = &o};
     int status = cmd_parse_options(self, &o, argc, argv, e);
-    if (status >= 0)
+    if (status != 0)
         return status;
-    if (check(&j, a, e) < 0 || (!o.list && open_output(&j, e) < 0))
+    if (check(&j, a, e) < 0)
         status = (int)e->code;
-    else if (o.list)
-        list_plan(&j.plan);
     else
-        status = run_job(&j, a, e);
+        status = o.list ? list_plan(&j) : run_job(&j, a, e);
     if (j.table != NULL)
         fclose(j.table);
     bench_conditions_release(&j.conditions);
     bench_gemm_release(&j.result);
     bench_gemm_plan_release(&j.plan);
-    return status < 0 ? j.bad_lines > 0 ? ERR_PARTIAL : 0 : status;
+    return status;
 }
 
 const struct cmd_kind bench_gemms = {
     .name = "gemm",
     .command = {.name = "bench",
-                .synopsis = "bench gemm [--budget SECONDS] [--shapes FILE] [--dtype LIST] [--list] "
-                            "[-o FILE|DIR] [--gpu NAME|FILE] [--warmup-temp C] [--lock-clocks MHZ] "
-                            "[--no-numa] [--full] [--json FILE|-]",
+                .synopsis = "bench gemm" SYNOPSIS_ALL,
                 .summary = "times of GEMMs on this GPU, its peak and what the models predict",
                 .rows = rows},
     .run = run,

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "cmd/bench_job.h"
 
+#include "base/arena.h"
 #include "bench/gpu.h"
-#include "bench/launch.h"
-#include "cmd/hardware.h"
+#include "bench/place.h"
 #include "calib/measured_names.h"
 #include "cmd/predict.h"
 
@@ -78,9 +78,7 @@ int bench_sizes_parse(const char *text, double factor, uint64_t **sizes, size_t 
         return -1;
     for (uint64_t b = s.first; b <= s.last; b = predict_sizes_next(&s, b))
         count++;
-    *sizes = calloc(count, sizeof **sizes);
-    if (*sizes == NULL)
-        die("out of memory");
+    *sizes = array_new(count, sizeof **sizes);
     *n = 0;
     for (uint64_t b = s.first; *n < count; b = predict_sizes_next(&s, b))
         (*sizes)[(*n)++] = b;
@@ -106,10 +104,11 @@ int bench_job_check(struct bench_job *j, struct err *e)
 static int count_gpus(const struct bench_job *j, struct err *e)
 {
     struct err why = {0};
+    char gloo[4200];
     int count = bench_gpu_count(&why);
     if (count < 1)
         err_set(e, why.code, "%s%s", why.msg,
-                !j->gpus_only && bench_backend_built("gloo")
+                !j->gpus_only && bench_module_find("gloo", gloo, sizeof gloo)
                     ? ": --backend gloo measures without a GPU"
                     : "");
     return count;
@@ -132,14 +131,18 @@ static int count_processes(const struct bench_job *j, const char *kind, struct e
     return 0;
 }
 
-/* The command line again, `count` times. Parsing took argv[0], the kind, and nothing else. */
-static int launch(int count, const char *kind, int argc, char **argv, struct err *e)
+int bench_job_run(struct bench_job *j, const char *kind, int argc, char **argv,
+                  int (*rank)(void *arg, struct err *e), struct err *e)
 {
     char program[] = "specter", command[] = "bench", name[32];
-    char **again = calloc((size_t)argc + 3, sizeof *again);
-    int status;
-    if (again == NULL)
-        die("out of memory");
+    char **again;
+    int status, count = count_processes(j, kind, e);
+    if (count == 1)
+        return rank(j->arg, e);
+    if (count < 1)
+        return (int)e->code;
+    /* The command line again, `count` times. Parsing took argv[0], the kind, and nothing else. */
+    again = array_new((size_t)argc + 3, sizeof *again);
     snprintf(name, sizeof name, "%s", kind);
     memcpy(again + 2, argv, (size_t)argc * sizeof *argv);
     again[0] = program;
@@ -150,16 +153,6 @@ static int launch(int count, const char *kind, int argc, char **argv, struct err
     return status < 0 ? (int)e->code : status;
 }
 
-int bench_job_run(struct bench_job *j, const char *kind, int argc, char **argv,
-                  int (*rank)(void *arg, struct err *e), void *arg, struct err *e)
-{
-    int count = count_processes(j, kind, e);
-    j->arg = arg;
-    if (count == 1)
-        return rank(arg, e);
-    return count > 1 ? launch(count, kind, argc, argv, e) : (int)e->code;
-}
-
 /* ---- places ---- */
 
 /* What a rank says of its place. */
@@ -167,16 +160,6 @@ struct whereabouts {
     char host[HOST_NAME];
     int local_rank; /* -1: its launcher did not say */
 };
-
-/* This rank's place among those of its machine: as the launcher has it, else by host names. */
-static int index_on_node(const struct bench_job *j, const struct whereabouts *all)
-{
-    const struct whereabouts *mine = &all[j->place.rank];
-    int index = 0;
-    for (int i = 0; i < j->place.rank; i++)
-        index += strcmp(all[i].host, mine->host) == 0;
-    return mine->local_rank >= 0 ? mine->local_rank : index;
-}
 
 /* A node is a host; or, where launchers put several nodes on one, as many as there are ranks 0 of a
  * node. */
@@ -199,19 +182,23 @@ static void count_nodes(struct bench_job *j, const struct whereabouts *all)
     }
 }
 
+/* The job's nodes, and this rank's place on its own: as the launcher has it, else by host names. */
 static int find_nodes(struct bench_job *j, struct err *e)
 {
+    const int rank = j->place.rank;
     struct whereabouts mine = {.local_rank = j->place.local_rank}, *all;
     int status;
-    all = calloc((size_t)j->place.world, sizeof *all);
-    j->node_of = calloc((size_t)j->place.world, sizeof *j->node_of);
-    if (all == NULL || j->node_of == NULL)
-        die("out of memory");
+    all = array_new((size_t)j->place.world, sizeof *all);
+    j->node_of = array_new((size_t)j->place.world, sizeof *j->node_of);
     gethostname(mine.host, sizeof mine.host - 1);
     status = bench_ranks_gather(j->ranks, &mine, sizeof mine, all, e);
     if (status == 0) {
         count_nodes(j, all);
-        j->node_index = index_on_node(j, all);
+        j->node_index = 0;
+        for (int i = 0; i < rank; i++)
+            j->node_index += strcmp(all[i].host, all[rank].host) == 0;
+        if (all[rank].local_rank >= 0)
+            j->node_index = all[rank].local_rank;
     }
     free(all);
     return status;
@@ -237,8 +224,15 @@ static void give_up(void *arg, const struct err *e)
     _exit((int)e->code);
 }
 
-static int join(struct bench_job *j, struct err *e)
+int bench_job_begin(struct bench_job *j, struct err *e)
 {
+    /* Without SA_RESTART: a write to a launcher that reads no more would never end. */
+    const struct sigaction action = {.sa_handler = on_signal};
+    sigaction(SIGINT, &action, NULL);
+    sigaction(SIGTERM, &action, NULL);
+    sigaction(SIGHUP, &action, NULL);
+    bench_result_init(&j->result);
+    j->run = bench_run_add(&j->result);
     if (j->opts.port != BENCH_NO_NUMBER)
         j->place.port = (int)j->opts.port;
     if (bench_ranks_join(&j->place, j->opts.timeout, &j->ranks, e) < 0)
@@ -251,9 +245,7 @@ static int join(struct bench_job *j, struct err *e)
                                         .lib = j->opts.lib,
                                         .timeout_s = j->opts.timeout};
     j->members.calls = j->calls = bench_calls_start(j->ranks, j->opts.timeout, give_up, j, e);
-    if (bench_ranks_agree(j->ranks, j->calls != NULL ? 0 : -1, e) < 0)
-        return -1;
-    if (find_nodes(j, e) < 0)
+    if (bench_ranks_agree(j->ranks, j->calls != NULL ? 0 : -1, e) < 0 || find_nodes(j, e) < 0)
         return -1;
     if (j->backend->enqueues) {
         int seen = count_gpus(j, e);
@@ -261,18 +253,6 @@ static int join(struct bench_job *j, struct err *e)
         return bench_ranks_agree(j->ranks, seen > 0 ? 0 : -1, e);
     }
     return 0;
-}
-
-int bench_job_begin(struct bench_job *j, struct err *e)
-{
-    /* Without SA_RESTART: a write to a launcher that reads no more would never end. */
-    const struct sigaction action = {.sa_handler = on_signal};
-    sigaction(SIGINT, &action, NULL);
-    sigaction(SIGTERM, &action, NULL);
-    sigaction(SIGHUP, &action, NULL);
-    bench_result_init(&j->result);
-    j->run = bench_run_add(&j->result);
-    return join(j, e);
 }
 
 int bench_job_in_conditions(struct bench_job *j, struct bench_conditions *c, const char *output,
@@ -374,20 +354,4 @@ void bench_job_describe(struct bench_job *j, const struct bench_comm *comm, stru
     add_number(j, "CUDA of the driver", id.driver);
     add_number(j, "CUDA of the runtime", id.runtime);
     add_settings(j);
-}
-
-int bench_job_target(const struct bench_job *j, const char *gpu, const char *network,
-                     struct arena *a, struct bench_target *out, struct err *e)
-{
-    const struct gpu_profile *by_name = gpu_profile_of_device(j->run->gpu);
-    struct profile_pair on;
-    *out = (struct bench_target){NULL, NULL};
-    if (gpu == NULL && by_name != NULL)
-        gpu = by_name->name;
-    if (gpu == NULL || !j->backend->enqueues)
-        return 0;
-    if (cmd_target(gpu, network, true, a, &on, e) < 0)
-        return -1;
-    *out = (struct bench_target){on.gpu, on.network};
-    return 0;
 }

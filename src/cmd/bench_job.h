@@ -4,9 +4,9 @@
  * other, learn who shares a node with whom, and end together. bench_collective.c and bench_p2p.c
  * measure in such a job.
  *
- *     struct bench_job job = {.opts = BENCH_JOB_DEFAULTS};
+ *     struct bench_job job = {.opts = BENCH_JOB_DEFAULTS, .arg = arg};
  *     if (bench_job_check(&job, e) < 0) ...
- *     status = bench_job_run(&job, "p2p", argc, argv, rank, arg, e);
+ *     status = bench_job_run(&job, "p2p", argc, argv, rank, e);
  *
  * bench_job_run() calls rank() in every process that is a rank, and that does:
  *
@@ -21,7 +21,6 @@
 #include "bench/result.h"
 #include "cmd/bench.h"
 #include "cmd/bench_conditions.h"
-#include "report/bench_table.h"
 
 /* Options that all such kinds have: rows for their tables, `_at` the offset of the struct. */
 struct bench_job_opts {
@@ -65,7 +64,7 @@ struct bench_job {
     struct bench_run *run;           /* of result */
     struct bench_calls *calls;       /* owned */
     /* Set by the kind: writes what was measured, on rank 0, where a call of the library does not
-     * return and the process ends. As `rank` it gets the argument of bench_job_run(). */
+     * return and the process ends. As `rank` of bench_job_run() it gets arg. */
     int (*keep)(void *arg, struct err *e);
     void *arg;
 };
@@ -77,7 +76,7 @@ int bench_job_check(struct bench_job *j, struct err *e);
  * is the name of the kind; argv is as parsing options left it. Returns the exit status; e is filled
  * where none was measured. */
 int bench_job_run(struct bench_job *j, const char *kind, int argc, char **argv,
-                  int (*rank)(void *arg, struct err *e), void *arg, struct err *e);
+                  int (*rank)(void *arg, struct err *e), struct err *e);
 
 /* Waits for the other ranks, and learns their places. From here on SIGINT, SIGTERM and SIGHUP only
  * make bench_job_stop() true. 0, or -1 with e filled; bench_job_end() follows in any case. */
@@ -90,12 +89,6 @@ int bench_job_open(struct bench_job *j, struct bench_communicator *on, struct er
 
 /* Texts of the library, the GPU and what changes the library's choices, into j->run. */
 void bench_job_describe(struct bench_job *j, const struct bench_comm *comm, struct layout where);
-
-/* Profiles to compare with: those that are named, or the GPU's by its name and the network that it
- * usually sits in. Both NULL: no GPU is measured, or none with a profile. 0, or -1 with e filled.
- */
-int bench_job_target(const struct bench_job *j, const char *gpu, const char *network,
-                     struct arena *a, struct bench_target *out, struct err *e);
 
 /* Waits until all have come here, and leaves them. Returns the exit status, which is `status`
  * unless rank 0 learns only now that another rank failed. Of an error, one rank keeps the message

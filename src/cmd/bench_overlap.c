@@ -4,11 +4,11 @@
  */
 #include "base/arena.h"
 #include "calib/measured_names.h"
-#include "cmd/bench_files.h"
+#include "cmd/bench.h"
 #include "cmd/bench_conditions.h"
 #include "cmd/bench_job.h"
 #include "cmd/hardware.h"
-#include "report/bench_checks.h"
+#include "report/bench_common.h"
 #include "report/bench_overlap.h"
 
 #include <cjson/cJSON.h>
@@ -92,9 +92,7 @@ static int check_channels(struct overlap_opts *o, struct err *e)
 {
     static const int64_t usual[] = {0, 2, 4, 8, 16, 32};
     if (o->channels.count == 0) {
-        o->channels.values = malloc(sizeof usual);
-        if (o->channels.values == NULL)
-            die("out of memory");
+        o->channels.values = array_new(sizeof usual / sizeof *usual, sizeof *usual);
         memcpy(o->channels.values, usual, sizeof usual);
         o->channels.count = sizeof usual / sizeof *usual;
     }
@@ -138,20 +136,6 @@ static int parse(struct overlap_run *o, struct overlap_opts *opts, struct arena 
 
 /* ---- measuring ---- */
 
-static int measure_with(struct overlap_run *o, int channels, struct err *e)
-{
-    struct bench_communicator on;
-    int status;
-    o->job.members.channels = channels;
-    if (bench_job_open(&o->job, &on, e) < 0)
-        return -1;
-    status = bench_overlap(&o->gpu, &o->plan, channels, &on, &o->log, &o->job.result, e);
-    if (status < 0)
-        bench_ranks_fail(o->job.ranks, e);
-    on.backend->close(on.comm);
-    return status;
-}
-
 static int measure(void *arg, struct err *e)
 {
     struct overlap_run *o = arg;
@@ -161,8 +145,17 @@ static int measure(void *arg, struct err *e)
         return err_set(e, ERR_INPUT, "overlap needs two GPUs or more, and this job has one");
     status =
         bench_ranks_agree(o->job.ranks, bench_overlap_open(&o->gpu, o->job.members.device, e), e);
-    for (size_t i = 0; i < list->count && status == 0; i++)
-        status = measure_with(o, (int)list->values[i], e);
+    for (size_t i = 0; i < list->count && status == 0; i++) {
+        struct bench_communicator on;
+        o->job.members.channels = o->plan.channels = (int)list->values[i];
+        status = bench_job_open(&o->job, &on, e);
+        if (status < 0)
+            break;
+        status = bench_overlap(&o->gpu, &o->plan, &on, &o->log, &o->job.result, e);
+        if (status < 0)
+            bench_ranks_fail(o->job.ranks, e);
+        on.backend->close(on.comm);
+    }
     o->complete = status == 0;
     bench_overlap_close(&o->gpu);
     return status < 0 ? -1 : 0;
@@ -298,13 +291,13 @@ static int run(const struct command *self, int argc, char **argv, struct arena *
                                 .job = BENCH_JOB_DEFAULTS,
                                 .conditions = BENCH_CONDITIONS_NONE};
     struct overlap_run o = {
-        .opts = &opts, .job.gpus_only = true, .job.keep = keep, .started = time(NULL)};
+        .opts = &opts, .job = {.gpus_only = true, .keep = keep, .arg = &o}, .started = time(NULL)};
     int status = cmd_parse_options(self, &opts, argc, argv, e);
-    if (status < 0)
+    if (status == 0)
         status = parse(&o, &opts, a, e) < 0 ||
                          bench_conditions_prepare(&o.conditions, &opts.conditions, e) < 0
                      ? (int)e->code
-                     : bench_job_run(&o.job, "overlap", argc, argv, run_rank, &o, e);
+                     : bench_job_run(&o.job, "overlap", argc, argv, run_rank, e);
     bench_conditions_release(&o.conditions);
     free(opts.channels.values);
     return status;
@@ -313,9 +306,7 @@ static int run(const struct command *self, int argc, char **argv, struct arena *
 const struct cmd_kind bench_overlaps = {
     .name = "overlap",
     .command = {.name = "bench",
-                .synopsis = "bench overlap [--channels LIST] [--op LIST] [--bytes SIZE] "
-                            "[--repeat N] [--gpus N] [-o DIR] [--full] [--json FILE|-] "
-                            "[--fail-on EXPR] [OPTIONS]",
+                .synopsis = "bench overlap" SYNOPSIS_ALL,
                 .summary = "what GEMMs and collectives lose to each other, by channels",
                 .rows = rows},
     .run = run,

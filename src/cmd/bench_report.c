@@ -3,13 +3,12 @@
  * specter bench report: a log of nccl-tests and what the models predict; a folder of links.
  */
 #include "base/arena.h"
-#include "bench/infer.h"
-#include "bench/p2p_read.h"
 #include "bench/read.h"
 #include "calib/measured_names.h"
-#include "cmd/bench_p2p_show.h"
+#include "cmd/bench.h"
 #include "cmd/hardware.h"
-#include "report/bench_checks.h"
+#include "report/bench_common.h"
+#include "report/bench_p2p.h"
 #include "report/bench_page.h"
 #include "report/bench_report.h"
 
@@ -17,6 +16,7 @@
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 struct report_opts {
     const char *gpu, *network, *op, *format, *json, *html, *fail_on;
@@ -125,21 +125,17 @@ static int study_run(const struct report_question *q, struct bench_run *run, str
     return 0;
 }
 
-static int write_json(const struct report_opts *o, const struct bench_studies *studies,
-                      const struct bench_checks *checks, struct err *e)
-{
-    cJSON *doc = bench_json(studies);
-    cJSON_AddItemToObject(doc, "checks", bench_checks_json(checks));
-    return cmd_write_json(doc, o->json, e);
-}
-
 static int print(const struct report_opts *o, const struct bench_studies *studies,
                  const struct bench_checks *checks, struct err *e)
 {
     const bool several = studies->list[0].run != studies->list[studies->n - 1].run;
     struct sheet s;
-    if (o->json != NULL && write_json(o, studies, checks, e) < 0)
-        return -1;
+    if (o->json != NULL) {
+        cJSON *doc = bench_json(studies);
+        cJSON_AddItemToObject(doc, "checks", bench_checks_json(checks));
+        if (cmd_write_json(doc, o->json, e) < 0)
+            return -1;
+    }
     if (o->json != NULL && strcmp(o->json, "-") == 0)
         return 0;
     if (strcmp(o->format, "table") == 0) {
@@ -261,12 +257,13 @@ static int run(const struct command *self, int argc, char **argv, struct arena *
         .nodes = BENCH_NO_NUMBER, .per_node = BENCH_NO_NUMBER, .format = "table"};
     struct report_question q;
     struct bench_result result;
+    struct stat st;
     int n, status = cmd_parse(self, &o, argc, argv, false, &n, e);
-    if (status >= 0)
+    if (status != 0)
         return status;
     if (check(&o, n, argv, &q, e) < 0)
         return (int)e->code;
-    if (bench_p2p_is_folder(q.path))
+    if (stat(q.path, &st) == 0 && S_ISDIR(st.st_mode))
         return report_links(&o, q.path, a, e);
     bench_result_init(&result);
     status = report(&q, &result, a, e) < 0 ? (int)e->code : result.damaged ? ERR_PARTIAL : 0;
@@ -277,10 +274,7 @@ static int run(const struct command *self, int argc, char **argv, struct arena *
 const struct cmd_kind bench_report = {
     .name = "report",
     .command = {.name = "bench",
-                .synopsis =
-                    "bench report FILE|DIR|- [--gpu NAME|FILE] [--network NAME|FILE] [--nodes N] "
-                    "[--gpus-per-node N] [--op OP] [--full] [--format table|csv|md] "
-                    "[--json FILE|-] [--html FILE] [--fail-on EXPR]",
+                .synopsis = "bench report FILE|DIR|-" SYNOPSIS_ALL,
                 .summary = "nccl-tests' output and what the models predict, or a folder of links",
                 .rows = rows},
     .run = run,

@@ -5,7 +5,7 @@
 #include "base/arena.h"
 #include "base/child.h"
 #include "cmd/bench.h"
-#include "report/bench_state.h"
+#include "report/bench_common.h"
 
 #include <cjson/cJSON.h>
 #include <errno.h>
@@ -45,14 +45,6 @@ static int print(const struct state_opts *o, const struct bench_gpu_summary *gpu
     return cmd_write_json(doc, o->json, e);
 }
 
-static int close_table(FILE *table, const char *path, struct err *e)
-{
-    const bool failed = table != NULL && ferror(table) != 0;
-    if ((table != NULL && fclose(table) != 0) || failed)
-        return err_set(e, ERR_INPUT, "%s: not all could be written", path);
-    return 0;
-}
-
 /* The status is the command's, unless what was asked for here could not be done. */
 static int watch(const struct state_opts *o, char **command, FILE *table, struct err *e)
 {
@@ -77,9 +69,10 @@ static int run(const struct command *self, int argc, char **argv, struct arena *
 {
     struct state_opts o = {.every = 1};
     FILE *table = NULL;
+    bool failed;
     int n, status = cmd_parse(self, &o, argc, argv, true, &n, e);
     (void)a;
-    if (status >= 0)
+    if (status != 0)
         return status;
     if (!(o.every >= 0.001 && o.every <= 3600)) {
         err_set(e, ERR_USAGE, "--every: out of range: 0.001 to 3600");
@@ -94,9 +87,11 @@ static int run(const struct command *self, int argc, char **argv, struct arena *
         bench_watch_head(table);
     }
     status = watch(&o, n > 0 ? argv : NULL, table, e);
-    if (close_table(table, o.output, e) < 0 && status == 0)
-        status = ERR_INPUT;
-    return status;
+    failed = table != NULL && ferror(table) != 0;
+    failed |= table != NULL && fclose(table) != 0;
+    if (failed)
+        err_set(e, ERR_INPUT, "%s: not all could be written", o.output);
+    return failed && status == 0 ? ERR_INPUT : status;
 }
 
 const struct cmd_kind bench_states = {

@@ -3,15 +3,14 @@
  * specter bench tune: algorithms, protocols and channels that are faster than NCCL's own choice.
  */
 #include "base/arena.h"
-#include "bench/nccl_choice.h"
-#include "calib/measured_names.h"
+#include "bench/tune.h"
+#include "cmd/bench.h"
 #include "cmd/bench_conditions.h"
-#include "cmd/bench_files.h"
 #include "cmd/bench_job.h"
 #include "cmd/predict.h"
 #include "cmd/progress.h"
-#include "report/bench_checks.h"
-#include "report/bench_state.h"
+#include "model/nccl_tuner.h"
+#include "report/bench_common.h"
 #include "report/bench_tune.h"
 #include "report/table.h"
 
@@ -80,20 +79,22 @@ struct tune {
 
 /* ---- options ---- */
 
-/* Words of a list, as struct comm_choice has them; text NULL: all of `known`. */
-static int parse_names(const char *option, const char *text, const char *const *known,
-                       const char *(*find)(const char *, size_t), const char **words, struct err *e)
+/* Names of --proto or --algo, as struct comm_choice has them, in the order of the list; text NULL:
+ * all that NCCL has. */
+static int parse_names(bool protos, const char *text, const char **names, struct err *e)
 {
+    const struct nccl_name *known = protos ? nccl_protos : nccl_algos;
     size_t n = 0;
-    for (; text == NULL && known[n] != NULL; n++)
-        words[n] = known[n];
+    for (size_t count = protos ? NCCL_PROTOS : NCCL_ALGOS; text == NULL && n < count; n++)
+        names[n] = known[n].name;
     for (size_t len; text != NULL && n + 1 < WORDS_MAX; text += len + 1) {
+        int number;
         len = strcspn(text, ",");
-        words[n] = find(text, len);
-        if (words[n] == NULL)
-            return err_set(e, ERR_USAGE, "%s: NCCL has no '%.*s'", option, len < 32 ? (int)len : 32,
-                           text);
-        n++;
+        number = protos ? nccl_proto_parse(text, len) : nccl_algo_parse(text, len);
+        if (number < 0)
+            return err_set(e, ERR_USAGE, "%s: NCCL has no '%.*s'", protos ? "--proto" : "--algo",
+                           len < 32 ? (int)len : 32, text);
+        names[n++] = known[number].name;
         if (text[len] == '\0')
             return 0;
     }
@@ -132,9 +133,9 @@ static int parse(struct tune *t, struct err *e)
     if (predict_dtype("--dtype", o->dtype, &what->dtype, e) < 0 ||
         bench_ops_parse(o->ops, OPS, t->ops, OPS_MAX, &what->nops, e) < 0 ||
         bench_sizes_parse(o->bytes, o->factor, &t->sizes, &what->nsizes, e) < 0 ||
-        parse_names("--algo", o->algos, bench_tune_algos, measured_algo, t->algos, e) < 0 ||
-        parse_names("--proto", o->protos, bench_tune_protos, measured_proto, t->protos, e) < 0 ||
-        parse_channels(t, e) < 0 || (o->fail_on != NULL && bench_checks_parse(o->fail_on, e) < 0) ||
+        parse_names(false, o->algos, t->algos, e) < 0 ||
+        parse_names(true, o->protos, t->protos, e) < 0 || parse_channels(t, e) < 0 ||
+        (o->fail_on != NULL && bench_checks_parse(o->fail_on, e) < 0) ||
         bench_job_check(&t->job, e) < 0)
         return -1;
     what->sizes = t->sizes;
@@ -261,14 +262,6 @@ static int measure(void *arg, struct err *e)
     return status < 0 ? -1 : 0;
 }
 
-static void note_environment(const struct tune *t)
-{
-    char taken[256];
-    bench_nccl_watch(taken, sizeof taken);
-    if (t->job.place.rank == 0 && *taken != '\0')
-        fprintf(stderr, "specter: note: not used, since they are what is tuned: %s\n", taken);
-}
-
 /* Wrong results of NCCL's own choice are the answer "no", an early end is a partial one. */
 static int status_of(const struct tune *t)
 {
@@ -290,6 +283,7 @@ static int run_rank(void *arg, struct err *e)
 {
     struct tune *t = arg;
     struct err own = {0};
+    char taken[256];
     int status;
     if (t->job.place.world < 2) {
         err_set(e, ERR_INPUT, "NCCL chooses between two GPUs or more, and this job has one");
@@ -300,7 +294,9 @@ static int run_rank(void *arg, struct err *e)
     if (t->job.place.rank == 0)
         t->plan.done = take_size;
     t->plan.done_arg = t;
-    note_environment(t);
+    bench_nccl_watch(taken, sizeof taken);
+    if (t->job.place.rank == 0 && *taken != '\0')
+        fprintf(stderr, "specter: note: not used, since they are what is tuned: %s\n", taken);
     status = bench_job_begin(&t->job, e);
     for (size_t i = 0; i < t->plan.what.nops && status == 0; i++)
         status = t->job.backend->supports(t->ops[i], t->plan.what.dtype, t->plan.what.redop, e);
@@ -325,12 +321,12 @@ static int run(const struct command *self, int argc, char **argv, struct arena *
                           .budget = 300,
                           .job = BENCH_JOB_DEFAULTS,
                           .conditions = BENCH_CONDITIONS_NONE};
-    struct tune t = {.opts = &o, .job.gpus_only = true, .job.keep = keep};
+    struct tune t = {.opts = &o, .job = {.gpus_only = true, .keep = keep, .arg = &t}};
     int status = cmd_parse_options(self, &o, argc, argv, e);
     (void)a;
-    if (status < 0)
+    if (status == 0)
         status = parse(&t, e) < 0 ? (int)e->code
-                                  : bench_job_run(&t.job, "tune", argc, argv, run_rank, &t, e);
+                                  : bench_job_run(&t.job, "tune", argc, argv, run_rank, e);
     bench_conditions_release(&t.conditions);
     free(t.sizes);
     free(o.channels.values);
@@ -340,9 +336,7 @@ static int run(const struct command *self, int argc, char **argv, struct arena *
 const struct cmd_kind bench_tunes = {
     .name = "tune",
     .command = {.name = "bench",
-                .synopsis = "bench tune [--op LIST] [--bytes MIN:MAX] [--algo LIST] [--proto LIST] "
-                            "[--channels LIST] [--budget SECONDS] [--gpus N] [-o DIR] "
-                            "[--json FILE|-] [OPTIONS]",
+                .synopsis = "bench tune" SYNOPSIS_ALL,
                 .summary = "algorithm, protocol and channels that beat NCCL's own choice",
                 .rows = rows},
     .run = run,

@@ -3,6 +3,7 @@
  * specter calibrate: the models' parameters, fitted to measured times of one machine, or of all.
  */
 #include "base/buf.h"
+#include "calib/cross_validate.h"
 #include "cmd/cmd.h"
 #include "cmd/hardware.h"
 #include "model/profile_json.h"
@@ -43,24 +44,6 @@ struct choice {
 
 /* ---- which machine ---- */
 
-/* Adds "gpu/network" to the list unless it is there. */
-static bool list_machine(struct buf *list, const struct measured_row *row)
-{
-    char name[160];
-    snprintf(name, sizeof name, "%s%s%s, ", row->gpu->name, row->net != NULL ? "/" : "",
-             row->net != NULL ? row->net->name : "");
-    if (strstr(list->data, name) != NULL)
-        return false;
-    buf_puts(list, name);
-    return true;
-}
-
-static bool fits_wish(const struct measured_row *row, const struct choice *wish)
-{
-    return (wish->gpu == NULL || row->gpu == wish->gpu) &&
-           (wish->net == NULL || row->net == NULL || row->net == wish->net);
-}
-
 /* Where only overlap was measured: the GPU of its rows, unless the command line names one. */
 static int choose_gpu(const struct measured *m, struct choice *c, struct err *e)
 {
@@ -85,14 +68,19 @@ static int choose_machine(const struct measured *m, struct choice *c, struct err
     size_t n = 0;
     for (size_t i = 0; i < m->nrows; i++) {
         const struct measured_row *row = &m->rows[i];
-        if (!fits_wish(row, &wish))
+        char name[160];
+        if ((wish.gpu != NULL && row->gpu != wish.gpu) ||
+            (wish.net != NULL && row->net != NULL && row->net != wish.net))
             continue;
         n++;
         several |= (c->gpu != NULL && c->gpu != row->gpu) ||
                    (c->net != NULL && row->net != NULL && c->net != row->net);
         c->gpu = row->gpu;
         c->net = row->net != NULL ? row->net : c->net;
-        list_machine(&names, row);
+        snprintf(name, sizeof name, "%s%s%s, ", row->gpu->name, row->net != NULL ? "/" : "",
+                 row->net != NULL ? row->net->name : "");
+        if (strstr(names.data, name) == NULL)
+            buf_puts(&names, name);
     }
     if (n == 0)
         err_set(e, ERR_INPUT, "no row of %s%s%s can be used",
@@ -105,28 +93,6 @@ static int choose_machine(const struct measured *m, struct choice *c, struct err
                 (int)names.len - 2, names.data);
     buf_release(&names);
     return n == 0 || several ? -1 : 0;
-}
-
-/* Moves the machine's rows to the front of the table, their order kept. Returns how many. */
-static size_t keep_machine(struct measured *m, const struct choice *c)
-{
-    size_t n = 0;
-    for (size_t i = 0; i < m->nrows; i++) {
-        if (m->rows[i].gpu == c->gpu && (m->rows[i].net == NULL || m->rows[i].net == c->net))
-            m->rows[n++] = m->rows[i];
-    }
-    return n;
-}
-
-/* Moves the GPU's rows of overlap to the front, and fits them. */
-static void fit_overlap(struct measured *m, struct choice *c)
-{
-    size_t n = 0;
-    for (size_t i = 0; i < m->noverlaps; i++) {
-        if (m->overlaps[i].of.gpu == c->gpu)
-            m->overlaps[n++] = m->overlaps[i];
-    }
-    c->overlap = overlap_fit(m->overlaps, n);
 }
 
 /* ---- what is fitted ---- */
@@ -170,18 +136,6 @@ static const struct fit_machine *machine_with(const struct fit_rows *rows, bool 
     return NULL;
 }
 
-/* How to know a parameter that the rows leave open. */
-static void advise(struct buf *advice, const struct calibration *c,
-                   const struct calibration_param *p)
-{
-    const struct fit_machine *m = machine_with(c->rows, p->group != PARAMS_GEMM);
-    size_t index = (size_t)(p->param - param_tables[p->group].params);
-    char text[128];
-    if (m != NULL && calibration_advice(m, p->group, index, text, sizeof text))
-        buf_printf(advice, "; %s (%s): measure %s", p->param->name,
-                   fit_verdict_name(p->fit.verdict), text);
-}
-
 static bool any_fitted(const struct calibration *c)
 {
     for (size_t i = 0; i < c->nparams; i++) {
@@ -198,9 +152,14 @@ static int refuse(struct calibration *c, struct err *e)
     bool open[CALIBRATION_PARAMS_MAX];
     struct buf fix = BUF_INIT, advice = BUF_INIT;
     for (size_t i = 0; i < c->nparams; i++) {
-        open[i] = calibration_is_open(&c->params[i]);
-        if (open[i])
-            advise(&advice, c, &c->params[i]);
+        const struct calibration_param *p = &c->params[i];
+        const struct fit_machine *m = machine_with(c->rows, p->group != PARAMS_GEMM);
+        size_t index = (size_t)(p->param - param_tables[p->group].params);
+        char text[128];
+        open[i] = calibration_is_open(p);
+        if (open[i] && m != NULL && calibration_advice(m, p->group, index, text, sizeof text))
+            buf_printf(&advice, "; %s (%s): measure %s", p->param->name,
+                       fit_verdict_name(p->fit.verdict), text);
     }
     while (calibration_leave_open(c) && calibration_run(c, NULL) == 0)
         continue;
@@ -216,15 +175,6 @@ static int refuse(struct calibration *c, struct err *e)
     buf_release(&fix);
     buf_release(&advice);
     return -1;
-}
-
-static bool any_open(const struct calibration *c)
-{
-    for (size_t i = 0; i < c->nparams; i++) {
-        if (calibration_is_open(&c->params[i]))
-            return true;
-    }
-    return false;
 }
 
 /* --fix: takes the word "open" out of the list. */
@@ -256,13 +206,20 @@ static int leave_open(struct calibration *c, struct err *e)
 
 /* ---- what is written ---- */
 
-/* The profiles with the fitted values as their own. c: NULL where only overlap was measured. */
-static cJSON *profile_doc(const struct calibration *c, const struct choice *of)
+/* The profiles with the fitted values as their own. c: NULL where only overlap was measured.
+ * left_out: of rows that had no part in the fit. */
+static cJSON *profile_doc(const struct calibration *c, const struct score *left_out,
+                          const struct choice *of)
 {
     const struct fit_machine *products = c != NULL ? machine_with(c->rows, false) : NULL;
     const struct fit_machine *transfers = c != NULL ? machine_with(c->rows, true) : NULL;
     struct gpu_profile gpu = *of->gpu;
+    struct network_profile net = {0};
     cJSON *doc = cJSON_CreateObject();
+    if (transfers != NULL)
+        net = transfers->net;
+    if (c != NULL)
+        cross_validate_factors(left_out, &gpu, &net);
     if (products != NULL)
         gpu.gemm = products->gpu.gemm;
     if (of->overlap.sm.rows > 0)
@@ -271,7 +228,7 @@ static cJSON *profile_doc(const struct calibration *c, const struct choice *of)
         gpu.overlap_memory = of->overlap.memory.factor;
     cJSON_AddItemToObject(doc, "gpu", profile_json_object(&gpu_kind, &gpu));
     if (transfers != NULL)
-        cJSON_AddItemToObject(doc, "network", profile_json_object(&network_kind, &transfers->net));
+        cJSON_AddItemToObject(doc, "network", profile_json_object(&network_kind, &net));
     return doc;
 }
 
@@ -294,23 +251,31 @@ static int calibrate_rows_of(const struct calibrate_opts *o, const struct choice
                              struct fit_rows *rows, FILE *talk, struct err *e)
 {
     struct calibration c;
-    struct score before, after;
+    struct score before, after, left_out;
+    bool any_open = false;
     int status = -1;
     calibration_init(&c, rows);
+    score_init(&left_out);
     score_rows(&before, rows);
     if (for_each_name(o->params, &c, calibration_only, e) == 0 &&
         for_each_name(o->fix, &c, fix_named, e) == 0 && calibration_run(&c, e) == 0 &&
         (!fixes_open(o->fix) || leave_open(&c, e) == 0)) {
         score_rows(&after, rows);
+        cross_validate(&left_out, &c);
+        score_finish(&left_out);
         fprintf(talk, "%s%s%s: %zu rows\n\n", of->gpu->name, of->net != NULL ? " in " : "",
                 of->net != NULL ? of->net->name : "", rows->nrows);
-        calibrate_text_errors(&before, &after, talk);
+        calibrate_text_errors(&before, &after, &left_out, talk);
         fputc('\n', talk);
         calibrate_text_params(&c, talk);
         calibrate_text_overlap(&of->overlap, talk);
         score_release(&after);
-        status = any_open(&c) ? refuse(&c, e) : cmd_write_json(profile_doc(&c, of), o->output, e);
+        for (size_t i = 0; i < c.nparams; i++)
+            any_open = any_open || calibration_is_open(&c.params[i]);
+        status =
+            any_open ? refuse(&c, e) : cmd_write_json(profile_doc(&c, &left_out, of), o->output, e);
     }
+    score_release(&left_out);
     score_release(&before);
     return status;
 }
@@ -319,18 +284,28 @@ static int calibrate_machine(const struct calibrate_opts *o, struct measured *m,
                              FILE *talk, struct err *e)
 {
     struct fit_rows rows;
+    size_t n = 0, noverlaps = 0;
     int status;
     if (m->nrows == 0 ? choose_gpu(m, of, e) < 0 : choose_machine(m, of, e) < 0)
         return -1;
-    fit_overlap(m, of);
+    /* The GPU's rows of overlap, and then the machine's rows, move to the front of their table. */
+    for (size_t i = 0; i < m->noverlaps; i++) {
+        if (m->overlaps[i].of.gpu == of->gpu)
+            m->overlaps[noverlaps++] = m->overlaps[i];
+    }
+    of->overlap = overlap_fit(m->overlaps, noverlaps);
     if (m->nrows == 0) {
         if (of->overlap.sm.rows + of->overlap.memory.rows == 0)
             return err_set(e, ERR_INPUT, "no row of %s can be used", of->gpu->name);
         fprintf(talk, "%s: overlap alone, the rest is as it was\n", of->gpu->name);
         calibrate_text_overlap(&of->overlap, talk);
-        return cmd_write_json(profile_doc(NULL, of), o->output, e);
+        return cmd_write_json(profile_doc(NULL, NULL, of), o->output, e);
     }
-    fit_rows_init(&rows, m->rows, keep_machine(m, of));
+    for (size_t i = 0; i < m->nrows; i++) {
+        if (m->rows[i].gpu == of->gpu && (m->rows[i].net == NULL || m->rows[i].net == of->net))
+            m->rows[n++] = m->rows[i];
+    }
+    fit_rows_init(&rows, m->rows, n);
     if (rows.nrows == 0)
         status = err_set(e, ERR_INPUT, "the models can predict no row of %s", of->gpu->name);
     else
@@ -351,7 +326,7 @@ static int calibrate_classes(const struct calibrate_opts *o, struct measured *m,
     status = classes_fit(&classes, &rows, &(struct classes_opts){0}, e);
     if (status == 0) {
         score_rows(&after, &rows);
-        calibrate_text_errors(&before, &after, talk);
+        calibrate_text_errors(&before, &after, NULL, talk);
         fputc('\n', talk);
         calibrate_text_classes(&classes, talk);
         fprintf(talk, "\n%zu fitted parameters for %zu rows\n", classes_parameters(&classes),
@@ -368,6 +343,7 @@ static int calibrate_classes(const struct calibrate_opts *o, struct measured *m,
 static int check_opts(const struct calibrate_opts *o, int n, struct arena *a, struct choice *choice,
                       struct err *e)
 {
+    struct profile_pair named;
     if (n == 0)
         return err_set(e, ERR_USAGE, "no FILE given (see 'specter help calibrate')");
     if (o->output == NULL)
@@ -376,20 +352,10 @@ static int check_opts(const struct calibrate_opts *o, int n, struct arena *a, st
         return err_set(e, ERR_USAGE,
                        "--classes fits all parameters of all machines: no --gpu, --network, "
                        "--params or --fix beside it");
-    if (o->gpu != NULL && (choice->gpu = cmd_gpu(o->gpu, a, &choice->net, e)) == NULL)
+    if (cmd_machine(o->gpu, o->network, a, &named, e) < 0)
         return -1;
-    if (o->network != NULL && (choice->net = cmd_network(o->network, a, e)) == NULL)
-        return -1;
+    *choice = (struct choice){.gpu = named.gpu, .net = named.network};
     return 0;
-}
-
-static bool is_damaged(const struct measured *m)
-{
-    for (size_t i = 0; i < m->nskips; i++) {
-        if (m->skips[i].damaged)
-            return true;
-    }
-    return false;
 }
 
 /* Returns -1. */
@@ -413,6 +379,7 @@ static int calibrate(const struct calibrate_opts *o, int n, char **argv, struct 
     FILE *talk = strcmp(o->output, "-") == 0 ? stderr : stdout;
     const struct measured_opts how = {.gpu = choice->gpu, .net = choice->net};
     struct measured m;
+    bool damaged = false;
     int status = 0;
     measured_init(&m);
     for (int i = 0; status == 0 && i < n; i++)
@@ -422,7 +389,9 @@ static int calibrate(const struct calibrate_opts *o, int n, char **argv, struct 
     if (status == 0)
         status = o->classes ? calibrate_classes(o, &m, talk, e)
                             : calibrate_machine(o, &m, choice, talk, e);
-    if (status == 0 && is_damaged(&m)) {
+    for (size_t i = 0; i < m.nskips; i++)
+        damaged = damaged || m.skips[i].damaged;
+    if (status == 0 && damaged) {
         fprintf(stderr, "specter: note: some rows could not be read; 'specter validate' says "
                         "which\n");
         status = ERR_PARTIAL;
@@ -437,7 +406,7 @@ static int run_calibrate(const struct command *self, int argc, char **argv, stru
     struct choice choice = {0};
     struct arena a;
     int n, status = cmd_parse(self, &opts, argc, argv, false, &n, e);
-    if (status >= 0)
+    if (status != 0)
         return status;
     arena_init(&a);
     status = check_opts(&opts, n, &a, &choice, e);
@@ -449,9 +418,8 @@ static int run_calibrate(const struct command *self, int argc, char **argv, stru
 
 const struct command cmd_calibrate = {
     .name = "calibrate",
-    .synopsis = "calibrate FILE... -o profile.json [--gpu NAME|FILE] [--network NAME|FILE] "
-                "[--params A,B] [--fix A,B]\n"
-                "calibrate FILE... --classes -o fitted.def",
+    .synopsis = "calibrate FILE... -o profile.json" SYNOPSIS_ALL
+                "\ncalibrate FILE... --classes -o fitted.def",
     .summary = "fit the models to measured times of a machine",
     .details =
         "Fits the parameters of one machine to its rows in tables of measured times (those of\n"

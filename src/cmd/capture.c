@@ -29,7 +29,7 @@
 
 #define LIBRARY "libspecter.so"
 #define RUN_PREFIX "capture-"
-#define ASK_S 2 /* how long a capture waits for an answer about its program */
+#define ASK_S 2 /* seconds that ldconfig or a version manager may take to answer */
 
 /* An option that sets a variable of the child: a flag, or what was given as its value. */
 #define MEMBER_FLAG(_id) bool _id;
@@ -107,23 +107,18 @@ static int list_hooks(void)
     return 0;
 }
 
-/* The folder of this very program; "" when it cannot be told. */
-static const char *own_folder(struct arena *a)
-{
-    char path[PATH_MAX];
-    ssize_t len = readlink("/proc/self/exe", path, sizeof path);
-    const char *slash = len > 0 ? memrchr(path, '/', (size_t)len) : NULL;
-    return slash != NULL ? arena_strndup(a, path, (size_t)(slash - path)) : "";
-}
-
 int cmd_library(struct arena *a, const char **library, struct err *e)
 {
     static const char *const folders[] = {"", "/../lib/specter", "/../lib64/specter"};
-    const char *forced = getenv("SPECTER_LIB"), *own = own_folder(a);
+    const char *forced = getenv("SPECTER_LIB"), *own = "", *slash;
     char full[PATH_MAX];
     bool found = forced != NULL && realpath(forced, full) != NULL;
+    ssize_t len;
     if (forced != NULL && !found)
         return err_set(e, ERR_INPUT, "SPECTER_LIB: '%s': %s", forced, strerror(errno));
+    if (!found && (len = readlink("/proc/self/exe", full, sizeof full)) > 0 &&
+        (slash = memrchr(full, '/', (size_t)len)) != NULL)
+        own = arena_strndup(a, full, (size_t)(slash - full)); /* the folder of this very program */
     for (size_t i = 0; !found && i < sizeof folders / sizeof *folders; i++)
         found = realpath(arena_printf(a, "%s%s/" LIBRARY, own, folders[i]), full) != NULL;
     if (!found)
@@ -203,8 +198,8 @@ static const char *preload_list(struct capture *c)
     return arena_printf(&c->arena, "%s:%s", c->library, had);
 }
 
-/* Before anything is made or started: -1 with e filled when the program would fail, or not be
- * traced at all. What else a preload changes is a line each. */
+/* Before anything is made or started: -1 with e filled when capture refuses the program
+ * (APP_REFUSED). Every other finding is a line on stderr. */
 static int check_program(struct capture *c, const char *name, struct err *e)
 {
     struct app p;
@@ -303,25 +298,11 @@ static void report_unseen(const struct trace_summary *g)
     buf_release(&path);
 }
 
-/* by_default: other commands look for traces there without being told. */
-static void report_run(const struct trace_summary *g, const struct capture *c, bool by_default)
-{
-    struct buf shown = BUF_INIT;
-    put_shell_word(&shown, c->dir);
-    if (g->open > 0)
-        fprintf(stderr, "specter: killed or still running, trace without an end: %s%s\n",
-                g->opened.data, g->open > TRACE_SUMMARY_NAMED ? ", ..." : "");
-    fprintf(stderr,
-            "specter: %zu rank%s, %s%" PRIu64 " operation%s, %" PRIu64 " dropped, in %s; "
-            "next: specter analyze%s%s\n",
-            g->files, plural(g->files), g->open > 0 ? "at least " : "", g->ops, plural(g->ops),
-            g->dropped, shown.data, by_default ? "" : " ", by_default ? "" : shown.data);
-    buf_release(&shown);
-}
-
 static void report(const struct capture *c, const struct capture_opts *o, char **argv)
 {
     struct trace_summary_run run = {c->run, c->host, c->start_ns, RUN_PREFIX};
+    bool by_default = o->output == NULL; /* other commands look for traces there without a word */
+    struct buf shown = BUF_INIT;
     struct trace_summary g;
     struct err why;
     if (trace_summary_read(&g, c->full_dir, &run, &why) < 0) {
@@ -330,8 +311,17 @@ static void report(const struct capture *c, const struct capture_opts *o, char *
         report_nothing(argv);
     } else {
         report_unseen(&g);
-        report_run(&g, c, o->output == NULL);
+        put_shell_word(&shown, c->dir);
+        if (g.open > 0)
+            fprintf(stderr, "specter: killed or still running, trace without an end: %s%s\n",
+                    g.opened.data, g.open > TRACE_SUMMARY_NAMED ? ", ..." : "");
+        fprintf(stderr,
+                "specter: %zu rank%s, %s%" PRIu64 " operation%s, %" PRIu64 " dropped, in %s; "
+                "next: specter analyze%s%s\n",
+                g.files, plural(g.files), g.open > 0 ? "at least " : "", g.ops, plural(g.ops),
+                g.dropped, shown.data, by_default ? "" : " ", by_default ? "" : shown.data);
     }
+    buf_release(&shown);
     trace_summary_release(&g);
 }
 
@@ -344,18 +334,6 @@ static const char *given(const struct capture_opts *o, const struct setting *s)
     return *(const char *const *)at;
 }
 
-static int check_settings(const struct capture_opts *o, struct err *e)
-{
-    struct setting_value v;
-    for (const struct setting *s = settings; s < settings + SETTINGS; s++) {
-        const char *text = given(o, s);
-        if (text != NULL && s->kind != SETTING_PATH && !setting_parse(s->kind, text, &v))
-            return err_set(e, ERR_USAGE, "--%s: '%s' is not %s", s->option, text,
-                           setting_expected(s->kind));
-    }
-    return 0;
-}
-
 /* An option, or its variable when that is set already and can be read. */
 static bool is_set(bool option, const char *variable)
 {
@@ -364,17 +342,12 @@ static bool is_set(bool option, const char *variable)
     return option || (text != NULL && setting_parse(SETTING_FLAG, text, &v) && v.number != 0);
 }
 
-static bool is_given(const char *option, const char *variable)
-{
-    const char *text = option != NULL ? option : getenv(variable);
-    return text != NULL && text[0] != '\0';
-}
-
 /* Marks count as iterations also where they are not recorded. */
 static bool wants_marks(const struct capture_opts *o)
 {
+    const char *iterations = o->iterations != NULL ? o->iterations : getenv("SPECTER_ITERATIONS");
     return !is_set(o->no_marks, "SPECTER_NO_MARKS") ||
-           is_given(o->iterations, "SPECTER_ITERATIONS");
+           (iterations != NULL && iterations[0] != '\0');
 }
 
 static bool wants_plugin(const struct capture_opts *o)
@@ -386,7 +359,7 @@ static bool wants_plugin(const struct capture_opts *o)
 static const struct tool {
     const char *variable;
     bool (*is_wanted)(const struct capture_opts *o);
-    const char *lost; /* by another's being there; NULL: nothing worth a word */
+    const char *lost; /* when another tool has the variable; NULL: nothing worth a word */
 } tools[] = {
     {"NVTX_INJECTION64_PATH", wants_marks, NULL},
     {"NCCL_PROFILER_PLUGIN", wants_plugin, "NCCL tells us nothing"},
@@ -408,31 +381,24 @@ static bool is_to_be_set(const struct tool *t, const struct capture *c,
     return false;
 }
 
-/* NCCL has one place for a profiler: whose ours is now. */
-static void warn_if_displaced(struct capture *c, const struct capture_opts *o)
-{
-    struct nccl_slot slot;
-    if (!wants_plugin(o))
-        return;
-    slot = nccl_slot_find(&c->arena, &c->loader);
-    if (slot.by == SLOT_FILE)
-        fprintf(stderr, "specter: --nccl-plugin takes the place of '%s', which '%s' names\n",
-                slot.what, slot.file);
-    else if (slot.by == SLOT_LIBRARY)
-        fprintf(stderr, "specter: --nccl-plugin takes the place of '%s', which NCCL would load\n",
-                slot.what);
-}
-
 static int capture(struct capture *c, const struct capture_opts *o, char **argv, struct err *e)
 {
     struct child_env env[SETTINGS + TOOLS + 2];
+    struct nccl_slot slot = {.by = SLOT_FREE};
     size_t n = 0;
     int status;
     if (cmd_library(&c->arena, &c->library, e) < 0 || check_program(c, argv[0], e) < 0 ||
         make_output(c, e) < 0)
         return (int)e->code;
     name_run(c);
-    warn_if_displaced(c, o);
+    if (wants_plugin(o)) /* NCCL has one place for a profiler: whose ours is now */
+        slot = nccl_slot_find(&c->arena, &c->loader);
+    if (slot.by == SLOT_FILE)
+        fprintf(stderr, "specter: --nccl-plugin takes the place of '%s', which '%s' names\n",
+                slot.what, slot.file);
+    else if (slot.by == SLOT_LIBRARY)
+        fprintf(stderr, "specter: --nccl-plugin takes the place of '%s', which NCCL would load\n",
+                slot.what);
     for (; n < SETTINGS; n++)
         env[n] = (struct child_env){settings[n].variable, settings[n].kind == SETTING_PATH
                                                               ? c->full_dir
@@ -500,7 +466,7 @@ static int run(const struct command *self, int argc, char **argv, struct err *e)
     struct capture_opts o = {.output = NULL};
     struct capture c = {.dir = NULL};
     int n, status = cmd_parse(self, &o, argc, argv, true, &n, e);
-    if (status >= 0)
+    if (status != 0)
         return status;
     if (o.list_hooks)
         return list_hooks();
@@ -508,8 +474,14 @@ static int run(const struct command *self, int argc, char **argv, struct err *e)
         err_set(e, ERR_USAGE, "no command given to capture (see 'specter help capture')");
         return ERR_USAGE;
     }
-    if (check_settings(&o, e) < 0)
+    for (const struct setting *s = settings; s < settings + SETTINGS; s++) {
+        const char *text = given(&o, s);
+        struct setting_value v;
+        if (text == NULL || s->kind == SETTING_PATH || setting_parse(s->kind, text, &v))
+            continue;
+        err_set(e, ERR_USAGE, "--%s: '%s' is not %s", s->option, text, setting_expected(s->kind));
         return ERR_USAGE;
+    }
     arena_init(&c.arena);
     if (!o.print_env)
         loader_init(&c.loader, &c.arena, ASK_S);

@@ -4,7 +4,10 @@
  */
 #include "cmd/cmd.h"
 
+#include "base/arena.h"
+#include "analysis/limits.h"
 #include "base/buf.h"
+#include "cmd/progress.h"
 #include "specter/trace.h"
 #include "trace/run.h"
 
@@ -33,18 +36,18 @@
 #define YAML_NUMBER "-"
 #endif
 
-static const struct command *const commands[] = {
+const struct command *const commands[] = {
 #define X(name) &cmd_##name,
     COMMANDS(X)
 #undef X
 };
 
-#define COMMAND_COUNT (sizeof commands / sizeof *commands)
+const size_t command_count = sizeof commands / sizeof *commands;
 
 const struct command *cmd_find(const char *name, struct err *e)
 {
     const struct command *best = commands[0];
-    for (size_t i = 0; i < COMMAND_COUNT; i++) {
+    for (size_t i = 0; i < command_count; i++) {
         if (strcmp(name, commands[i]->name) == 0)
             return commands[i];
         if (opt_distance(name, commands[i]->name) < opt_distance(name, best->name))
@@ -70,20 +73,28 @@ int cmd_parse(const struct command *self, void *opts, int argc, char **argv, boo
     }
     if (help) {
         cmd_help(self);
-        return 0;
+        return CMD_HELPED;
     }
     memmove(argv, argv + 1, (size_t)*n * sizeof *argv);
     argv[*n] = NULL;
-    return -1;
+    return 0;
 }
 
 int cmd_parse_options(const struct command *self, void *opts, int argc, char **argv, struct err *e)
 {
     int n, status = cmd_parse(self, opts, argc, argv, false, &n, e);
-    if (status >= 0 || n == 0)
+    if (status != 0 || n == 0)
         return status;
     err_set(e, ERR_USAGE, "unexpected argument '%s' (see 'specter help %s')", argv[0], self->name);
     return ERR_USAGE;
+}
+
+int cmd_one_dir(const struct command *self, int n, char **argv, struct err *e)
+{
+    if (n <= 1)
+        return 0;
+    return err_set(e, ERR_USAGE, "one DIR at a time: '%s' is too much (see 'specter help %s')",
+                   argv[1], self->name);
 }
 
 const char *cmd_input(int n, char **argv)
@@ -94,20 +105,62 @@ const char *cmd_input(int n, char **argv)
     return output != NULL && output[0] != '\0' ? output : "./traces";
 }
 
-/* One usage line for each line of the synopsis. */
-static void print_synopsis(const char *text)
+/* "-o" where the option has a letter, else "--output". */
+static void put_option(struct buf *b, const struct opt *row)
 {
-    const char *before = "usage: specter ";
+    if (row->letter != 0)
+        buf_printf(b, "-%c", row->letter);
+    else
+        buf_printf(b, "--%s", row->name);
+}
+
+/* Returns whether the synopsis itself names the option. */
+static bool synopsis_names(const char *synopsis, const struct opt *row)
+{
+    struct buf name = BUF_INIT;
+    bool found = false;
+    put_option(&name, row);
+    for (const char *at = synopsis; !found && (at = strstr(at, name.data)) != NULL; at++)
+        found = (at == synopsis || strchr(" [|", at[-1]) != NULL) &&
+                strchr(" ]|\n", at[name.len]) != NULL;
+    buf_release(&name);
+    return found;
+}
+
+/* " [--json FILE]" and so on: the options that the synopsis does not name itself. */
+static void put_options(struct buf *b, const struct command *self)
+{
+    for (const struct opt *row = self->rows; row->name != NULL; row++) {
+        if (synopsis_names(self->synopsis, row))
+            continue;
+        buf_puts(b, " [");
+        put_option(b, row);
+        buf_printf(b, "%s%s]", row->arg != NULL ? " " : "", row->arg != NULL ? row->arg : "");
+    }
+}
+
+void cmd_synopsis_line(struct buf *line, const struct command *self, const char **text)
+{
+    size_t len = strcspn(*text, "\n"), all = strlen(SYNOPSIS_ALL);
+    bool every = len >= all && memcmp(*text + len - all, SYNOPSIS_ALL, all) == 0;
+    buf_reset(line);
+    buf_put(line, *text, every ? len - all : len);
+    if (every)
+        put_options(line, self);
+    *text += len + ((*text)[len] == '\n');
+}
+
+/* One usage line for each line of the synopsis. */
+static void print_synopsis(const struct command *self)
+{
+    const char *text = self->synopsis, *before = "usage: specter ";
     const size_t indent = strlen(before);
     struct buf line = BUF_INIT;
     while (*text != '\0') {
-        size_t len = strcspn(text, "\n");
-        buf_reset(&line);
-        buf_put(&line, text, len);
+        cmd_synopsis_line(&line, self, &text);
         fputs(before, stdout);
         opt_wrap(line.data, indent, indent, stdout);
         before = "   or: specter ";
-        text += len + (text[len] == '\n');
     }
     buf_release(&line);
 }
@@ -138,7 +191,7 @@ static void print_details(const char *text)
 
 void cmd_help(const struct command *self)
 {
-    print_synopsis(self->synopsis);
+    print_synopsis(self);
     printf("\n%s\n\n", self->summary);
     if (self->details != NULL) {
         print_details(self->details);
@@ -156,7 +209,7 @@ void cmd_help_all(void)
          "Records what a program does with NCCL and cuBLAS, analyzes it, and predicts its\n"
          "time on other hardware.\n\n"
          "commands:");
-    for (size_t i = 0; i < COMMAND_COUNT; i++)
+    for (size_t i = 0; i < command_count; i++)
         printf("  %-12s%s\n", commands[i]->name, commands[i]->summary);
     puts("\na run, from end to end:\n"
          "  specter capture -- torchrun --nproc_per_node=8 train.py\n"
@@ -172,12 +225,6 @@ void cmd_version(void)
            "zlib %s\n",
            SPECTER_TRACE_VERSION, cJSON_Version(), zlibVersion());
     printf("SQLite %s\nzstd %s\nlibyaml %s\n", SQLITE_NUMBER, ZSTD_NUMBER, YAML_NUMBER);
-}
-
-void cmd_notes(const struct run *run)
-{
-    for (size_t i = 0; i < run->nnotes; i++)
-        fprintf(stderr, "specter: note: %s\n", run->notes[i].text);
 }
 
 FILE *cmd_open_json(const char *where, struct err *e)
@@ -212,4 +259,98 @@ int cmd_write_json(struct cJSON *doc, const char *where, struct err *e)
         fputs(text, out);
     free(text);
     return out != NULL ? cmd_close_json(out, where, e) : -1;
+}
+
+int cmd_run_kind(const struct command *self, int argc, char **argv, struct err *e)
+{
+    const struct cmd_kind *kind = NULL;
+    struct arena a;
+    char known[256] = "";
+    size_t len = 0;
+    int n, status = cmd_parse(self, NULL, argc, argv, true, &n, e);
+    if (status != 0)
+        return status;
+    for (size_t i = 0; i < self->nkinds && n > 0 && kind == NULL; i++)
+        kind = strcmp(argv[0], self->kinds[i]->name) == 0 ? self->kinds[i] : NULL;
+    if (kind == NULL) {
+        for (size_t i = 0; i < self->nkinds && len < sizeof known; i++)
+            len += (size_t)snprintf(known + len, sizeof known - len, "%s%s", i > 0 ? ", " : "",
+                                    self->kinds[i]->name);
+        if (n == 0)
+            err_set(e, ERR_USAGE, "%s what? Known are %s (see 'specter help %s')", self->name,
+                    known, self->name);
+        else
+            err_set(e, ERR_USAGE, "%s knows no '%.64s'; known are %s (see 'specter help %s')",
+                    self->name, argv[0], known, self->name);
+        return ERR_USAGE;
+    }
+    arena_init(&a);
+    status = kind->run(&kind->command, n, argv, &a, e);
+    arena_release(&a);
+    return status;
+}
+
+#define QUIET_NS 500000000 /* what is done by then needs no bar */
+
+static void put_bytes(struct buf *b, double bytes)
+{
+    static const char *const units[] = {"kB", "MB", "GB", "TB"};
+    size_t i = 0;
+    for (bytes /= 1000; bytes >= 1000 && i + 1 < sizeof units / sizeof *units; i++)
+        bytes /= 1000;
+    buf_printf(b, "%.*f %s", bytes < 10 ? 1 : 0, bytes, units[i]);
+}
+
+static void show_progress(void *arg, uint64_t done, uint64_t total)
+{
+    struct progress_line *p = arg;
+    double s = (double)progress_ns(p) / 1e9;
+    struct buf line = BUF_INIT;
+    if (s * 1e9 < QUIET_NS || total == 0)
+        return;
+    if (done > total)
+        total = done; /* a file that grows */
+    buf_putc(&line, ' ');
+    put_bytes(&line, (double)done);
+    buf_puts(&line, " of ");
+    put_bytes(&line, (double)total);
+    buf_printf(&line, "  %.0f MB/s", (double)done / s / 1e6);
+    if (done > 0) {
+        long left = (long)((double)(total - done) / ((double)done / s) + 0.5);
+        buf_printf(&line, "  ETA %ld:%02ld:%02ld", left / 3600, left / 60 % 60, left % 60);
+    }
+    progress_draw(p, (double)done / (double)total, line.data);
+    buf_release(&line);
+}
+
+int cmd_load(struct run *run, const char *path, const char *run_id, struct err *e)
+{
+    struct progress_line bar;
+    struct load_opts opts = {.run_id = run_id, .progress = show_progress, .progress_arg = &bar};
+    bool color;
+    int rc;
+    color_parse(NULL, &color, NULL);
+    progress_start(&bar, 0, color);
+    if (!bar.on)
+        opts.progress = NULL;
+    rc = run_load(run, path, &opts, e);
+    progress_end(&bar);
+    return rc;
+}
+
+int cmd_with_run(const char *path, const char *run_id, bool unchecked, cmd_report *report,
+                 void *arg, struct err *e)
+{
+    struct run run;
+    int status = cmd_load(&run, path, run_id, e);
+    for (size_t i = 0; status == 0 && i < run.nnotes; i++)
+        fprintf(stderr, "specter: note: %s\n", run.notes[i].text);
+    if (status == 0 && !unchecked)
+        status = limits_check(&run, e);
+    if (status == 0)
+        status = report(arg, &run, e);
+    if (status == 0 && run_partial(&run))
+        status = ERR_PARTIAL;
+    run_release(&run);
+    return status < 0 ? (int)e->code : status;
 }

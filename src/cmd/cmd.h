@@ -16,17 +16,25 @@
 #include <stdbool.h>
 #include <stdio.h>
 
+/* At the end of a line of a synopsis: every option that no line of it names. */
+#define SYNOPSIS_ALL " [...]"
+
+struct cmd_kind;
+
 struct command {
     const char *name;
-    const char *synopsis; /* behind "specter ", one line or several separated by \n */
+    const char *synopsis; /* after "specter ", one line or several separated by \n */
     const char *summary;  /* one line, for the list; lower case, no full stop */
     const char *details;  /* paragraphs for `specter help NAME`, broken anew at column 80; NULL:
                              none.  A line that starts with a space stays as it is */
     const struct opt *rows;
-    bool has_kinds; /* its first operand is a kind with options and help of its own (kinds.h) */
+    /* Of a command whose first operand is a kind with options and help of its own: these. Its run
+     * is cmd_run_kind(). */
+    const struct cmd_kind *const *kinds;
+    size_t nkinds;
 
-    /* argv[0] is the command's name. Prints its own result to stdout, returns the exit status;
-     * on failure fills e and returns e's code, and main prints "specter: <message>". */
+    /* argv[0] is the command's name. Prints its own result to stdout, returns the exit status, or
+     * CMD_HELPED; on failure fills e and returns e's code, and main prints "specter: <message>". */
     int (*run)(const struct command *self, int argc, char **argv, struct err *e);
 };
 
@@ -50,17 +58,31 @@ struct command {
 COMMANDS(X)
 #undef X
 
+/* All of them, in that order. */
+extern const struct command *const commands[];
+extern const size_t command_count;
+
+struct buf;
+
+/* Puts the next line of the synopsis at *text, without "specter " and with all options, into `line`
+ * and steps after it. */
+void cmd_synopsis_line(struct buf *line, const struct command *self, const char **text);
+
 /* By name; NULL with e filled (ERR_USAGE), naming the nearest one. */
 const struct command *cmd_find(const char *name, struct err *e);
 
-/* Parses `self`'s options into opts. Operands are left in argv[0..*n), a NULL behind them. Returns
- * -1 to go on; else the status to return at once (0 after --help was printed, e's code on a usage
- * error). */
+#define CMD_HELPED (-1) /* --help was printed: main ends with 0 */
+
+/* Parses `self`'s options into opts. Operands are left in argv[0..*n), a NULL after them. Returns
+ * 0 to go on; else what run() is to return: CMD_HELPED, or ERR_USAGE with e filled. */
 int cmd_parse(const struct command *self, void *opts, int argc, char **argv, bool stop_at_operand,
               int *n, struct err *e);
 
 /* The same of a command without operands: one is a usage error. */
 int cmd_parse_options(const struct command *self, void *opts, int argc, char **argv, struct err *e);
+
+/* -1 with e filled: there are more operands than the one directory that the command reads. */
+int cmd_one_dir(const struct command *self, int n, char **argv, struct err *e);
 
 /* The directory (or file) a command reads: operand 0, else $SPECTER_OUTPUT, else ./traces. */
 const char *cmd_input(int n, char **argv);
@@ -78,13 +100,31 @@ struct arena;
  * where `make install` puts it. 0, or -1 with e filled. */
 int cmd_library(struct arena *a, const char **library, struct err *e);
 
-/* The text for an entry of a trace's "unseen", before and behind the path. */
+/* The text for an entry of a trace's "unseen", before and after the path. */
 void cmd_coverage_gap_text(const char *kind, const char **before, const char **behind);
 
 struct run;
 
-/* Writes what must be known about how the run was read, a line each, to stderr. */
-void cmd_notes(const struct run *run);
+/* How every command loads a run: run_load(), of several runs the one named (NULL: the newest). A
+ * bar on stderr is there from half a second on, on a terminal alone (progress.h), and is taken
+ * away. */
+int cmd_load(struct run *run, const char *path, const char *run_id, struct err *e);
+
+struct recorded_bounds;
+
+/* What `analyze` says bounds a recording, for commands that predict: of their own they cannot ask,
+ * as names of src/analysis and src/sim clash. 0, or -1 with e filled. */
+int cmd_recorded_bounds(struct recorded_bounds *out, const struct run *run, struct err *e);
+
+/* What a command does with a run once it is there. 0 or a status; -1 with e filled. */
+typedef int cmd_report(void *arg, const struct run *run, struct err *e);
+
+/* How the commands that read one run go: loads it, writes what must be known about how it was read
+ * to stderr, a line each, refuses figures that hardware cannot have (analysis/limits.h) unless
+ * `unchecked`, and calls report. Returns the command's status: report's; where that is 0,
+ * ERR_PARTIAL when part of the input was lost; e's code on failure. */
+int cmd_with_run(const char *path, const char *run_id, bool unchecked, cmd_report *report,
+                 void *arg, struct err *e);
 
 struct cJSON;
 
@@ -95,5 +135,17 @@ int cmd_write_json(struct cJSON *doc, const char *where, struct err *e);
  * newline, and whether all of it was taken: 0, or -1 with e filled. */
 FILE *cmd_open_json(const char *where, struct err *e);
 int cmd_close_json(FILE *out, const char *where, struct err *e);
+
+/* Of a command with kinds, each with options and help of its own: `specter bench gemm`, `specter
+ * predict gemm`. A kind is one file; its messages send to the help of the whole command. */
+struct cmd_kind {
+    const char *name;
+    struct command command; /* .name is the whole command's */
+    /* As struct command's; what is printed may live in the arena. */
+    int (*run)(const struct command *self, int argc, char **argv, struct arena *a, struct err *e);
+};
+
+/* Runs the kind that the first operand names. Returns the exit status. */
+int cmd_run_kind(const struct command *self, int argc, char **argv, struct err *e);
 
 #endif

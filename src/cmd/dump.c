@@ -8,6 +8,7 @@
  */
 #include "base/arena.h"
 #include "base/buf.h"
+#include "base/now.h"
 #include "cmd/cmd.h"
 #include "specter/trace.h"
 #include "trace/trace_summary.h"
@@ -148,24 +149,6 @@ static int put_request(struct dump *d, struct err *e)
     return -1;
 }
 
-static double now_s(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
-}
-
-static void note_silent(struct dump *d, const struct trace_head *head)
-{
-    if (d->nsilent++ >= NAMED_MAX)
-        return;
-    buf_puts(&d->silent, d->nsilent > 1 ? ", " : "");
-    if (head->rank >= 0)
-        buf_printf(&d->silent, "rank %" PRId64 " on %s", head->rank, head->host);
-    else
-        buf_puts(&d->silent, head->name);
-}
-
 static int ask(struct dump *d, double wait_s, struct err *e)
 {
     const struct timespec nap = {0, POLL_NS};
@@ -178,8 +161,14 @@ static int ask(struct dump *d, double wait_s, struct err *e)
         nanosleep(&nap, NULL);
     unlinkat(d->dirfd, SPECTER_DUMP_REQUEST, 0);
     for (size_t i = 0; i < d->heads.count; i++) {
-        if (!has_answered(d, &d->heads.list[i]) && may_live(d, &d->heads.list[i]))
-            note_silent(d, &d->heads.list[i]);
+        const struct trace_head *head = &d->heads.list[i];
+        if (has_answered(d, head) || !may_live(d, head) || d->nsilent++ >= NAMED_MAX)
+            continue;
+        buf_puts(&d->silent, d->nsilent > 1 ? ", " : "");
+        if (head->rank >= 0)
+            buf_printf(&d->silent, "rank %" PRId64 " on %s", head->rank, head->host);
+        else
+            buf_puts(&d->silent, head->name);
     }
     return 0;
 }
@@ -270,27 +259,6 @@ static int rename_new(const char *from, const char *to)
     return -1;
 }
 
-static int move_folder(struct dump *d, const char *output, struct err *e)
-{
-    if (output == NULL)
-        return 0;
-    if (rename_new(d->path, output) < 0)
-        return err_set(e, ERR_INPUT, "cannot move the dump to '%s': %s; it is in '%s'", output,
-                       strerror(errno), d->path);
-    d->path = output;
-    return 0;
-}
-
-static void report(const struct dump *d, double wait_s)
-{
-    size_t n = d->heads.count;
-    if (d->nsilent > 0)
-        fprintf(stderr, "specter: no answer within %g s: %s%s; what they had written is copied\n",
-                wait_s, d->silent.data, d->nsilent > NAMED_MAX ? ", ..." : "");
-    fprintf(stderr, "specter: %zu rank%s in %s; next: specter analyze %s\n", n, n == 1 ? "" : "s",
-            d->path, d->path);
-}
-
 static int dump(struct dump *d, const struct dump_opts *o, struct err *e)
 {
     if (trace_heads(&d->heads, d->dir, &d->arena, e) < 0)
@@ -304,9 +272,18 @@ static int dump(struct dump *d, const struct dump_opts *o, struct err *e)
     if (gethostname(d->host, sizeof d->host - 1) < 0)
         d->host[0] = '\0';
     if (check_output(d, o->output, e) < 0 || make_folder(d, e) < 0 || ask(d, o->wait_s, e) < 0 ||
-        take_left(d, e) < 0 || move_folder(d, o->output, e) < 0)
+        take_left(d, e) < 0)
         return -1;
-    report(d, o->wait_s);
+    if (o->output != NULL && rename_new(d->path, o->output) < 0)
+        return err_set(e, ERR_INPUT, "cannot move the dump to '%s': %s; it is in '%s'", o->output,
+                       strerror(errno), d->path);
+    if (o->output != NULL)
+        d->path = o->output;
+    if (d->nsilent > 0)
+        fprintf(stderr, "specter: no answer within %g s: %s%s; what they had written is copied\n",
+                o->wait_s, d->silent.data, d->nsilent > NAMED_MAX ? ", ..." : "");
+    fprintf(stderr, "specter: %zu rank%s in %s; next: specter analyze %s\n", d->heads.count,
+            d->heads.count == 1 ? "" : "s", d->path, d->path);
     return 0;
 }
 
@@ -315,7 +292,7 @@ static int run(const struct command *self, int argc, char **argv, struct err *e)
     struct dump_opts o = {NULL, 5};
     struct dump d = {.dirfd = -1, .to = -1, .silent = BUF_INIT};
     int n, status = cmd_parse(self, &o, argc, argv, false, &n, e);
-    if (status >= 0)
+    if (status != 0)
         return status;
     if (n > 1 || o.wait_s < 0) {
         err_set(e, ERR_USAGE,

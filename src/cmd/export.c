@@ -3,7 +3,6 @@
  * specter export: a recorded run in the formats of other tools.
  */
 #include "cmd/cmd.h"
-#include "cmd/load.h"
 #include "report/export.h"
 #include "trace/run.h"
 
@@ -14,12 +13,13 @@
 #define ALL_RANKS INT64_MIN
 
 struct export_opts {
-    const char *format, *output, *run_id;
+    const char *name, *output, *run_id;
+    enum export_format format; /* of that name */
     int64_t rank;
 };
 
 static const struct opt rows[] = {
-    {"format", 0, OPT_STR, offsetof(struct export_opts, format), "NAME",
+    {"format", 0, OPT_STR, offsetof(struct export_opts, name), "NAME",
      "perfetto, chrome, csv or chakra"},
     {"output", 'o', OPT_STR, offsetof(struct export_opts, output), "PATH",
      "where to; -: stdout (perfetto, chrome)"},
@@ -64,25 +64,18 @@ static int format_of(const char *name, enum export_format *out, struct err *e)
     return err_set(e, ERR_USAGE, "--format is perfetto, chrome, csv or chakra, not '%s'", name);
 }
 
-/* Index of the rank in the run; SIZE_MAX for all. */
-static int find_rank(const struct run *run, int64_t rank, size_t *index, struct err *e)
+static int write_run(void *arg, const struct run *run, struct err *e)
 {
-    *index = SIZE_MAX;
-    for (size_t r = 0; r < run->nranks && rank != ALL_RANKS; r++) {
-        if (run->ranks[r].rank == rank)
-            *index = r;
+    const struct export_opts *opts = arg;
+    const char *path = opts->output != NULL ? opts->output : formats[opts->format].path;
+    size_t only = SIZE_MAX; /* all */
+    for (size_t r = 0; r < run->nranks && opts->rank != ALL_RANKS; r++) {
+        if (run->ranks[r].rank == opts->rank)
+            only = r;
     }
-    if (rank != ALL_RANKS && *index == SIZE_MAX)
-        return err_set(e, ERR_INPUT, "there is no rank %" PRId64 " in %s", rank, run->source);
-    return 0;
-}
-
-static int write_run(const struct export_opts *opts, enum export_format format,
-                     const struct run *run, struct err *e)
-{
-    const char *path = opts->output != NULL ? opts->output : formats[format].path;
-    size_t only;
-    if (find_rank(run, opts->rank, &only, e) < 0 || export_file(run, format, path, only, e) < 0)
+    if (opts->rank != ALL_RANKS && only == SIZE_MAX)
+        return err_set(e, ERR_INPUT, "there is no rank %" PRId64 " in %s", opts->rank, run->source);
+    if (export_file(run, opts->format, path, only, e) < 0)
         return -1;
     if (strcmp(path, "-") != 0)
         fprintf(stderr, "specter: %zu rank%s in %s\n", only == SIZE_MAX ? run->nranks : 1,
@@ -93,29 +86,17 @@ static int write_run(const struct export_opts *opts, enum export_format format,
 static int run_export(const struct command *self, int argc, char **argv, struct err *e)
 {
     struct export_opts opts = {.rank = ALL_RANKS};
-    enum export_format format = EXPORT_COUNT;
-    struct run run;
     int n, status = cmd_parse(self, &opts, argc, argv, false, &n, e);
-    if (status >= 0)
+    if (status != 0)
         return status;
-    if (n > 1)
-        err_set(e, ERR_USAGE, "one DIR at a time: '%s' is too much (see 'specter help export')",
-                argv[1]);
-    if (n > 1 || format_of(opts.format, &format, e) < 0)
+    if (cmd_one_dir(self, n, argv, e) < 0 || format_of(opts.name, &opts.format, e) < 0)
         return ERR_USAGE;
-    if (cmd_load(&run, cmd_input(n, argv), opts.run_id, e) < 0)
-        status = (int)e->code;
-    else if (cmd_notes(&run), write_run(&opts, format, &run, e) < 0)
-        status = (int)e->code;
-    else
-        status = run_partial(&run) ? ERR_PARTIAL : 0;
-    run_release(&run);
-    return status;
+    return cmd_with_run(cmd_input(n, argv), opts.run_id, true, write_run, &opts, e);
 }
 
 const struct command cmd_export = {
     .name = "export",
-    .synopsis = "export [DIR] --format perfetto|chrome|csv|chakra [-o PATH] [--rank N] [--run ID]",
+    .synopsis = "export [DIR] --format perfetto|chrome|csv|chakra" SYNOPSIS_ALL,
     .summary = "write a recorded run in the formats of other tools",
     .details = details,
     .rows = rows,

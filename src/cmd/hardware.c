@@ -65,13 +65,15 @@ const struct network_profile *cmd_network(const char *arg, struct arena *a, stru
     return pair.network;
 }
 
-/* The network of a GPU that was named without one. */
-static const struct network_profile *usual_network(const struct gpu_profile *gpu, struct err *e)
+int cmd_machine(const char *gpu, const char *network, struct arena *a, struct profile_pair *out,
+                struct err *e)
 {
-    if (gpu->network != NULL)
-        return network_profile_find(gpu->network, e);
-    err_set(e, ERR_USAGE, "GPU profile '%s' names no network: --network is needed", gpu->name);
-    return NULL;
+    *out = (struct profile_pair){0};
+    if (gpu != NULL && (out->gpu = cmd_gpu(gpu, a, &out->network, e)) == NULL)
+        return -1;
+    if (network != NULL && (out->network = cmd_network(network, a, e)) == NULL)
+        return -1;
+    return 0;
 }
 
 int cmd_target(const char *gpu, const char *network, bool needs_network, struct arena *a,
@@ -89,8 +91,11 @@ int cmd_target(const char *gpu, const char *network, bool needs_network, struct 
         out->network = cmd_network(network, a, e);
     else if (own != NULL)
         out->network = own;
+    else if (out->gpu->network != NULL)
+        out->network = network_profile_find(out->gpu->network, e);
     else
-        out->network = usual_network(out->gpu, e);
+        err_set(e, ERR_USAGE, "GPU profile '%s' names no network: --network is needed",
+                out->gpu->name);
     if (out->network != NULL && network == NULL)
         fprintf(stderr, "specter: no --network given, %s %s\n",
                 own ? "taking the file's" : "assuming", out->network->name);

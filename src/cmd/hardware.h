@@ -29,6 +29,11 @@ const struct gpu_profile *cmd_gpu(const char *arg, struct arena *a,
                                   const struct network_profile **network, struct err *e);
 const struct network_profile *cmd_network(const char *arg, struct arena *a, struct err *e);
 
+/* What is named of both; NULL for what is not, but that a GPU's file may bring its network. 0, or
+ * -1 with e filled. */
+int cmd_machine(const char *gpu, const char *network, struct arena *a, struct profile_pair *out,
+                struct err *e);
+
 /* Both together, for one operation on one kind of hardware; what is not named (NULL) is the
  * default: GPU_PROFILE_DEFAULT, and the network of the GPU's file or the one it usually sits in.
  * Defaults are said on stderr. !needs_network: out->network is NULL. 0, or -1 with e filled. */

@@ -11,6 +11,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+const char *path_base_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash != NULL ? slash + 1 : path;
+}
+
 void dir_list_add(struct dir_list *list, const char *path)
 {
     for (size_t i = 0; i < list->count; i++) {
@@ -19,16 +25,6 @@ void dir_list_add(struct dir_list *list, const char *path)
     }
     ARRAY_GROW(list->dirs, list->cap, list->count + 1);
     list->dirs[list->count++] = path;
-}
-
-static void add_list(struct loader *l, struct arena *a, const char *list)
-{
-    while (list != NULL && *list != '\0') {
-        size_t len = strcspn(list, ":;");
-        if (len > 0)
-            dir_list_add(&l->dirs, arena_strndup(a, list, len));
-        list += len + (list[len] != '\0');
-    }
 }
 
 /* Lines "\tlibx.so.1 (libc6,x86-64) => /lib/libx.so.1". */
@@ -50,8 +46,14 @@ static void add_cache(struct loader *l, struct arena *a, double limit_s)
 void loader_init(struct loader *l, struct arena *a, double limit_s)
 {
     static const char *const usual[] = {"/lib64", "/usr/lib64", "/lib", "/usr/lib"};
+    const char *list = getenv("LD_LIBRARY_PATH");
     *l = (struct loader){{NULL, 0, 0}, 0};
-    add_list(l, a, getenv("LD_LIBRARY_PATH"));
+    while (list != NULL && *list != '\0') {
+        size_t len = strcspn(list, ":;");
+        if (len > 0)
+            dir_list_add(&l->dirs, arena_strndup(a, list, len));
+        list += len + (list[len] != '\0');
+    }
     l->from_environment = l->dirs.count;
     add_cache(l, a, limit_s);
     for (size_t i = 0; i < sizeof usual / sizeof *usual; i++)

@@ -14,6 +14,9 @@
 
 struct arena;
 
+/* What is behind the last '/' of a path. */
+const char *path_base_name(const char *path);
+
 /* Folders or files in order, each once. The array is owned, the texts are an arena's. */
 struct dir_list {
     const char **dirs;

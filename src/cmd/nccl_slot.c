@@ -28,22 +28,6 @@ static const char *value_in(struct arena *a, const char *path, const char *name)
     return value;
 }
 
-/* NCCL_CONF_FILE, else the user's, and then the machine's. */
-static struct nccl_slot in_files(struct arena *a)
-{
-    const char *chosen = getenv("NCCL_CONF_FILE"), *home = getenv("HOME");
-    const char *const files[] = {
-        chosen != NULL ? chosen : arena_printf(a, "%s/.nccl.conf", home != NULL ? home : ""),
-        "/etc/nccl.conf",
-    };
-    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
-        const char *value = value_in(a, files[i], NCCL_SLOT_VARIABLE);
-        if (value != NULL)
-            return (struct nccl_slot){SLOT_FILE, value, files[i]};
-    }
-    return (struct nccl_slot){SLOT_FREE, NULL, NULL};
-}
-
 static bool is_profiler(const char *path)
 {
     struct elf_file f;
@@ -78,9 +62,18 @@ static struct nccl_slot in_libraries(struct arena *a, const struct loader *l)
 struct nccl_slot nccl_slot_find(struct arena *a, const struct loader *l)
 {
     const char *value = getenv(NCCL_SLOT_VARIABLE);
-    struct nccl_slot slot;
+    const char *chosen = getenv("NCCL_CONF_FILE"), *home = getenv("HOME");
+    /* NCCL_CONF_FILE, else the user's, and then the machine's. */
+    const char *const files[] = {
+        chosen != NULL ? chosen : arena_printf(a, "%s/.nccl.conf", home != NULL ? home : ""),
+        "/etc/nccl.conf",
+    };
     if (value != NULL && value[0] != '\0')
         return (struct nccl_slot){SLOT_ENVIRONMENT, value, NULL};
-    slot = in_files(a);
-    return slot.by != SLOT_FREE ? slot : in_libraries(a, l);
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+        value = value_in(a, files[i], NCCL_SLOT_VARIABLE);
+        if (value != NULL)
+            return (struct nccl_slot){SLOT_FILE, value, files[i]};
+    }
+    return in_libraries(a, l);
 }

@@ -4,6 +4,7 @@
  */
 #include "cmd/predict.h"
 
+#include "base/arena.h"
 #include "calib/measured_names.h"
 
 #include <cjson/cJSON.h>
@@ -25,6 +26,69 @@ int predict_dtype(const char *option, const char *text, enum specter_dtype *type
                    "(fp8e4m3), fp8e5m2, int8, fp4",
                    option, text);
 }
+
+/* ---- --bytes: one size, or a sweep as nccl-tests makes it ---- */
+
+#define BYTES_MAX ((uint64_t)1 << 53) /* up to here a double counts single bytes */
+#define SIZES_MAX 100000
+
+static int parse_size(const char *text, uint64_t *out, struct err *e)
+{
+    if (opt_parse_bytes("--bytes", text, out, e) < 0)
+        return -1;
+    if (*out > BYTES_MAX)
+        return err_set(e, ERR_USAGE, "--bytes: %llu is out of range: at most %llu (8192T)",
+                       (unsigned long long)*out, (unsigned long long)BYTES_MAX);
+    return 0;
+}
+
+int predict_sizes_parse(const char *text, double factor, struct opt_bytes step,
+                        struct predict_sizes *out, struct err *e)
+{
+    const char *colon;
+    struct arena a;
+    int rc, n = 0;
+    *out = (struct predict_sizes){.factor = factor, .step = step.value};
+    if (text == NULL)
+        return predict_missing("--bytes", e);
+    if (!(factor > 1))
+        return err_set(e, ERR_USAGE, "--factor: %g is not more than 1", factor);
+    if (step.given && step.value == 0)
+        return err_set(e, ERR_USAGE, "--step: 0 leads nowhere");
+    colon = strchr(text, ':');
+    out->sweep = colon != NULL;
+    if (!out->sweep) {
+        rc = parse_size(text, &out->first, e);
+        out->last = out->first;
+        return rc;
+    }
+    arena_init(&a);
+    rc = parse_size(arena_strndup(&a, text, (size_t)(colon - text)), &out->first, e);
+    arena_release(&a);
+    if (rc < 0 || parse_size(colon + 1, &out->last, e) < 0)
+        return -1;
+    if (out->last < out->first)
+        return err_set(e, ERR_USAGE, "--bytes: '%s' ends before it begins", text);
+    for (uint64_t size = out->first; size <= out->last; size = predict_sizes_next(out, size)) {
+        if (++n > SIZES_MAX)
+            return err_set(e, ERR_USAGE, "--bytes: more than %d sizes; take a larger step",
+                           SIZES_MAX);
+    }
+    return 0;
+}
+
+/* Whole bytes; past 0, and past sizes that the factor does not move, by one. */
+uint64_t predict_sizes_next(const struct predict_sizes *s, uint64_t size)
+{
+    double next = (double)size * s->factor;
+    if (s->step > 0)
+        return s->step > UINT64_MAX - size ? UINT64_MAX : size + s->step;
+    if (next > (double)s->last)
+        return s->last + 1;
+    return (uint64_t)next > size ? (uint64_t)next : size + 1;
+}
+
+/* ---- documents ---- */
 
 void predict_print_assumptions(const char *const *texts)
 {
@@ -59,11 +123,6 @@ static const struct cmd_kind *const kinds[] = {
     &predict_gemm,
 };
 
-static int run_predict(const struct command *self, int argc, char **argv, struct err *e)
-{
-    return cmd_run_kind(self, kinds, sizeof kinds / sizeof *kinds, argc, argv, e);
-}
-
 static const struct opt predict_rows[] = {OPT_END};
 
 const struct command cmd_predict = {
@@ -76,8 +135,10 @@ const struct command cmd_predict = {
         "Time, bandwidth or TFLOPS of one operation on given hardware, and what bounds it; over "
         "a range of sizes, the table that nccl-tests prints.\n"
         "'specter help predict collective' (p2p, gemm) shows the options of each kind;\n"
-        "'specter profiles' lists GPUs and networks. SIZE counts in powers of 1024.",
+        "'specter profiles' lists GPUs and networks. SIZE: 64M = 64 x 1024^2, 64MB = 64 x 1000^2, "
+        "1e6.",
     .rows = predict_rows,
-    .has_kinds = true,
-    .run = run_predict,
+    .kinds = kinds,
+    .nkinds = sizeof kinds / sizeof *kinds,
+    .run = cmd_run_kind,
 };

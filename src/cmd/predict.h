@@ -3,20 +3,18 @@
  * specter predict: what its kinds (collective, p2p, gemm) have in common. Each kind is one file
  * with its options, its question to the model and its answer; this is the rest.
  *
- *     predict.c         the kinds; documents, assumptions
- *     predict_sizes.c   --bytes as one size or a sweep
- *     predict_comm.c    a predicted transfer as text and JSON
- *     predict_rows.c    many of them as nccl-tests' table
- *     predict_trust.c   how far a result may be trusted
- *     predict_explain.c, predict_forced.c   the ways to do a collective, and which are allowed
- *     predict_gemm_explain.c                the ways to do a product
+ *     predict.c           the kinds; --bytes as one size or a sweep; documents, assumptions
+ *     predict_comm.c      a predicted transfer as text and JSON, many as nccl-tests' table; how far
+ *                         a result may be trusted
+ *     predict_explain.c   the ways to do a collective, and where the choice changes
  */
 #ifndef SPECTER_CMD_PREDICT_H
 #define SPECTER_CMD_PREDICT_H
 
 #include "base/buf.h"
 #include "cmd/hardware.h"
-#include "cmd/kinds.h"
+#include "cmd/cmd.h"
+#include "model/accuracy.h"
 #include "model/cost.h"
 
 #define PREDICT_NO_NUMBER INT64_MIN /* not given, and no number that an option accepts */
@@ -60,19 +58,14 @@ struct predict_transfer {
     double bound_us; /* no transfer is faster, comm_bound() */
 };
 
-/* NAN where nothing moves, so that there is no rate: one rank, or no bytes. */
-double predict_algbw_GBps(const struct predict_transfer *t);
-double predict_busbw_GBps(const struct predict_transfer *t);
-
 /* "AllReduce of 64 MiB by 16 ranks on 2 nodes of dgx_h100_400g, 8 a node; h100_sxm" */
 void predict_print_title(const struct predict_transfer *t);
-void predict_put_place(struct buf *out, const struct predict_transfer *t); /* "16 ranks on ..." */
 
 /* Everything else. */
 void predict_print_transfer(const struct predict_transfer *t);
 struct cJSON *predict_transfer_json(const struct predict_transfer *t);
 
-/* Many answers: the table that nccl-tests prints, with what is our own behind its columns, or a
+/* Many answers: the table that nccl-tests prints, with what is our own after its columns, or a
  * JSON array. */
 struct predict_rows {
     enum specter_dtype type; /* for the columns of counts and types */
@@ -89,9 +82,9 @@ void predict_rows_drop(struct predict_rows *r); /* instead of predict_rows_end()
 /* Prints what comes last, or the array. 0, or -1 with e filled. */
 int predict_rows_end(struct predict_rows *r, struct err *e);
 
-/* ---- how far to trust it ---- */
-
-/* What fitted parameters a result rests on. */
+/* ---- how far to trust it ----
+ *
+ * What fitted parameters a result rests on. */
 struct predict_trust {
     const char *group;             /* "node", "net", "gemm" */
     char key[PARAM_KEY_MAX];       /* the profile's class */
@@ -101,18 +94,44 @@ struct predict_trust {
     char why[160];                 /* then: in what way */
 };
 
-#define PREDICT_TRUSTS 2
-
-/* Returns how many there are, none for a single rank: the network's class between nodes, then the
- * node's. */
-size_t predict_trust_transfer(const struct predict_transfer *t,
-                              struct predict_trust out[PREDICT_TRUSTS]);
 void predict_trust_gemm(const struct gpu_profile *gpu, double flops, struct predict_trust *out);
 
-bool predict_is_beyond(const struct predict_trust *trusts, size_t n);
 void predict_print_trust(const char *indent, const struct predict_trust *trusts, size_t n);
 void predict_print_beyond(const struct predict_trust *trusts, size_t n);
 void predict_add_trust(struct cJSON *doc, const struct predict_trust *trusts, size_t n);
+
+/* ---- intervals ----
+ *
+ * Where measured times lie around a predicted one (model/accuracy.h). */
+
+/* Of fixed_us + us, of which us was compared with measured times. Two lines, or one with the reason
+ * why the interval is not known. */
+void predict_print_interval(const struct accuracy_interval *in, double fixed_us, double us,
+                            const char *reason);
+
+/* "interval50" and "interval80", [low, high] in us; null: not measured. "interval_class". */
+void predict_add_interval(struct cJSON *doc, const struct accuracy_interval *in, double fixed_us,
+                          double us);
+
+/* ---- explanations: which ways there are, and at what sizes the choice changes ---- */
+
+/* Every way to do t, NCCL's estimates beside our times. */
+int predict_print_candidates(const struct predict_transfer *t, struct err *e);
+int predict_add_candidates(struct cJSON *doc, const struct predict_transfer *t, struct err *e);
+
+/* Answers for another size of the same question. */
+struct predict_ask {
+    int (*answer)(const void *question, uint64_t bytes, struct predict_transfer *out,
+                  struct err *e);
+    const void *question;
+};
+
+/* The sizes from `first` to `last` at which algorithm or protocol change, to the byte, and what the
+ * time does there. `indent` begins each line. */
+int predict_print_jumps(const struct predict_ask *ask, uint64_t first, uint64_t last,
+                        const char *indent, struct err *e);
+int predict_add_jumps(struct cJSON *doc, const struct predict_ask *ask, uint64_t first,
+                      uint64_t last, struct err *e);
 
 /* ---- documents ---- */
 

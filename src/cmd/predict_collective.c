@@ -2,14 +2,105 @@
  *
  * specter predict collective: one operation, or many over sizes and numbers of ranks.
  */
-#include "cmd/predict_explain.h"
+#include "cmd/predict.h"
 #include "model/bound.h"
+#include "model/nccl_tuner.h"
 
 #include <cjson/cJSON.h>
+#include <ctype.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* ---- forced choices, read as NCCL reads NCCL_ALGO and NCCL_PROTO ---- */
+
+struct forced {
+    unsigned algos, protos; /* bits 1 << number; 0: not said */
+    int channels;           /* 0: not said */
+    const char *algo_text, *proto_text;
+};
+
+/* What --proto or --algo names, all but those with ^ in front, as bits. NULL: not said, 0. */
+static int parse_names(bool protos, const char *text, unsigned *out, struct err *e)
+{
+    const struct nccl_name *names = protos ? nccl_protos : nccl_algos;
+    const char *option = protos ? "--proto" : "--algo", *unknown = NULL;
+    int count = protos ? NCCL_PROTOS : NCCL_ALGOS;
+    char known[128] = "";
+    size_t len;
+    *out = 0;
+    if (text != NULL)
+        unknown = nccl_list_parse(text, protos ? nccl_proto_parse : nccl_algo_parse, count, out);
+    if (unknown == NULL && text != NULL && *out == 0)
+        return err_set(e, ERR_USAGE, "%s: '%s' leaves nothing", option, text);
+    if (unknown == NULL)
+        return 0;
+    for (int i = 0; i < count; i++) {
+        strcat(known, i > 0 ? ", " : "");
+        strcat(known, names[i].name);
+    }
+    len = strcspn(unknown, ",");
+    return err_set(e, ERR_USAGE, "%s: unknown name '%.*s'; known are %s", option,
+                   (int)(len < 64 ? len : 64), unknown, known);
+}
+
+/* The one name that a set of bits holds; NULL: none or several. */
+static const char *only_name(unsigned bits, const struct nccl_name *names)
+{
+    return bits != 0 && (bits & (bits - 1)) == 0 ? names[__builtin_ctz(bits)].name : NULL;
+}
+
+/* No bits: all are. number -1: what has no name of NCCL's. */
+static bool is_allowed(unsigned bits, int number)
+{
+    return bits == 0 || (number >= 0 && (bits >> number & 1) != 0);
+}
+
+/* Several ways are left: the one with NCCL's smallest estimate. */
+static int best_allowed(const struct forced *f, const struct predict_transfer *t,
+                        struct comm_choice *out, struct err *e)
+{
+    struct comm_candidate list[COMM_CANDIDATES_MAX];
+    const struct comm_candidate *best = NULL;
+    int n =
+        model_collective_candidates(t->on->gpu, t->on->network, t->op, t->bytes, t->where, list, e);
+    if (n < 0)
+        return -1;
+    for (int i = 0; i < n; i++) {
+        const struct comm_candidate *c = &list[i];
+        if (c->off == NULL && (best == NULL || c->nccl_us < best->nccl_us) &&
+            is_allowed(f->algos, nccl_algo_parse(c->cost.algo, strlen(c->cost.algo))) &&
+            is_allowed(f->protos, nccl_proto_parse(c->cost.proto, strlen(c->cost.proto))))
+            best = c;
+    }
+    if (best == NULL)
+        return err_set(e, ERR_USAGE, "nothing that NCCL would do %s with there is left by %s%s%s%s",
+                       specter_comm_op_name(t->op), f->algo_text ? "--algo " : "",
+                       f->algo_text ? f->algo_text : "", f->proto_text ? " --proto " : "",
+                       f->proto_text ? f->proto_text : "");
+    out->algo = best->cost.algo;
+    out->proto = best->cost.proto;
+    return 0;
+}
+
+/* Fills t->cost: what NCCL takes of what is left to it. A single named way is done even where NCCL
+ * would not think of it by itself, if it can be done at all. */
+static int choose(const struct forced *f, struct predict_transfer *t, struct err *e)
+{
+    struct comm_choice choice = {.channels = f->channels};
+    if (f->algos == 0 && f->protos == 0 && f->channels == 0)
+        return model_collective(t->on->gpu, t->on->network, t->op, t->bytes, t->where, &t->cost, e);
+    choice.algo = only_name(f->algos, nccl_algos);
+    choice.proto = only_name(f->protos, nccl_protos);
+    if (((f->algos != 0 && choice.algo == NULL) || (f->protos != 0 && choice.proto == NULL)) &&
+        best_allowed(f, t, &choice, e) < 0)
+        return -1;
+    return model_collective_as(t->on->gpu, t->on->network, t->op, t->bytes, t->where, &choice,
+                               &t->cost, e);
+}
+
+/* ---- the command line ---- */
 
 struct predict_collective_opts {
     const char *gpu, *network, *op, *bytes, *dtype, *algo, *proto;
@@ -48,7 +139,7 @@ struct collective_question {
     enum specter_comm_op op;
     enum specter_dtype type;
     struct predict_sizes sizes;
-    struct predict_forced forced;
+    struct forced forced;
     struct profile_pair on;
 };
 
@@ -81,41 +172,43 @@ static int check_number(const char *option, int64_t value, struct err *e)
     return err_set(e, ERR_USAGE, "%s: %lld is out of range", option, (long long)value);
 }
 
-static int check_given(const char *option, int64_t value, struct err *e)
-{
-    return value == PREDICT_NO_NUMBER ? 0 : check_number(option, value, e);
-}
-
 static int check_ranks(const struct predict_collective_opts *o, struct err *e)
 {
+    const struct {
+        const char *option;
+        int64_t value;
+    } given[] = {
+        {"--nodes", o->nodes}, {"--channels", o->channels}, {"--gpus-per-node", o->per_node}};
     if (o->ranks.count == 0)
         return predict_missing("--ranks", e);
     for (size_t i = 0; i < o->ranks.count; i++) {
         if (check_number("--ranks", o->ranks.values[i], e) < 0)
             return -1;
     }
-    if (check_given("--nodes", o->nodes, e) < 0 || check_given("--channels", o->channels, e) < 0)
-        return -1;
-    return check_given("--gpus-per-node", o->per_node, e);
+    for (size_t i = 0; i < sizeof given / sizeof *given; i++) {
+        if (given[i].value != PREDICT_NO_NUMBER &&
+            check_number(given[i].option, given[i].value, e) < 0)
+            return -1;
+    }
+    return 0;
 }
 
 static int parse(const struct predict_collective_opts *o, struct arena *a,
                  struct collective_question *q, struct err *e)
 {
+    struct forced *f = &q->forced;
     *q = (struct collective_question){.opts = o};
+    f->algo_text = o->algo;
+    f->proto_text = o->proto;
     if (parse_op(o->op, &q->op, e) < 0 ||
         predict_sizes_parse(o->bytes, o->factor, o->step, &q->sizes, e) < 0 ||
         check_ranks(o, e) < 0 || predict_dtype("--dtype", o->dtype, &q->type, e) < 0 ||
-        predict_forced_parse(o->algo, o->proto, &q->forced, e) < 0)
+        parse_names(false, o->algo, &f->algos, e) < 0 ||
+        parse_names(true, o->proto, &f->protos, e) < 0)
         return -1;
     if (o->channels != PREDICT_NO_NUMBER)
-        q->forced.channels = (int)o->channels;
+        f->channels = (int)o->channels;
     return cmd_target(o->gpu, o->network, true, a, &q->on, e);
-}
-
-static int ceil_div(int64_t a, int64_t b)
-{
-    return (int)(a / b + (a % b != 0));
 }
 
 /* Node after node, unless it is said how many nodes there are or how many ranks each has. */
@@ -125,9 +218,9 @@ static struct layout layout_of(const struct collective_question *q, int64_t rank
     if (nodes == PREDICT_NO_NUMBER && per_node == PREDICT_NO_NUMBER)
         return layout_dense(q->on.network, (int)ranks);
     if (per_node == PREDICT_NO_NUMBER)
-        per_node = ceil_div(ranks, nodes);
+        per_node = ranks / nodes + (ranks % nodes != 0);
     if (nodes == PREDICT_NO_NUMBER)
-        nodes = ceil_div(ranks, per_node);
+        nodes = ranks / per_node + (ranks % per_node != 0);
     return (struct layout){(int)ranks, (int)nodes, (int)(per_node < ranks ? per_node : ranks)};
 }
 
@@ -138,7 +231,7 @@ static int answer(const struct ranks_question *part, uint64_t bytes, struct pred
     const struct profile_pair *on = &q->on;
     *t = (struct predict_transfer){
         .on = on, .op = q->op, .bytes = (double)bytes, .where = layout_of(q, part->ranks)};
-    if (predict_choose(&q->forced, t, e) < 0)
+    if (choose(&q->forced, t, e) < 0)
         return -1;
     t->bound_us =
         comm_bound(on->gpu, on->network, q->op, t->bytes, t->where, comm_in_switch(t->cost.algo))
@@ -155,58 +248,37 @@ static int answer_part(const void *part, uint64_t bytes, struct predict_transfer
 
 #define JUMPS_LAST ((uint64_t)1 << 36) /* 64 GiB */
 
-static int write_one(const struct ranks_question *part, const struct predict_transfer *t,
-                     struct err *e)
-{
-    const struct predict_ask ask = {answer_part, part};
-    cJSON *doc = predict_transfer_json(t);
-    if (part->q->opts->explain && (predict_add_candidates(doc, t, e) < 0 ||
-                                   predict_add_jumps(doc, &ask, 1, JUMPS_LAST, e) < 0)) {
-        cJSON_Delete(doc);
-        return -1;
-    }
-    return cmd_write_json(doc, "-", e);
-}
-
-static int explain_one(const struct ranks_question *part, const struct predict_transfer *t,
-                       struct err *e)
-{
-    const struct predict_ask ask = {answer_part, part};
-    if (predict_print_candidates(t, e) < 0)
-        return -1;
-    puts("\nwhere the choice changes, from 1 B to 64 GiB");
-    return predict_print_jumps(&ask, 1, JUMPS_LAST, "  ", e);
-}
-
 static int print_one(const struct collective_question *q, struct err *e)
 {
     const struct ranks_question part = {q, q->opts->ranks.values[0]};
+    const struct predict_ask ask = {answer_part, &part};
+    const bool explain = q->opts->explain;
     struct predict_transfer t;
+    cJSON *doc;
     if (answer(&part, q->sizes.first, &t, e) < 0)
         return -1;
-    if (q->opts->json)
-        return write_one(&part, &t, e);
+    if (q->opts->json) {
+        doc = predict_transfer_json(&t);
+        if (!explain || (predict_add_candidates(doc, &t, e) == 0 &&
+                         predict_add_jumps(doc, &ask, 1, JUMPS_LAST, e) == 0))
+            return cmd_write_json(doc, "-", e);
+        cJSON_Delete(doc);
+        return -1;
+    }
     predict_print_title(&t);
     predict_print_transfer(&t);
-    if (q->opts->explain && explain_one(&part, &t, e) < 0)
-        return -1;
+    if (explain) {
+        if (predict_print_candidates(&t, e) < 0)
+            return -1;
+        puts("\nwhere the choice changes, from 1 B to 64 GiB");
+        if (predict_print_jumps(&ask, 1, JUMPS_LAST, "  ", e) < 0)
+            return -1;
+    }
     predict_print_assumptions(model_comm_assumptions);
     return 0;
 }
 
 /* ---- many answers ---- */
-
-/* Every layout is asked for once before anything is printed. */
-static int check_layouts(const struct collective_question *q, struct err *e)
-{
-    struct predict_transfer t;
-    for (size_t i = 0; i < q->opts->ranks.count; i++) {
-        const struct ranks_question part = {q, q->opts->ranks.values[i]};
-        if (answer(&part, q->sizes.first, &t, e) < 0)
-            return -1;
-    }
-    return 0;
-}
 
 static int put_sizes(const struct ranks_question *part, struct predict_rows *r, struct err *e)
 {
@@ -226,8 +298,13 @@ static int print_many(const struct collective_question *q, struct err *e)
 {
     const struct opt_list *ranks = &q->opts->ranks;
     struct predict_rows r;
-    if (check_layouts(q, e) < 0)
-        return -1;
+    /* Every layout is asked for once before anything is printed. */
+    for (size_t i = 0; i < ranks->count; i++) {
+        const struct ranks_question part = {q, ranks->values[i]};
+        struct predict_transfer t;
+        if (answer(&part, q->sizes.first, &t, e) < 0)
+            return -1;
+    }
     predict_rows_init(&r, q->type, q->opts->explain, q->opts->json);
     for (size_t i = 0; i < ranks->count; i++) {
         const struct ranks_question part = {q, ranks->values[i]};
@@ -239,14 +316,6 @@ static int print_many(const struct collective_question *q, struct err *e)
     return predict_rows_end(&r, e);
 }
 
-static int predict(const struct predict_collective_opts *o, struct arena *a, struct err *e)
-{
-    struct collective_question q;
-    if (parse(o, a, &q, e) < 0)
-        return -1;
-    return q.sizes.sweep || o->ranks.count > 1 ? print_many(&q, e) : print_one(&q, e);
-}
-
 static int run(const struct command *self, int argc, char **argv, struct arena *a, struct err *e)
 {
     struct predict_collective_opts o = {.nodes = PREDICT_NO_NUMBER,
@@ -254,9 +323,15 @@ static int run(const struct command *self, int argc, char **argv, struct arena *
                                         .channels = PREDICT_NO_NUMBER,
                                         .factor = 2,
                                         .dtype = "fp32"};
+    struct collective_question q;
     int status = cmd_parse_options(self, &o, argc, argv, e);
-    if (status < 0)
-        status = predict(&o, a, e) < 0 ? (int)e->code : 0;
+    if (status == 0) {
+        status = parse(&o, a, &q, e);
+        if (status == 0)
+            status = q.sizes.sweep || o.ranks.count > 1 ? print_many(&q, e) : print_one(&q, e);
+        if (status < 0)
+            status = (int)e->code;
+    }
     free(o.ranks.values);
     return status;
 }
@@ -265,9 +340,7 @@ const struct cmd_kind predict_collective = {
     .name = "collective",
     .command = {.name = "predict",
                 .synopsis =
-                    "predict collective --op OP --bytes SIZE[:SIZE] --ranks N[,N...] "
-                    "[--nodes N] [--gpus-per-node N] [--gpu NAME|FILE] [--network NAME|FILE] "
-                    "[--explain] [--json]",
+                    "predict collective --op OP --bytes SIZE[:SIZE] --ranks N[,N...]" SYNOPSIS_ALL,
                 .summary = "predict one collective operation",
                 .rows = rows},
     .run = run,

@@ -11,22 +11,216 @@
 #include <stdio.h>
 #include <string.h>
 
+/* ---- how far a prediction may be trusted ----
+ *
+ * What its fitted parameters were fitted on, how well, and whether this operation is outside of
+ * that. */
+
+#define TRUSTS 2 /* of a transfer at most */
+
+/* What is asked for, to be compared with struct fit_range. */
+struct asked {
+    double size; /* bytes or FLOPs; NAN: any */
+    double ranks, nodes;
+};
+
+/* Bytes of a transfer, FLOPs of a product. */
+static void size_text(enum param_group group, double size, char *buf, size_t len)
+{
+    if (group == PARAMS_GEMM)
+        snprintf(buf, len, "%.3g FLOP", size);
+    else
+        text_bytes(buf, len, size);
+}
+
+/* "512 ranks, more than the 64" */
+static void beyond_text(enum param_group group, enum fit_beyond in, const struct fit_range *r,
+                        const struct asked *a, char *why, size_t len)
+{
+    char size[32], limit[32];
+    size_text(group, a->size, size, sizeof size);
+    size_text(group, in == FIT_SMALLER ? r->smallest : r->largest, limit, sizeof limit);
+    if (in == FIT_RANKS)
+        snprintf(why, len, "%g ranks, more than the %g", a->ranks, r->ranks);
+    else if (in == FIT_NODES)
+        snprintf(why, len, "%g nodes, more than the %g", a->nodes, r->nodes);
+    else
+        snprintf(why, len, "%s, %s than the %s", size, in == FIT_SMALLER ? "less" : "more", limit);
+}
+
+static struct predict_trust trust(enum param_group group, const struct gpu_profile *gpu,
+                                  const struct network_profile *net, const void *own,
+                                  const struct asked *asked)
+{
+    const struct param_table *table = &param_tables[group];
+    struct predict_trust t = {.group = table->name};
+    enum fit_beyond in;
+    params_key(group, gpu, net, t.key);
+    t.row = params_class(group, gpu, net);
+    for (size_t i = 0; i < table->count; i++)
+        t.own = t.own || param_value(own, &table->params[i]) != 0;
+    if (t.own)
+        return t;
+    in = fit_range_beyond(&t.row->range, asked->size, asked->ranks, asked->nodes);
+    t.beyond = in != FIT_WITHIN;
+    if (t.beyond)
+        beyond_text(group, in, &t.row->range, asked, t.why, sizeof t.why);
+    return t;
+}
+
+/* Returns how many there are, none for a single rank: the network's class between nodes, then the
+ * node's. Between nodes a transfer counts to the network's class, as in validate; the parameters of
+ * its node were fitted within nodes, whatever the size. */
+static size_t trust_transfer(const struct predict_transfer *t, struct predict_trust out[TRUSTS])
+{
+    const struct network_profile *net = t->on->network;
+    const struct asked all = {t->bytes, t->where.ranks, t->where.nodes};
+    const struct asked inside = {NAN, t->where.per_node, 1};
+    bool across = t->where.nodes > 1;
+    size_t n = 0;
+    if (across)
+        out[n++] = trust(PARAMS_NET, t->on->gpu, net, &net->net, &all);
+    if (t->where.per_node > 1)
+        out[n++] = trust(PARAMS_NODE, t->on->gpu, net, &net->node, across ? &inside : &all);
+    return n;
+}
+
+void predict_trust_gemm(const struct gpu_profile *gpu, double flops, struct predict_trust *out)
+{
+    const struct asked asked = {.size = flops};
+    *out = trust(PARAMS_GEMM, gpu, NULL, &gpu->gemm, &asked);
+}
+
+static bool is_beyond(const struct predict_trust *trusts, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (trusts[i].beyond)
+            return true;
+    }
+    return false;
+}
+
+static bool is_fitted(const struct predict_trust *t)
+{
+    return !t->own && t->row->range.rows > 0;
+}
+
+static bool is_kin(const struct predict_trust *t)
+{
+    return strcmp(t->key, t->row->key) == 0;
+}
+
+void predict_print_trust(const char *indent, const struct predict_trust *trusts, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        const struct predict_trust *t = &trusts[i];
+        printf("%s%-10s ", indent, i == 0 ? "parameters" : "");
+        if (t->own)
+            printf("the profile's own, %s\n", t->group);
+        else if (is_fitted(t) && !(t->row->range.median_ape > 0))
+            printf("fitted on %g rows of %s\n", t->row->range.rows, t->row->key);
+        else if (!is_fitted(t) && is_kin(t))
+            printf("%s: not fitted\n", t->key);
+        else if (!is_fitted(t))
+            printf("those of '%s': no measurement of %s\n", t->row->key, t->key);
+        else
+            printf("fitted on %g rows of %s%s: median error %.2g %%\n", t->row->range.rows,
+                   t->row->key, is_kin(t) ? "" : ", none of this kind",
+                   100 * t->row->range.median_ape);
+    }
+}
+
+void predict_print_beyond(const struct predict_trust *trusts, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (trusts[i].beyond)
+            printf("  outside    what %s was fitted on: %s measured\n", trusts[i].row->key,
+                   trusts[i].why);
+    }
+}
+
+void predict_add_trust(cJSON *doc, const struct predict_trust *trusts, size_t n)
+{
+    cJSON *list = cJSON_AddArrayToObject(doc, "fitted");
+    for (size_t i = 0; i < n; i++) {
+        const struct predict_trust *t = &trusts[i];
+        cJSON *row = cJSON_CreateObject();
+        cJSON_AddStringToObject(row, "group", t->group);
+        cJSON_AddStringToObject(row, "class", t->key);
+        cJSON_AddStringToObject(row, "from", t->own ? "profile" : t->row->key);
+        if (is_fitted(t))
+            cJSON_AddNumberToObject(row, "rows", t->row->range.rows);
+        if (is_fitted(t) && t->row->range.median_ape > 0)
+            cJSON_AddNumberToObject(row, "median_ape", t->row->range.median_ape);
+        if (t->beyond)
+            cJSON_AddStringToObject(row, "outside", t->why);
+        cJSON_AddItemToArray(list, row);
+    }
+    cJSON_AddBoolToObject(doc, "extrapolated", is_beyond(trusts, n));
+}
+
+/* ---- intervals ---- */
+
+static void print_range(const char *label, double fixed_us, double us, double factor)
+{
+    char low[32], high[32];
+    printf("  %-10s %s to %s: ", label, text_ns(low, sizeof low, 1e3 * (fixed_us + us / factor)),
+           text_ns(high, sizeof high, 1e3 * (fixed_us + us * factor)));
+}
+
+void predict_print_interval(const struct accuracy_interval *in, double fixed_us, double us,
+                            const char *reason)
+{
+    if (!in->known) {
+        printf("  interval   not known: %s\n", reason);
+        return;
+    }
+    print_range("interval", fixed_us, us, in->factor50);
+    puts("half of measured times");
+    print_range("", fixed_us, us, in->factor80);
+    if (in->rows == 0)
+        puts("80 %, by the profile's own rows");
+    else
+        printf("80 %%, by %d left-out rows %s%s\n", in->rows, accuracy_class_name(in->class),
+               in->beyond ? "; widened" : "");
+}
+
+static void add_range(cJSON *doc, const char *name, double fixed_us, double us, double factor)
+{
+    const double ends[] = {fixed_us + us / factor, fixed_us + us * factor};
+    if (factor > 0)
+        cJSON_AddItemToObject(doc, name, cJSON_CreateDoubleArray(ends, 2));
+    else
+        cJSON_AddNullToObject(doc, name);
+}
+
+void predict_add_interval(cJSON *doc, const struct accuracy_interval *in, double fixed_us,
+                          double us)
+{
+    add_range(doc, "interval50", fixed_us, us, in->factor50);
+    add_range(doc, "interval80", fixed_us, us, in->factor80);
+    if (in->known)
+        cJSON_AddStringToObject(doc, "interval_class", accuracy_class_key(in->class));
+    else
+        cJSON_AddNullToObject(doc, "interval_class");
+}
+
 static bool is_message(const struct predict_transfer *t)
 {
     return specter_comm_op_is_p2p(t->op);
 }
 
-/* bytes per us are 1e-3 GB/s. */
-double predict_algbw_GBps(const struct predict_transfer *t)
+/* NAN where nothing moves, so that there is no rate: one rank, or no bytes. Bytes per us are 1e-3
+ * GB/s. */
+static double algbw_GBps(const struct predict_transfer *t)
 {
     return t->bytes > 0 && t->cost.bw_GBps > 0 ? t->bytes / t->cost.us / 1e3 : NAN;
 }
 
-double predict_busbw_GBps(const struct predict_transfer *t)
+static double busbw_GBps(const struct predict_transfer *t)
 {
     double out = t->direction == COMM_ALL_PAIRS ? t->where.ranks - 1 : 1; /* messages of a rank */
-    return predict_algbw_GBps(t) * out *
-           specter_comm_op_bus_factor(t->op, (uint64_t)t->where.ranks);
+    return algbw_GBps(t) * out * specter_comm_op_bus_factor(t->op, (uint64_t)t->where.ranks);
 }
 
 /* NAN where no link bounds anything. */
@@ -40,7 +234,8 @@ static const char *plural(int n)
     return n == 1 ? "" : "s";
 }
 
-void predict_put_place(struct buf *out, const struct predict_transfer *t)
+/* "16 ranks on 2 nodes of dgx_h100_400g, 8 a node; h100_sxm" */
+static void put_place(struct buf *out, const struct predict_transfer *t)
 {
     const struct layout *w = &t->where;
     const struct network_profile *net = t->on->network;
@@ -71,7 +266,7 @@ void predict_print_title(const struct predict_transfer *t)
     struct buf title = BUF_INIT;
     buf_printf(&title, "%s of %s %s", specter_comm_op_name(t->op),
                text_bytes(text, sizeof text, t->bytes), is_message(t) ? "" : "by ");
-    predict_put_place(&title, t);
+    put_place(&title, t);
     opt_wrap(title.data, 0, 2, stdout);
     putchar('\n');
     buf_release(&title);
@@ -85,10 +280,53 @@ static void print_rate(const char *name, double GBps)
         printf("  %-10s %.2f GB/s\n", name, GBps);
 }
 
-static void print_bound(const struct predict_transfer *t)
+static void interval_of(const struct predict_transfer *t, struct accuracy_interval *out)
 {
+    *out = (struct accuracy_interval){.lacks = ACCURACY_LACKS_OPERATION};
+    if (is_message(t))
+        accuracy_interval_of_p2p(t->on->network, out);
+    else if (t->where.ranks > 1)
+        accuracy_interval_of_comm(t->on->gpu, t->on->network, t->op, t->bytes, t->where, out);
+}
+
+static void print_interval(const struct predict_transfer *t)
+{
+    const struct network_profile *net = t->on->network;
+    struct accuracy_interval in;
+    struct buf reason = BUF_INIT;
+    interval_of(t, &in);
+    if (t->where.ranks == 1)
+        return;
+    if (in.lacks == ACCURACY_LACKS_PROFILE)
+        buf_puts(&reason, "the profile has parameters of its own");
+    else if (in.lacks == ACCURACY_LACKS_FABRIC)
+        buf_printf(&reason, "no node of %s was measured", net->intra);
+    else if (in.lacks == ACCURACY_LACKS_NETWORK)
+        buf_printf(&reason, "%s was not measured", net->inter);
+    else if (is_message(t))
+        buf_puts(&reason, "messages were measured on one machine alone");
+    else
+        buf_printf(&reason, "%s %s was not measured", specter_comm_op_name(t->op),
+                   accuracy_class_name(accuracy_class_of(net, t->where)));
+    predict_print_interval(&in, 0, t->cost.us, reason.data);
+    buf_release(&reason);
+}
+
+void predict_print_transfer(const struct predict_transfer *t)
+{
+    struct predict_trust trusts[TRUSTS];
+    size_t n = trust_transfer(t, trusts);
     const struct comm_cost *c = &t->cost;
     char text[32];
+    printf("  time       %s\n", text_ns(text, sizeof text, c->us * 1e3));
+    print_interval(t);
+    printf("  latency    %s of it\n", text_ns(text, sizeof text, c->lat_us * 1e3));
+    print_rate("algbw", algbw_GBps(t));
+    print_rate("busbw", busbw_GBps(t));
+    printf("  algorithm  %s, protocol %s", c->algo, c->proto);
+    if (c->channels > 0)
+        printf(", %d channel%s", c->channels, plural(c->channels));
+    putchar('\n');
     if (strcmp(c->bound, "latency") == 0)
         puts("  bound      latency: launch and steps take longer than the bytes");
     else
@@ -97,27 +335,6 @@ static void print_bound(const struct predict_transfer *t)
     if (t->bound_us > 0)
         printf("  links      at least %s at their raw rates: %.1f %% of the bound reached\n",
                text_ns(text, sizeof text, t->bound_us * 1e3), 100 * bound_fraction(t));
-}
-
-static void print_choice(const struct comm_cost *c)
-{
-    printf("  algorithm  %s, protocol %s", c->algo, c->proto);
-    if (c->channels > 0)
-        printf(", %d channel%s", c->channels, plural(c->channels));
-    putchar('\n');
-}
-
-void predict_print_transfer(const struct predict_transfer *t)
-{
-    struct predict_trust trusts[PREDICT_TRUSTS];
-    size_t n = predict_trust_transfer(t, trusts);
-    char text[32];
-    printf("  time       %s\n", text_ns(text, sizeof text, t->cost.us * 1e3));
-    printf("  latency    %s of it\n", text_ns(text, sizeof text, t->cost.lat_us * 1e3));
-    print_rate("algbw", predict_algbw_GBps(t));
-    print_rate("busbw", predict_busbw_GBps(t));
-    print_choice(&t->cost);
-    print_bound(t);
     predict_print_trust("  ", trusts, n);
     predict_print_beyond(trusts, n);
 }
@@ -130,33 +347,30 @@ static void add_number(cJSON *doc, const char *name, double value)
         cJSON_AddNumberToObject(doc, name, value);
 }
 
-static cJSON *new_doc(const struct predict_transfer *t)
+cJSON *predict_transfer_json(const struct predict_transfer *t)
 {
+    struct predict_trust trusts[TRUSTS];
+    struct accuracy_interval interval;
+    const struct comm_cost *c = &t->cost;
     cJSON *doc = predict_doc(is_message(t) ? "p2p" : "collective", t->on);
     if (is_message(t)) {
         cJSON_AddBoolToObject(doc, "across", t->across);
         cJSON_AddNumberToObject(doc, "flows", t->flows);
         cJSON_AddStringToObject(doc, "direction", comm_direction_name(t->direction));
         cJSON_AddNumberToObject(doc, "ranks", t->where.ranks);
-        return doc;
+    } else {
+        cJSON_AddStringToObject(doc, "op", specter_comm_op_name(t->op));
+        cJSON_AddNumberToObject(doc, "ranks", t->where.ranks);
+        cJSON_AddNumberToObject(doc, "nodes", t->where.nodes);
+        cJSON_AddNumberToObject(doc, "per_node", t->where.per_node);
     }
-    cJSON_AddStringToObject(doc, "op", specter_comm_op_name(t->op));
-    cJSON_AddNumberToObject(doc, "ranks", t->where.ranks);
-    cJSON_AddNumberToObject(doc, "nodes", t->where.nodes);
-    cJSON_AddNumberToObject(doc, "per_node", t->where.per_node);
-    return doc;
-}
-
-cJSON *predict_transfer_json(const struct predict_transfer *t)
-{
-    struct predict_trust trusts[PREDICT_TRUSTS];
-    const struct comm_cost *c = &t->cost;
-    cJSON *doc = new_doc(t);
     cJSON_AddNumberToObject(doc, "bytes", t->bytes);
     cJSON_AddNumberToObject(doc, "time_us", c->us);
+    interval_of(t, &interval);
+    predict_add_interval(doc, &interval, 0, c->us);
     cJSON_AddNumberToObject(doc, "lat_us", c->lat_us);
-    add_number(doc, "algbw_GBps", predict_algbw_GBps(t));
-    add_number(doc, "busbw_GBps", predict_busbw_GBps(t));
+    add_number(doc, "algbw_GBps", algbw_GBps(t));
+    add_number(doc, "busbw_GBps", busbw_GBps(t));
     cJSON_AddNumberToObject(doc, "bw_GBps", c->bw_GBps);
     cJSON_AddStringToObject(doc, "algo", c->algo);
     cJSON_AddStringToObject(doc, "proto", c->proto);
@@ -164,7 +378,113 @@ cJSON *predict_transfer_json(const struct predict_transfer *t)
     cJSON_AddStringToObject(doc, "bound", c->bound);
     cJSON_AddNumberToObject(doc, "bound_us", t->bound_us);
     add_number(doc, "bound_fraction", bound_fraction(t));
-    predict_add_trust(doc, trusts, predict_trust_transfer(t, trusts));
+    predict_add_trust(doc, trusts, trust_transfer(t, trusts));
     predict_add_assumptions(doc, model_comm_assumptions);
     return doc;
+}
+
+/* ---- the table that nccl-tests prints ----
+ *
+ * Both can be laid side by side and read by the same scripts: comments start with #, then size,
+ * count, type, redop, root, time, algbw and busbw in its widths and units. After them stands what
+ * only a prediction knows: algorithm, protocol, channels, and a * where the row is outside what the
+ * model was fitted on.
+ */
+
+/* As nccl-tests names types. */
+static const char *type_name(enum specter_dtype type)
+{
+    switch (type) {
+    case SPECTER_FP16:
+        return "half";
+    case SPECTER_FP32:
+        return "float";
+    case SPECTER_FP64:
+        return "double";
+    case SPECTER_BF16:
+        return "bfloat16";
+    case SPECTER_FP8E4M3:
+        return "f8e4m3";
+    case SPECTER_FP8E5M2:
+        return "f8e5m2";
+    default:
+        return specter_dtype_name(type);
+    }
+}
+
+static void print_row(struct predict_rows *r, const struct predict_transfer *t)
+{
+    struct predict_trust trusts[TRUSTS];
+    bool beyond = is_beyond(trusts, trust_transfer(t, trusts));
+    enum specter_comm_op op = t->op;
+    bool reduces = op == SPECTER_ALLREDUCE || op == SPECTER_REDUCESCATTER || op == SPECTER_REDUCE;
+    bool has_root = op == SPECTER_BROADCAST || op == SPECTER_REDUCE || op == SPECTER_GATHER ||
+                    op == SPECTER_SCATTER;
+    double algbw = algbw_GBps(t), busbw = busbw_GBps(t), us = t->cost.us;
+    /* The call's own count argument: of a rank or a peer where the full buffer is that of all. */
+    uint64_t one = specter_comm_op_bytes(op, 1, SPECTER_INT8, (uint64_t)t->where.ranks);
+    double element = specter_dtype_bits(r->type) / 8.0;
+    double parts = op == SPECTER_ALLTOALLV ? t->where.ranks : (double)one;
+    printf("%12.0f  %12.0f  %8s  %6s  %6d", t->bytes, floor(t->bytes / element / parts),
+           type_name(r->type), reduces ? "sum" : "none", has_root ? 0 : -1);
+    /* Times have four digits or more, as in nccl-tests. */
+    printf("  %7.*f  %6.2f  %6.2f  %13s  %6s  %3d%s\n",
+           us >= 10000 ? 0
+           : us >= 100 ? 1
+                       : 2,
+           us, isnan(algbw) ? 0 : algbw, isnan(busbw) ? 0 : busbw, t->cost.algo, t->cost.proto,
+           t->cost.channels, beyond ? " *" : "");
+    r->busbw_sum += isnan(busbw) ? 0 : busbw;
+    r->extrapolated += beyond;
+}
+
+void predict_rows_init(struct predict_rows *r, enum specter_dtype type, bool explain, bool json)
+{
+    *r = (struct predict_rows){
+        .type = type, .explain = explain, .array = json ? cJSON_CreateArray() : NULL};
+}
+
+void predict_rows_drop(struct predict_rows *r)
+{
+    cJSON_Delete(r->array);
+    r->array = NULL;
+}
+
+int predict_rows_put(struct predict_rows *r, const struct predict_transfer *t, bool new_layout,
+                     struct err *e)
+{
+    struct predict_trust trusts[TRUSTS];
+    struct buf place = BUF_INIT;
+    if (r->array != NULL) {
+        cJSON *doc = predict_transfer_json(t);
+        cJSON_AddItemToArray(r->array, doc);
+        return r->explain ? predict_add_candidates(doc, t, e) : 0;
+    }
+    if (r->count++ == 0) {
+        printf("# %s, predicted by specter\n#\n", specter_comm_op_name(t->op));
+        printf("# %10s  %12s  %8s  %6s  %6s  %7s  %6s  %6s  %13s  %6s  %3s\n", "size", "count",
+               "type", "redop", "root", "time", "algbw", "busbw", "algo", "proto", "ch");
+        printf("# %10s  %12s  %8s  %6s  %6s  %7s  %6s  %6s\n", "(B)", "(elements)", "", "", "",
+               "(us)", "(GB/s)", "(GB/s)");
+    }
+    if (new_layout) {
+        put_place(&place, t);
+        printf("# %s\n", place.data);
+        buf_release(&place);
+        predict_print_trust("# ", trusts, trust_transfer(t, trusts));
+    }
+    print_row(r, t);
+    return 0;
+}
+
+int predict_rows_end(struct predict_rows *r, struct err *e)
+{
+    if (r->array != NULL)
+        return cmd_write_json(r->array, "-", e);
+    printf("# Avg bus bandwidth    : %g\n#\n", r->busbw_sum / (double)r->count);
+    if (r->extrapolated > 0)
+        puts("# * outside what the model was fitted on");
+    for (size_t i = 0; model_comm_assumptions[i] != NULL; i++)
+        printf("# assumes: %s\n", model_comm_assumptions[i]);
+    return 0;
 }

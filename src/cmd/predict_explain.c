@@ -2,7 +2,7 @@
  *
  * predict --explain: the ways to do a collective, and where NCCL changes from one to another.
  */
-#include "cmd/predict_explain.h"
+#include "cmd/predict.h"
 
 #include "base/buf.h"
 #include "report/table.h"
@@ -40,21 +40,6 @@ static void put_number(struct table *table, double value)
         table_cell(table, "-");
 }
 
-static void put_candidate(struct table *table, const struct predict_transfer *t,
-                          const struct comm_candidate *c)
-{
-    table_cell(table, "%s", is_taken(t, c) ? "->" : c->off != NULL ? "off" : "");
-    table_cell(table, "%s", c->cost.algo);
-    table_cell(table, "%s", c->cost.proto);
-    table_cell(table, "%d", c->cost.channels);
-    put_number(table, c->nccl_lat_us);
-    put_number(table, c->nccl_GBps);
-    put_number(table, c->nccl_us);
-    put_number(table, c->cost.lat_us);
-    put_number(table, c->cost.bw_GBps);
-    put_number(table, c->cost.us);
-}
-
 static void print_priced(const struct predict_transfer *t, const struct comm_candidate *list, int n)
 {
     static const char *const heads[] = {"lat", "GB/s", "us", "our lat", "busbw", "us"};
@@ -67,8 +52,19 @@ static void print_priced(const struct predict_transfer *t, const struct comm_can
     for (size_t i = 0; i < sizeof heads / sizeof *heads; i++)
         table_column(&table, heads[i], TABLE_RIGHT);
     for (int i = 0; i < n; i++) {
-        if (list[i].off == NULL || is_known(list[i].cost.us))
-            put_candidate(&table, t, &list[i]);
+        const struct comm_candidate *c = &list[i];
+        if (c->off != NULL && !is_known(c->cost.us))
+            continue;
+        table_cell(&table, "%s", is_taken(t, c) ? "->" : c->off != NULL ? "off" : "");
+        table_cell(&table, "%s", c->cost.algo);
+        table_cell(&table, "%s", c->cost.proto);
+        table_cell(&table, "%d", c->cost.channels);
+        put_number(&table, c->nccl_lat_us);
+        put_number(&table, c->nccl_GBps);
+        put_number(&table, c->nccl_us);
+        put_number(&table, c->cost.lat_us);
+        put_number(&table, c->cost.bw_GBps);
+        put_number(&table, c->cost.us);
     }
     table_print(&table, stdout);
     table_release(&table);
@@ -117,32 +113,29 @@ static void add_number(cJSON *row, const char *name, double value)
         cJSON_AddNullToObject(row, name);
 }
 
-static cJSON *candidate_json(const struct predict_transfer *t, const struct comm_candidate *c)
-{
-    cJSON *row = cJSON_CreateObject();
-    cJSON_AddStringToObject(row, "algo", c->cost.algo);
-    cJSON_AddStringToObject(row, "proto", c->cost.proto);
-    cJSON_AddNumberToObject(row, "channels", c->cost.channels);
-    add_number(row, "nccl_lat_us", c->nccl_lat_us);
-    add_number(row, "nccl_GBps", c->nccl_GBps);
-    add_number(row, "nccl_us", c->nccl_us);
-    add_number(row, "lat_us", c->cost.lat_us);
-    add_number(row, "bw_GBps", c->cost.bw_GBps);
-    add_number(row, "time_us", c->cost.us);
-    cJSON_AddBoolToObject(row, "taken", is_taken(t, c));
-    cJSON_AddBoolToObject(row, "nccl_takes", c->chosen);
-    if (c->off != NULL)
-        cJSON_AddStringToObject(row, "off", c->off);
-    return row;
-}
-
 int predict_add_candidates(cJSON *doc, const struct predict_transfer *t, struct err *e)
 {
     struct comm_candidate list[COMM_CANDIDATES_MAX];
     cJSON *rows = cJSON_AddArrayToObject(doc, "candidates");
     int n = find_candidates(t, list, e);
-    for (int i = 0; i < n; i++)
-        cJSON_AddItemToArray(rows, candidate_json(t, &list[i]));
+    for (int i = 0; i < n; i++) {
+        const struct comm_candidate *c = &list[i];
+        cJSON *row = cJSON_CreateObject();
+        cJSON_AddStringToObject(row, "algo", c->cost.algo);
+        cJSON_AddStringToObject(row, "proto", c->cost.proto);
+        cJSON_AddNumberToObject(row, "channels", c->cost.channels);
+        add_number(row, "nccl_lat_us", c->nccl_lat_us);
+        add_number(row, "nccl_GBps", c->nccl_GBps);
+        add_number(row, "nccl_us", c->nccl_us);
+        add_number(row, "lat_us", c->cost.lat_us);
+        add_number(row, "bw_GBps", c->cost.bw_GBps);
+        add_number(row, "time_us", c->cost.us);
+        cJSON_AddBoolToObject(row, "taken", is_taken(t, c));
+        cJSON_AddBoolToObject(row, "nccl_takes", c->chosen);
+        if (c->off != NULL)
+            cJSON_AddStringToObject(row, "off", c->off);
+        cJSON_AddItemToArray(rows, row);
+    }
     return n < 0 ? -1 : 0;
 }
 

@@ -2,8 +2,6 @@
  *
  * specter predict gemm: one GEMM.
  */
-#include "cmd/predict_gemm.h"
-
 #include "cmd/predict.h"
 #include "report/table.h"
 
@@ -12,6 +10,98 @@
 #include <stdio.h>
 #include <string.h>
 
+/* ---- --explain: the ways to do a product, each with what its time is made of ---- */
+
+static void put_heads(struct table *t)
+{
+    static const char *const heads[] = {"split", "waves", "math", "L2",  "steps",
+                                        "ends",  "work",  "sum",  "busy"};
+    table_init(t);
+    table_column(t, "", TABLE_LEFT);
+    table_column(t, "tile", TABLE_LEFT);
+    for (size_t i = 0; i < sizeof heads / sizeof *heads; i++)
+        table_column(t, heads[i], TABLE_RIGHT);
+}
+
+static void put_row(struct table *t, const struct gemm_candidate *c)
+{
+    const double values[] = {c->waves,   c->compute_us, c->l2_us,    c->steps_us,
+                             c->ends_us, c->work_us,    c->split_us, c->busy_us};
+    table_cell(t, "%s", c->chosen ? "->" : "");
+    table_cell(t, "%g x %g", c->tile_m, c->tile_n);
+    table_cell(t, "%g", c->split);
+    for (size_t i = 0; i < sizeof values / sizeof *values; i++)
+        table_cell(t, values[i] < 1e5 ? "%.2f" : "%.2e", values[i]);
+}
+
+/* Each tile size with its best split, the taken tile with every split; `cost` is shape's. */
+static int print_tiles(const struct gpu_profile *gpu, const struct gemm_shape *shape,
+                       const struct gemm_cost *cost, struct err *e)
+{
+    struct gemm_candidate list[GEMM_CANDIDATES_MAX];
+    struct table best_splits, splits;
+    int n = model_gemm_candidates(gpu, shape, list, e);
+    if (n < 0)
+        return -1;
+    printf("\nways to do it, in us; start %.4g, quantising %.4g, traffic (memory, L2) %.4g\n",
+           cost->start_us, cost->quant_us, cost->traffic_us);
+    puts("  busy  start + quantising + max(work, traffic) + 0.3 min(work, traffic) + sum\n"
+         "  work  of all tiles; of one: the longest of math, L2 and steps, then its ends\n"
+         "  sum   adding up the parts of k\n"
+         "\neach tile with its best split");
+    put_heads(&best_splits);
+    for (int i = 0, end; i < n; i = end) { /* candidates of a tile stand together */
+        const struct gemm_candidate *best = &list[i];
+        for (end = i + 1;
+             end < n && list[end].tile_m == list[i].tile_m && list[end].tile_n == list[i].tile_n;
+             end++) {
+            if (list[end].busy_us < best->busy_us)
+                best = &list[end];
+        }
+        put_row(&best_splits, best);
+    }
+    table_print(&best_splits, stdout);
+    table_release(&best_splits);
+    printf("\nwith %g x %g, every split\n", cost->tile_m, cost->tile_n);
+    put_heads(&splits);
+    for (int i = 0; i < n; i++) {
+        if (list[i].tile_m == cost->tile_m && list[i].tile_n == cost->tile_n)
+            put_row(&splits, &list[i]);
+    }
+    table_print(&splits, stdout);
+    table_release(&splits);
+    return 0;
+}
+
+/* All of them, as "candidates". */
+static int add_tiles(cJSON *doc, const struct gpu_profile *gpu, const struct gemm_shape *shape,
+                     struct err *e)
+{
+    struct gemm_candidate list[GEMM_CANDIDATES_MAX];
+    cJSON *array = cJSON_AddArrayToObject(doc, "candidates");
+    int n = model_gemm_candidates(gpu, shape, list, e);
+    for (int i = 0; i < n; i++) {
+        const struct gemm_candidate *c = &list[i];
+        cJSON *row = cJSON_CreateObject();
+        cJSON_AddNumberToObject(row, "tile_m", c->tile_m);
+        cJSON_AddNumberToObject(row, "tile_n", c->tile_n);
+        cJSON_AddNumberToObject(row, "split_k", c->split);
+        cJSON_AddNumberToObject(row, "waves", c->waves);
+        cJSON_AddNumberToObject(row, "compute_us", c->compute_us);
+        cJSON_AddNumberToObject(row, "l2_us", c->l2_us);
+        cJSON_AddNumberToObject(row, "steps_us", c->steps_us);
+        cJSON_AddNumberToObject(row, "ends_us", c->ends_us);
+        cJSON_AddNumberToObject(row, "work_us", c->work_us);
+        cJSON_AddNumberToObject(row, "split_us", c->split_us);
+        cJSON_AddNumberToObject(row, "busy_us", c->busy_us);
+        cJSON_AddBoolToObject(row, "taken", c->chosen);
+        cJSON_AddItemToArray(array, row);
+    }
+    return n < 0 ? -1 : 0;
+}
+
+/* ---- the command line ---- */
+
 struct predict_gemm_opts {
     const char *gpu, *dtype, *dtype_c, *quantize;
     int64_t m, n, k, batch;
@@ -19,6 +109,7 @@ struct predict_gemm_opts {
 };
 
 #define AT(field) offsetof(struct predict_gemm_opts, field)
+#define COUNT(array) (sizeof(array) / sizeof *(array))
 
 static const struct opt rows[] = {
     {"m", 'm', OPT_I64, AT(m), "N", "rows of the result"},
@@ -45,25 +136,16 @@ struct gemm_prediction {
     struct gemm_cost cost;
     double peak_tflops;
     struct predict_trust trust;
+    struct accuracy_interval interval; /* of busy_us */
 };
 
 static const char *const quantize_names[] = {[GEMM_QUANTIZE_NONE] = "none",
                                              [GEMM_QUANTIZE_STATIC] = "static",
                                              [GEMM_QUANTIZE_DYNAMIC] = "dynamic"};
 
-static int parse_quantize(const char *text, enum gemm_quantize *out, struct err *e)
+static int parse(const struct predict_gemm_opts *o, struct gemm_shape *s, struct err *e)
 {
-    for (int i = GEMM_QUANTIZE_NONE; i <= GEMM_QUANTIZE_DYNAMIC; i++) {
-        if (strcmp(text, quantize_names[i]) == 0) {
-            *out = (enum gemm_quantize)i;
-            return 0;
-        }
-    }
-    return err_set(e, ERR_USAGE, "--quantize: '%.64s' is none of none, static, dynamic", text);
-}
-
-static int check_sizes(const struct predict_gemm_opts *o, struct err *e)
-{
+    size_t how = GEMM_QUANTIZE_NONE;
     if (o->m == PREDICT_NO_NUMBER)
         return predict_missing("-m", e);
     if (o->n == PREDICT_NO_NUMBER)
@@ -74,14 +156,20 @@ static int check_sizes(const struct predict_gemm_opts *o, struct err *e)
         return err_set(e, ERR_USAGE, "-m, -n, -k and --batch must be positive");
     if (o->hot && o->cold)
         return err_set(e, ERR_USAGE, "--hot and --cold exclude each other");
-    return 0;
-}
-
-static int parse_types(const struct predict_gemm_opts *o, struct gemm_shape *s, struct err *e)
-{
-    if (predict_dtype("--dtype", o->dtype, &s->type, e) < 0 ||
-        parse_quantize(o->quantize, &s->quantize, e) < 0)
+    *s = (struct gemm_shape){.m = (uint64_t)o->m,
+                             .n = (uint64_t)o->n,
+                             .k = (uint64_t)o->k,
+                             .batch = (uint64_t)o->batch,
+                             .compute = SPECTER_DTYPE_UNKNOWN,
+                             .hot_sets = o->hot ? 1 : 0};
+    if (predict_dtype("--dtype", o->dtype, &s->type, e) < 0)
         return -1;
+    while (how < COUNT(quantize_names) && strcmp(o->quantize, quantize_names[how]) != 0)
+        how++;
+    if (how == COUNT(quantize_names))
+        return err_set(e, ERR_USAGE, "--quantize: '%.64s' is none of none, static, dynamic",
+                       o->quantize);
+    s->quantize = (enum gemm_quantize)how;
     if (s->quantize != GEMM_QUANTIZE_NONE && specter_dtype_bits(s->type) > 8)
         return err_set(e, ERR_USAGE,
                        "--quantize: A of type %s is not quantised; fp8, int8, fp4 are",
@@ -90,18 +178,7 @@ static int parse_types(const struct predict_gemm_opts *o, struct gemm_shape *s, 
     return o->dtype_c == NULL ? 0 : predict_dtype("--dtype-c", o->dtype_c, &s->type_c, e);
 }
 
-static int parse(const struct predict_gemm_opts *o, struct gemm_shape *s, struct err *e)
-{
-    if (check_sizes(o, e) < 0)
-        return -1;
-    *s = (struct gemm_shape){.m = (uint64_t)o->m,
-                             .n = (uint64_t)o->n,
-                             .k = (uint64_t)o->k,
-                             .batch = (uint64_t)o->batch,
-                             .compute = SPECTER_DTYPE_UNKNOWN,
-                             .hot_sets = o->hot ? 1 : 0};
-    return parse_types(o, s, e);
-}
+/* ---- the answer ---- */
 
 /* The larger of both bounds against the time. */
 static double bound_fraction(const struct gemm_cost *c)
@@ -109,34 +186,24 @@ static double bound_fraction(const struct gemm_cost *c)
     return fmax(c->compute_us, c->memory_us) / c->us;
 }
 
-static void add_kernel(cJSON *doc, const struct gemm_cost *c)
+static int write_json(const struct gemm_prediction *p, bool explain, struct err *e)
 {
-    cJSON_AddNumberToObject(doc, "tile_m", c->tile_m);
-    cJSON_AddNumberToObject(doc, "tile_n", c->tile_n);
-    cJSON_AddNumberToObject(doc, "split_k", c->split);
-    cJSON_AddNumberToObject(doc, "waves", c->waves);
-    cJSON_AddNumberToObject(doc, "clock", c->clock);
-}
-
-static void add_shape(cJSON *doc, const struct gemm_prediction *p)
-{
-    cJSON_AddNumberToObject(doc, "m", (double)p->shape.m);
-    cJSON_AddNumberToObject(doc, "n", (double)p->shape.n);
-    cJSON_AddNumberToObject(doc, "k", (double)p->shape.k);
-    cJSON_AddNumberToObject(doc, "batch", (double)p->shape.batch);
-    cJSON_AddStringToObject(doc, "dtype", specter_dtype_name(p->shape.type));
-    cJSON_AddStringToObject(doc, "dtype_c", specter_dtype_name(p->shape.type_c));
-    cJSON_AddStringToObject(doc, "l2", p->shape.hot_sets > 0 ? "hot" : "cold");
-    cJSON_AddStringToObject(doc, "quantize", quantize_names[p->shape.quantize]);
-}
-
-static void add_times(cJSON *doc, const struct gemm_prediction *p)
-{
+    const struct gemm_shape *s = &p->shape;
     const struct gemm_cost *c = &p->cost;
+    cJSON *doc = predict_doc("gemm", &p->on);
+    cJSON_AddNumberToObject(doc, "m", (double)s->m);
+    cJSON_AddNumberToObject(doc, "n", (double)s->n);
+    cJSON_AddNumberToObject(doc, "k", (double)s->k);
+    cJSON_AddNumberToObject(doc, "batch", (double)s->batch);
+    cJSON_AddStringToObject(doc, "dtype", specter_dtype_name(s->type));
+    cJSON_AddStringToObject(doc, "dtype_c", specter_dtype_name(s->type_c));
+    cJSON_AddStringToObject(doc, "l2", s->hot_sets > 0 ? "hot" : "cold");
+    cJSON_AddStringToObject(doc, "quantize", quantize_names[s->quantize]);
     cJSON_AddNumberToObject(doc, "flops", c->flops);
     cJSON_AddNumberToObject(doc, "bytes", c->bytes);
     cJSON_AddNumberToObject(doc, "mem_bytes", c->mem_bytes);
     cJSON_AddNumberToObject(doc, "time_us", c->us);
+    predict_add_interval(doc, &p->interval, c->us - c->busy_us, c->busy_us);
     cJSON_AddNumberToObject(doc, "busy_us", c->busy_us);
     cJSON_AddNumberToObject(doc, "quant_us", c->quant_us);
     cJSON_AddNumberToObject(doc, "start_us", c->start_us);
@@ -145,19 +212,15 @@ static void add_times(cJSON *doc, const struct gemm_prediction *p)
     cJSON_AddNumberToObject(doc, "peak_tflops", p->peak_tflops);
     cJSON_AddNumberToObject(doc, "compute_us", c->compute_us);
     cJSON_AddNumberToObject(doc, "memory_us", c->memory_us);
-}
-
-static int write_json(const struct gemm_prediction *p, bool explain, struct err *e)
-{
-    const struct gemm_cost *c = &p->cost;
-    cJSON *doc = predict_doc("gemm", &p->on);
-    add_shape(doc, p);
-    add_times(doc, p);
-    add_kernel(doc, c);
+    cJSON_AddNumberToObject(doc, "tile_m", c->tile_m);
+    cJSON_AddNumberToObject(doc, "tile_n", c->tile_n);
+    cJSON_AddNumberToObject(doc, "split_k", c->split);
+    cJSON_AddNumberToObject(doc, "waves", c->waves);
+    cJSON_AddNumberToObject(doc, "clock", c->clock);
     cJSON_AddStringToObject(doc, "bound", c->bound);
     cJSON_AddNumberToObject(doc, "bound_fraction", bound_fraction(c));
     predict_add_trust(doc, &p->trust, 1);
-    if (explain && predict_add_tiles(doc, p->on.gpu, &p->shape, e) < 0) {
+    if (explain && add_tiles(doc, p->on.gpu, &p->shape, e) < 0) {
         cJSON_Delete(doc);
         return -1;
     }
@@ -180,58 +243,41 @@ static void print_title(const struct gemm_prediction *p)
     fputs("\n\n", stdout);
 }
 
-static void print_time(const struct gemm_cost *c)
-{
-    char text[32];
-    printf("  time       %s on an idle GPU", text_ns(text, sizeof text, c->us * 1e3));
-    printf(", %s in a queue of calls", text_ns(text, sizeof text, c->busy_us * 1e3));
-    if (c->quant_us > 0)
-        printf(" (%s quantising)", text_ns(text, sizeof text, c->quant_us * 1e3));
-    putchar('\n');
-}
-
-static void print_kernel(const struct gemm_cost *c)
-{
-    printf("  kernel     tiles of %g x %g", c->tile_m, c->tile_n);
-    if (c->split > 1)
-        printf(", k cut into %g parts", c->split);
-    printf(c->waves < 1e6 ? ", %.2f waves" : ", %.3g waves", c->waves);
-    printf("; clock %.0f %% of boost under power\n", 100 * c->clock);
-}
-
 static int print_text(const struct gemm_prediction *p, bool explain, struct err *e)
 {
     const struct gemm_cost *c = &p->cost;
     char text[32];
     print_title(p);
-    print_time(c);
+    printf("  time       %s on an idle GPU", text_ns(text, sizeof text, c->us * 1e3));
+    printf(", %s in a queue of calls", text_ns(text, sizeof text, c->busy_us * 1e3));
+    if (c->quant_us > 0)
+        printf(" (%s quantising)", text_ns(text, sizeof text, c->quant_us * 1e3));
+    putchar('\n');
+    predict_print_interval(&p->interval, c->us - c->busy_us, c->busy_us,
+                           p->interval.lacks == ACCURACY_LACKS_PROFILE
+                               ? "the profile has parameters of its own"
+                               : "too few GEMMs of the architecture were measured");
     printf("  rate       %.2f TFLOPS, %.1f %% of the dense peak of %.6g\n", c->tflops,
            100 * c->tflops / p->peak_tflops, p->peak_tflops);
     printf("  compute    at least %s\n", text_ns(text, sizeof text, c->compute_us * 1e3));
     printf("  memory     at least %s", text_ns(text, sizeof text, c->memory_us * 1e3));
     printf(" for %s", text_bytes(text, sizeof text, c->mem_bytes));
     printf(" of %s\n", text_bytes(text, sizeof text, c->bytes));
-    if (c->tile_m > 0)
-        print_kernel(c);
+    if (c->tile_m > 0) {
+        printf("  kernel     tiles of %g x %g", c->tile_m, c->tile_n);
+        if (c->split > 1)
+            printf(", k cut into %g parts", c->split);
+        printf(c->waves < 1e6 ? ", %.2f waves" : ", %.3g waves", c->waves);
+        printf("; clock %.0f %% of boost under power\n", 100 * c->clock);
+    }
     printf("  bound      %s; %.1f %% of the larger bound reached\n", c->bound,
            100 * bound_fraction(c));
     predict_print_trust("  ", &p->trust, 1);
     predict_print_beyond(&p->trust, 1);
-    if (explain && predict_print_tiles(p->on.gpu, &p->shape, c, e) < 0)
+    if (explain && print_tiles(p->on.gpu, &p->shape, c, e) < 0)
         return -1;
     predict_print_assumptions(model_gemm_assumptions);
     return 0;
-}
-
-static int predict(const struct predict_gemm_opts *o, struct arena *a, struct err *e)
-{
-    struct gemm_prediction p;
-    if (parse(o, &p.shape, e) < 0 || cmd_target(o->gpu, NULL, false, a, &p.on, e) < 0 ||
-        model_gemm(p.on.gpu, &p.shape, &p.cost, e) < 0)
-        return -1;
-    p.peak_tflops = gpu_peak_tflops(p.on.gpu, p.shape.type, p.shape.compute);
-    predict_trust_gemm(p.on.gpu, p.cost.flops, &p.trust);
-    return o->json ? write_json(&p, o->explain, e) : print_text(&p, o->explain, e);
 }
 
 static int run(const struct command *self, int argc, char **argv, struct arena *a, struct err *e)
@@ -242,17 +288,24 @@ static int run(const struct command *self, int argc, char **argv, struct arena *
                                   .batch = 1,
                                   .dtype = "fp16",
                                   .quantize = "none"};
+    struct gemm_prediction p;
     int status = cmd_parse_options(self, &o, argc, argv, e);
-    if (status >= 0)
+    if (status != 0)
         return status;
-    return predict(&o, a, e) < 0 ? (int)e->code : 0;
+    if (parse(&o, &p.shape, e) < 0 || cmd_target(o.gpu, NULL, false, a, &p.on, e) < 0 ||
+        model_gemm(p.on.gpu, &p.shape, &p.cost, e) < 0)
+        return (int)e->code;
+    p.peak_tflops = gpu_peak_tflops(p.on.gpu, p.shape.type, p.shape.compute);
+    predict_trust_gemm(p.on.gpu, p.cost.flops, &p.trust);
+    accuracy_interval_of_gemm(p.on.gpu, p.cost.flops, &p.interval);
+    status = o.json ? write_json(&p, o.explain, e) : print_text(&p, o.explain, e);
+    return status < 0 ? (int)e->code : 0;
 }
 
 const struct cmd_kind predict_gemm = {
     .name = "gemm",
     .command = {.name = "predict",
-                .synopsis = "predict gemm -m N -n N -k N [--batch N] [--dtype TYPE] [--cold|--hot] "
-                            "[--quantize HOW] [--gpu NAME|FILE] [--explain] [--json]",
+                .synopsis = "predict gemm -m N -n N -k N [--cold|--hot]" SYNOPSIS_ALL,
                 .summary = "predict one GEMM",
                 .rows = rows},
     .run = run,

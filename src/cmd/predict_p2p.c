@@ -2,7 +2,7 @@
  *
  * specter predict p2p: messages between GPUs.
  */
-#include "cmd/predict_explain.h"
+#include "cmd/predict.h"
 #include "model/bound.h"
 
 #include <cjson/cJSON.h>
@@ -74,25 +74,20 @@ static int answer(const void *question, uint64_t bytes, struct predict_transfer 
 
 #define JUMPS_LAST ((uint64_t)1 << 36) /* 64 GiB */
 
-static int write_one(const struct p2p_question *q, const struct predict_transfer *t, struct err *e)
-{
-    const struct predict_ask ask = {answer, q};
-    cJSON *doc = predict_transfer_json(t);
-    if (q->opts->explain && predict_add_jumps(doc, &ask, 1, JUMPS_LAST, e) < 0) {
-        cJSON_Delete(doc);
-        return -1;
-    }
-    return cmd_write_json(doc, "-", e);
-}
-
 static int print_one(const struct p2p_question *q, struct err *e)
 {
     const struct predict_ask ask = {answer, q};
     struct predict_transfer t;
+    cJSON *doc;
     if (answer(q, q->sizes.first, &t, e) < 0)
         return -1;
-    if (q->opts->json)
-        return write_one(q, &t, e);
+    if (q->opts->json) {
+        doc = predict_transfer_json(&t);
+        if (!q->opts->explain || predict_add_jumps(doc, &ask, 1, JUMPS_LAST, e) == 0)
+            return cmd_write_json(doc, "-", e);
+        cJSON_Delete(doc);
+        return -1;
+    }
     predict_print_title(&t);
     predict_print_transfer(&t);
     if (q->opts->explain) {
@@ -174,7 +169,7 @@ static int run(const struct command *self, int argc, char **argv, struct arena *
     struct predict_p2p_opts o = {
         .direction = "one_way", .ranks = PREDICT_NO_NUMBER, .flows = 1, .factor = 2};
     int status = cmd_parse_options(self, &o, argc, argv, e);
-    if (status >= 0)
+    if (status != 0)
         return status;
     return predict(&o, a, e) < 0 ? (int)e->code : 0;
 }
@@ -182,9 +177,7 @@ static int run(const struct command *self, int argc, char **argv, struct arena *
 const struct cmd_kind predict_p2p = {
     .name = "p2p",
     .command = {.name = "predict",
-                .synopsis = "predict p2p --bytes SIZE[:SIZE] [--across] [--direction WAY] [--flows "
-                            "N] [--gpu NAME|FILE] "
-                            "[--network NAME|FILE] [--json]",
+                .synopsis = "predict p2p --bytes SIZE[:SIZE]" SYNOPSIS_ALL,
                 .summary = "predict messages between GPUs",
                 .rows = rows},
     .run = run,

@@ -57,25 +57,21 @@ static const struct column network_columns[] = {
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
-static void number_cell(struct table *t, double value)
-{
-    if (value > 0)
-        table_cell(t,
-                   value < 1     ? "%.2g"
-                   : value < 100 ? "%.3g"
-                   : value < 1e5 ? "%.0f"
-                                 : "%.4g",
-                   value);
-    else
-        table_cell(t, "-");
-}
-
 static void column_cells(struct table *t, const void *profile, const struct column *columns,
                          size_t first, size_t last)
 {
     for (size_t i = first; i < last; i++) {
         const struct profile_field field = {.offset = columns[i].offset};
-        number_cell(t, profile_value(profile, &field));
+        double value = profile_value(profile, &field);
+        if (value > 0)
+            table_cell(t,
+                       value < 1     ? "%.2g"
+                       : value < 100 ? "%.3g"
+                       : value < 1e5 ? "%.0f"
+                                     : "%.4g",
+                       value);
+        else
+            table_cell(t, "-");
     }
 }
 
@@ -123,24 +119,6 @@ static void list_networks(void)
     table_release(&t);
 }
 
-static void print_lists(const struct selection *s)
-{
-    if (s->gpus)
-        list_gpus();
-    if (s->gpus && s->networks)
-        putchar('\n');
-    if (s->networks)
-        list_networks();
-    puts("\n'specter profiles NAME' shows every figure of one and its source");
-}
-
-static void print_text(const char *label, const char *text)
-{
-    const int indent = 16;
-    printf("  %-*s", indent - 2, label);
-    opt_wrap(text, (size_t)indent, (size_t)indent, stdout);
-}
-
 static void print_fields(const struct profile_kind *kind, const void *profile)
 {
     struct table t;
@@ -161,24 +139,13 @@ static void print_fields(const struct profile_kind *kind, const void *profile)
     table_release(&t);
 }
 
-static const struct param_class *class_of(enum param_group group, const char *key)
-{
-    size_t count;
-    const struct param_class *classes = params_classes(group, &count);
-    for (size_t i = 0; i < count; i++) {
-        if (strcmp(classes[i].key, key) == 0)
-            return &classes[i];
-    }
-    return NULL;
-}
-
 /* Where the value of class `key` comes from: its own row, its fabric's, that of all. */
 static const char *origin(enum param_group group, const char *key, const struct param *p)
 {
     char wider[PARAM_KEY_MAX];
     snprintf(wider, sizeof wider, "%s", key);
     do {
-        const struct param_class *class = class_of(group, wider);
+        const struct param_class *class = params_row(group, wider);
         if (class == NULL || param_value(class->values, p) == 0)
             continue;
         if (strcmp(wider, "any") == 0)
@@ -188,29 +155,13 @@ static const char *origin(enum param_group group, const char *key, const struct 
     return "any";
 }
 
-/* One fitted parameter, and whether it is the profile's own. */
-static void print_param(const struct param *p, const char *from, double value)
-{
-    const int width = 46; /* of what is in front of the meaning */
-    printf("  %-16s  %7.4g  %-7s  %-6s  ", p->name, value, p->unit, from);
-    opt_wrap(p->help, (size_t)width, (size_t)width, stdout);
-}
-
-static void print_fit(const struct param_class *class)
-{
-    if (class->range.rows > 0)
-        printf("  fitted on %.0f rows, median error %.1f %%\n", class->range.rows,
-               100 * class->range.median_ape);
-    else
-        puts("  not fitted");
-}
-
 /* A group's parameters as the models take them for this GPU and network. */
 static void print_group(enum param_group group, const void *own, const struct gpu_profile *gpu,
                         const struct network_profile *net)
 {
     const struct param_table *table = &param_tables[group];
     const struct param_class *class = params_class(group, gpu, net);
+    const size_t meaning = 46; /* its column */
     union {
         struct gemm_params gemm;
         struct node_params node;
@@ -228,11 +179,16 @@ static void print_group(enum param_group group, const void *own, const struct gp
     if (strcmp(key, class->key) != 0)
         printf(", from class %s", class->key);
     putchar('\n');
-    print_fit(class);
+    if (class->range.rows > 0)
+        printf("  fitted on %.0f rows, median error %.1f %%\n", class->range.rows,
+               100 * class->range.median_ape);
+    else
+        puts("  not fitted");
     for (size_t i = 0; i < table->count; i++) {
         const struct param *p = &table->params[i];
-        print_param(p, param_value(own, p) != 0 ? "own" : origin(group, key, p),
-                    param_value(&values, p));
+        printf("  %-16s  %7.4g  %-7s  %-6s  ", p->name, param_value(&values, p), p->unit,
+               param_value(own, p) != 0 ? "own" : origin(group, key, p));
+        opt_wrap(p->help, meaning, meaning, stdout);
     }
 }
 
@@ -254,28 +210,18 @@ static const struct gpu_profile *usual_gpu(const struct network_profile *net)
 static void print_profile(const struct profile_kind *kind, const void *profile,
                           const struct gpu_profile *gpu, const struct network_profile *net)
 {
-    for (size_t i = 0; i < kind->ntexts; i++) {
+    const int indent = 16;
+    printf("%s\n\n", profile_text(profile, &kind->texts[0])); /* its name */
+    for (size_t i = 1; i < kind->ntexts; i++) {
         const char *text = profile_text(profile, &kind->texts[i]);
-        if (i == 0)
-            printf("%s\n\n", text); /* its name */
-        else
-            print_text(kind->texts[i].label, text != NULL && text[0] != '\0' ? text : "-");
+        printf("  %-*s", indent - 2, kind->texts[i].label);
+        opt_wrap(text != NULL && text[0] != '\0' ? text : "-", (size_t)indent, (size_t)indent,
+                 stdout);
     }
     print_fields(kind, profile);
     for (size_t i = 0; i < kind->ngroups; i++)
         print_group(kind->groups[i].group, (const char *)profile + kind->groups[i].offset, gpu,
                     net);
-}
-
-static void print_selected(const struct selection *s)
-{
-    if (s->gpu != NULL)
-        print_profile(&gpu_kind, s->gpu, s->gpu, NULL);
-    if (s->gpu != NULL && s->network != NULL)
-        putchar('\n');
-    if (s->network != NULL)
-        print_profile(&network_kind, s->network, s->gpu ? s->gpu : usual_gpu(s->network),
-                      s->network);
 }
 
 static void add_profiles(cJSON *doc, const char *list, const struct profile_kind *kind,
@@ -303,58 +249,55 @@ static cJSON *selection_json(const struct selection *s)
     return doc;
 }
 
-/* The profile `name` among the kinds that s allows; s is narrowed down to it. */
-static int select_name(struct selection *s, const char *name, struct err *e)
-{
-    struct err no_gpu = {0}, no_network = {0};
-    s->gpu = s->gpus ? gpu_profile_find(name, &no_gpu) : NULL;
-    s->network = s->networks && s->gpu == NULL ? network_profile_find(name, &no_network) : NULL;
-    if (s->gpu == NULL && s->network == NULL)
-        return err_set(e, ERR_USAGE, "%s%s%s", no_gpu.msg, s->gpus && s->networks ? "; " : "",
-                       no_network.msg);
-    return 0;
-}
-
-/* The profiles of a file, of the kinds that s allows. */
-static int select_file(struct selection *s, const char *path, struct arena *a, struct err *e)
-{
-    struct profile_pair pair;
-    if (cmd_profile_file(path, a, &pair, e) < 0)
-        return -1;
-    s->gpu = s->gpus ? pair.gpu : NULL;
-    s->network = s->networks ? pair.network : NULL;
-    if (s->gpu == NULL && s->network == NULL)
-        return err_set(e, ERR_INPUT, "%s holds no %s", path, s->gpus ? "GPU" : "network");
-    return 0;
-}
-
 static int select_profiles(struct selection *s, int n, char **argv, struct arena *a, struct err *e)
 {
+    struct err no_gpu = {0}, no_network = {0};
+    struct profile_pair pair = {0};
+    const char *name;
     bool gpu = n > 0 && strcmp(argv[0], "gpu") == 0;
     bool network = n > 0 && strcmp(argv[0], "network") == 0;
-    int at = gpu || network, rc;
+    int at = gpu || network;
     *s = (struct selection){.gpus = !network, .networks = !gpu};
     if (n > at + 1)
         return err_set(e, ERR_USAGE, "unexpected argument '%s' (see 'specter help profiles')",
                        argv[at + 1]);
     if (n == at)
         return 0;
-    rc = cmd_is_profile_file(argv[at]) ? select_file(s, argv[at], a, e)
-                                       : select_name(s, argv[at], e);
+    name = argv[at];
+    if (!cmd_is_profile_file(name)) {
+        pair.gpu = s->gpus ? gpu_profile_find(name, &no_gpu) : NULL;
+        if (s->networks && pair.gpu == NULL)
+            pair.network = network_profile_find(name, &no_network);
+        if (pair.gpu == NULL && pair.network == NULL)
+            return err_set(e, ERR_USAGE, "%s%s%s", no_gpu.msg, s->gpus && s->networks ? "; " : "",
+                           no_network.msg);
+    } else if (cmd_profile_file(name, a, &pair, e) < 0) {
+        return -1;
+    } else if ((!s->gpus || pair.gpu == NULL) && (!s->networks || pair.network == NULL)) {
+        return err_set(e, ERR_INPUT, "%s holds no %s", name, s->gpus ? "GPU" : "network");
+    }
+    s->gpu = s->gpus ? pair.gpu : NULL;
+    s->network = s->networks ? pair.network : NULL;
     s->gpus = s->gpu != NULL;
     s->networks = s->network != NULL;
-    return rc;
+    return 0;
 }
 
-static int show_profiles(const struct selection *s, bool json, struct err *e)
+static void print_selection(const struct selection *s)
 {
-    if (json)
-        return cmd_write_json(selection_json(s), "-", e);
-    if (s->gpu != NULL || s->network != NULL)
-        print_selected(s);
-    else
-        print_lists(s);
-    return 0;
+    if (s->gpu != NULL)
+        print_profile(&gpu_kind, s->gpu, s->gpu, NULL);
+    else if (s->gpus)
+        list_gpus();
+    if (s->gpus && s->networks)
+        putchar('\n');
+    if (s->network != NULL)
+        print_profile(&network_kind, s->network, s->gpu ? s->gpu : usual_gpu(s->network),
+                      s->network);
+    else if (s->networks)
+        list_networks();
+    if (s->gpu == NULL && s->network == NULL)
+        puts("\n'specter profiles NAME' shows every figure of one and its source");
 }
 
 static int run_profiles(const struct command *self, int argc, char **argv, struct err *e)
@@ -363,14 +306,16 @@ static int run_profiles(const struct command *self, int argc, char **argv, struc
     struct selection s;
     struct arena a;
     int n, status = cmd_parse(self, &opts, argc, argv, false, &n, e);
-    if (status >= 0)
+    if (status != 0)
         return status;
     arena_init(&a);
-    status = select_profiles(&s, n, argv, &a, e) < 0 || show_profiles(&s, opts.json, e) < 0
-                 ? (int)e->code
-                 : 0;
+    status = select_profiles(&s, n, argv, &a, e);
+    if (status == 0 && opts.json)
+        status = cmd_write_json(selection_json(&s), "-", e);
+    else if (status == 0)
+        print_selection(&s);
     arena_release(&a);
-    return status;
+    return status < 0 ? (int)e->code : 0;
 }
 
 const struct command cmd_profiles = {

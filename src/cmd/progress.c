@@ -3,12 +3,12 @@
 
 #include "base/buf.h"
 #include "base/err.h"
+#include "base/now.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
-#include <time.h>
 #include <unistd.h>
 
 #define AGAIN_NS 100000000 /* between two redraws */
@@ -27,47 +27,11 @@ int color_parse(const char *when, bool *color, struct err *e)
     return 0;
 }
 
-static int64_t now_ns(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
-}
-
 void progress_start(struct progress_line *p, size_t total, bool color)
 {
     const char *term = getenv("TERM");
     *p = (struct progress_line){.color = color, .total = total, .start_ns = now_ns()};
     p->on = isatty(STDERR_FILENO) && term != NULL && strcmp(term, "dumb") != 0;
-}
-
-static size_t width(void)
-{
-    struct winsize size;
-    if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) < 0 || size.ws_col == 0)
-        return 80;
-    return size.ws_col < COLUMNS_MAX ? size.ws_col : COLUMNS_MAX;
-}
-
-static void put_bar(struct buf *b, double share)
-{
-    size_t filled = (size_t)(share * BAR);
-    buf_putc(b, '[');
-    for (size_t i = 0; i < BAR; i++)
-        buf_putc(b, i < filled ? '=' : ' ');
-    buf_putc(b, ']');
-}
-
-static void put_figures(struct buf *b, const struct progress_line *p, size_t done, const char *what)
-{
-    double s = (double)progress_ns(p) / 1e9, rate = s > 0 ? (double)done / s : 0;
-    buf_printf(b, " %zu/%zu  %.1f/s", done, p->total, rate);
-    if (rate > 0) {
-        long left = (long)((double)(p->total - done) / rate + 0.5);
-        buf_printf(b, "  ETA %ld:%02ld:%02ld", left / 3600, left / 60 % 60, left % 60);
-    }
-    buf_puts(b, "  ");
-    buf_put_printable(b, what, strlen(what));
 }
 
 static bool is_too_soon(const struct progress_line *p)
@@ -77,10 +41,17 @@ static bool is_too_soon(const struct progress_line *p)
 
 void progress_show(struct progress_line *p, size_t done, const char *what)
 {
+    double s = (double)progress_ns(p) / 1e9, rate = s > 0 ? (double)done / s : 0;
     struct buf rest = BUF_INIT;
     if (is_too_soon(p))
         return;
-    put_figures(&rest, p, done, what);
+    buf_printf(&rest, " %zu/%zu  %.1f/s", done, p->total, rate);
+    if (rate > 0) {
+        long left = (long)((double)(p->total - done) / rate + 0.5);
+        buf_printf(&rest, "  ETA %ld:%02ld:%02ld", left / 3600, left / 60 % 60, left % 60);
+    }
+    buf_puts(&rest, "  ");
+    buf_put_printable(&rest, what, strlen(what));
     progress_draw(p, p->total > 0 ? (double)done / (double)p->total : 1, rest.data);
     buf_release(&rest);
 }
@@ -93,11 +64,17 @@ int64_t progress_ns(const struct progress_line *p)
 void progress_draw(struct progress_line *p, double share, const char *rest)
 {
     struct buf bar = BUF_INIT;
-    size_t columns = width(), len = strlen(rest), room;
+    struct winsize size;
+    size_t columns = 80, len = strlen(rest), filled = (size_t)(share * BAR), room;
     if (is_too_soon(p))
         return;
     p->shown_ns = now_ns();
-    put_bar(&bar, share);
+    if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col != 0)
+        columns = size.ws_col < COLUMNS_MAX ? size.ws_col : COLUMNS_MAX;
+    buf_putc(&bar, '[');
+    for (size_t i = 0; i < BAR; i++)
+        buf_putc(&bar, i < filled ? '=' : ' ');
+    buf_putc(&bar, ']');
     room = columns > bar.len + 1 ? columns - bar.len - 1 : 0; /* the last column makes some wrap */
     fprintf(stderr, "\r%s%s%s%.*s\033[K", p->color ? "\033[32m" : "", bar.data,
             p->color ? "\033[0m" : "", (int)(len < room ? len : room), rest);

@@ -29,7 +29,7 @@ void progress_start(struct progress_line *p, size_t total, bool color);
 void progress_show(struct progress_line *p, size_t done, const char *what);
 
 /* For those that count in other things: the time since the start, and a bar filled to that share
- * with a text behind it. */
+ * with a text after it. */
 int64_t progress_ns(const struct progress_line *p);
 void progress_draw(struct progress_line *p, double share, const char *rest);
 

@@ -2,14 +2,10 @@
  *
  * specter replay: what a recorded run would do on other hardware and at other scales.
  */
-#include "analysis/limits.h"
 #include "cmd/cmd.h"
 
 #include "base/arena.h"
 #include "cmd/hardware.h"
-#include "cmd/load.h"
-#include "cmd/recorded_bounds.h"
-#include "cmd/replay_files.h"
 #include "report/replay_report.h"
 #include "sim/replay/replay.h"
 #include "trace/run.h"
@@ -18,20 +14,70 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Options that say what is wrong; each may be given several times. */
+/* ---- the files that a replay writes while it runs: --timeline and --html ---- */
+
+struct replay_files {
+    struct timeline_file *timeline;
+    struct replay_html *html;
+};
+
+static void observe(void *context, const struct replay_job *job, const struct replay_scale *scale)
+{
+    struct replay_files *f = context;
+    if (f->timeline != NULL) {
+        struct replay_watch watch = timeline_file_watch(f->timeline);
+        watch.observe(watch.context, job, scale);
+    }
+    if (f->html != NULL) {
+        struct replay_watch watch = replay_html_watch(f->html);
+        watch.observe(watch.context, job, scale);
+    }
+}
+
+/* Writes what is left. rep NULL: the replay failed, whose error stays in e. */
+static int close_files(struct replay_files *f, struct replay *rep, const struct run *run,
+                       struct err *e)
+{
+    int rc = 0;
+    if (f->timeline != NULL)
+        rc = timeline_file_close(f->timeline, rep != NULL ? e : NULL);
+    if (f->html != NULL &&
+        replay_html_close(f->html, rep, run, rep != NULL && rc == 0 ? e : NULL) < 0)
+        rc = -1;
+    return rc;
+}
+
+/* Names; NULL: no such file. They are made at once, so that a long replay is not in vain. */
+static int open_files(struct replay_files *f, const char *timeline, const char *html, struct err *e)
+{
+    *f = (struct replay_files){0};
+    if (timeline != NULL && timeline_file_open(&f->timeline, timeline, e) < 0)
+        return -1;
+    if (html == NULL || replay_html_open(&f->html, html, e) == 0)
+        return 0;
+    close_files(f, NULL, NULL, e);
+    return -1;
+}
+
+/* ---- the command line ---- */
+
+/* Options for faults; each may be given several times. */
 enum { STRAGGLER, SLOW_LINK, FAILED_NIC, FAULT_OPTIONS };
 
 static const char *const fault_options[FAULT_OPTIONS] = {"straggler", "slow-link", "failed-nic"};
 
 struct replay_args {
     const char *gpu, *network, *from_gpu, *from_network, *run_id, *json, *parallel, *grow;
-    const char *timeline, *html, *placement, *jitter;
+    const char *timeline, *html, *placement, *jitter, *color;
+    bool full;
+    int colored; /* `color`, read: screen_init() */
     struct opt_list scales, gpus;
     struct opt_texts faults[FAULT_OPTIONS];
     int64_t draws, seed;
     double tokens, flops;
     double host_speed;
     bool no_calibrate, strong;
+    struct replay_opts opts; /* what they say, read */
 };
 
 #define AT(field) offsetof(struct replay_args, field)
@@ -78,6 +124,9 @@ static const struct opt rows[] = {
      "this run, where DIR holds several (default: the newest)"},
     {"timeline", 0, OPT_STR, AT(timeline), "FILE",
      "write recording and prediction (of the first scale) for Perfetto; .gz: packed"},
+    {"full", 0, OPT_FLAG, AT(full), NULL,
+     "print where the step goes, the critical path, and all that it rests on"},
+    {"color", 0, OPT_STR, AT(color), "WHEN", "auto, always or never (default: auto)"},
     {"html", 0, OPT_STR, AT(html), "FILE", "write everything as one page with charts"},
     {"json", 0, OPT_STR, AT(json), "FILE|-",
      "write everything as JSON; -: to stdout, in place of the text"},
@@ -122,91 +171,50 @@ static const char details[] =
     "input,\n"
     "4 part of the input was lost.";
 
-static bool partial(const struct run *run, const struct replay *rep)
+static void print_text(const struct replay_args *args, struct replay *rep, const struct run *run)
 {
-    for (size_t i = 0; i < rep->notes.count; i++) {
-        if (rep->notes.list[i].loss)
-            return true;
-    }
-    return run_partial(run);
-}
-
-static int report(const struct replay_args *args, struct replay *rep, const struct run *run,
-                  struct err *e)
-{
-    if (args->json == NULL || strcmp(args->json, "-") != 0)
+    struct screen screen;
+    if (args->full) {
         replay_text(rep, run, stdout);
-    return args->json != NULL ? cmd_write_json(replay_json(rep, run), args->json, e) : 0;
+        return;
+    }
+    screen_init(&screen, stdout, args->colored);
+    replay_summary(rep, &screen);
+    screen_release(&screen);
 }
 
-/* Returns 0, or -1 with e filled; the status follows from what was lost. */
-static int replay(const struct replay_args *args, const struct replay_opts *opts,
-                  const struct run *run, int *status, struct err *e)
+/* 0, or ERR_PARTIAL where the notes tell of a loss; -1 with e filled. */
+static int replay(void *arg, const struct run *run, struct err *e)
 {
-    struct replay_opts watched = *opts;
+    const struct replay_args *args = arg;
+    struct replay_opts watched = args->opts;
     struct recorded_bounds bounds;
     struct replay_files files;
     struct replay rep;
-    int rc;
-    if (recorded_bounds_find(&bounds, run, e) < 0)
+    int status;
+    if (cmd_recorded_bounds(&bounds, run, e) < 0)
         return -1;
     watched.bounds = &bounds;
-    if (replay_files_open(&files, args->timeline, args->html, e) < 0)
+    if (open_files(&files, args->timeline, args->html, e) < 0)
         return -1;
-    watched.watch = replay_files_watch(&files);
-    rc = replay_run(&rep, run, &watched, e);
-    if (replay_files_close(&files, rc == 0 ? &rep : NULL, run, e) < 0)
-        rc = -1;
-    if (rc == 0)
-        rc = report(args, &rep, run, e);
-    *status = rc == 0 && partial(run, &rep) ? ERR_PARTIAL : 0;
+    watched.watch = (struct replay_watch){
+        files.timeline != NULL || files.html != NULL ? observe : NULL, &files};
+    status = replay_run(&rep, run, &watched, e);
+    if (close_files(&files, status == 0 ? &rep : NULL, run, e) < 0)
+        status = -1;
+    if (status == 0 && (args->json == NULL || strcmp(args->json, "-") != 0))
+        print_text(args, &rep, run);
+    if (status == 0 && args->json != NULL)
+        status = cmd_write_json(replay_json(&rep, run), args->json, e);
+    if (status == 0 && *replay_losses(&rep, &rep.arena) != NULL)
+        status = ERR_PARTIAL;
     replay_release(&rep);
-    return rc;
-}
-
-/* A GPU and a network that are named; NULL for what is not. A GPU's file may bring its network. */
-static int find_hardware(const char *gpu_arg, const char *network_arg, struct arena *a,
-                         const struct gpu_profile **gpu, const struct network_profile **network,
-                         struct err *e)
-{
-    if (gpu_arg != NULL && (*gpu = cmd_gpu(gpu_arg, a, network, e)) == NULL)
-        return -1;
-    if (network_arg != NULL && (*network = cmd_network(network_arg, a, e)) == NULL)
-        return -1;
-    return 0;
+    return status;
 }
 
 static bool same_text(const char *a, const char *b)
 {
     return a != NULL && b != NULL && strcmp(a, b) == 0;
-}
-
-/* A file that is named for the recording and for the target is one machine, read twice. */
-static void unite(const struct replay_args *args, struct replay_opts *opts)
-{
-    const char *to = args->network != NULL ? args->network : args->gpu;
-    const char *from = args->from_network != NULL ? args->from_network : args->from_gpu;
-    if (same_text(args->gpu, args->from_gpu))
-        opts->from_gpu = opts->gpu;
-    if (same_text(to, from))
-        opts->from_network = opts->network;
-}
-
-static int check_scale(const struct replay_args *args, struct arena *a, struct replay_opts *opts,
-                       struct err *e)
-{
-    struct placement *placement = arena_alloc(a, sizeof *placement);
-    if (args->scales.count > 0 && args->gpus.count > 0)
-        return err_set(e, ERR_USAGE, "--scale and --gpus do not go together");
-    for (size_t i = 0; i < args->scales.count; i++) {
-        if (args->scales.values[i] < 1)
-            return err_set(e, ERR_USAGE, "--scale %lld: the smallest is 1",
-                           (long long)args->scales.values[i]);
-    }
-    if (args->placement != NULL && placement_parse(placement, args->placement, a, e) < 0)
-        return -1;
-    opts->placement = args->placement != NULL ? placement : NULL;
-    return 0;
 }
 
 static int parse_whatif(const struct replay_args *args, struct arena *a, struct whatif_opts *out,
@@ -252,10 +260,30 @@ static int check_files(const struct replay_args *args, struct err *e)
     return 0;
 }
 
+static int check_scale(const struct replay_args *args, struct arena *a, struct replay_opts *opts,
+                       struct err *e)
+{
+    struct placement *placement = arena_alloc(a, sizeof *placement);
+    if (args->scales.count > 0 && args->gpus.count > 0)
+        return err_set(e, ERR_USAGE, "--scale and --gpus do not go together");
+    for (size_t i = 0; i < args->scales.count; i++) {
+        if (args->scales.values[i] < 1)
+            return err_set(e, ERR_USAGE, "--scale %lld: the smallest is 1",
+                           (long long)args->scales.values[i]);
+    }
+    if (args->placement != NULL && placement_parse(placement, args->placement, a, e) < 0)
+        return -1;
+    opts->placement = args->placement != NULL ? placement : NULL;
+    return 0;
+}
+
 /* What is wrong whatever the recording holds. Profiles from files live in the arena. */
 static int check_args(const struct replay_args *args, struct arena *a, struct replay_opts *opts,
                       struct err *e)
 {
+    const char *to = args->network != NULL ? args->network : args->gpu;
+    const char *from = args->from_network != NULL ? args->from_network : args->from_gpu;
+    struct profile_pair target, source;
     *opts = (struct replay_opts){
         .scales = args->scales.values,
         .nscales = args->scales.count,
@@ -264,7 +292,7 @@ static int check_args(const struct replay_args *args, struct arena *a, struct re
         .ngpus = args->gpus.count,
         .strong = args->strong,
         .parallel = args->parallel,
-        .grow = args->grow,
+        .grow_given = args->grow != NULL,
         .tokens = args->tokens,
         .flops = args->flops,
         .host_speed = args->host_speed,
@@ -274,52 +302,35 @@ static int check_args(const struct replay_args *args, struct arena *a, struct re
     if (!(args->host_speed >= HOST_SPEED_MIN && args->host_speed <= HOST_SPEED_MAX))
         return err_set(e, ERR_USAGE, "--host-speed %g: from %g to %g", args->host_speed,
                        HOST_SPEED_MIN, HOST_SPEED_MAX);
-    if (find_hardware(args->gpu, args->network, a, &opts->gpu, &opts->network, e) < 0 ||
-        find_hardware(args->from_gpu, args->from_network, a, &opts->from_gpu, &opts->from_network,
-                      e) < 0)
+    if (cmd_machine(args->gpu, args->network, a, &target, e) < 0 ||
+        cmd_machine(args->from_gpu, args->from_network, a, &source, e) < 0)
         return -1;
-    unite(args, opts);
+    opts->gpu = target.gpu;
+    opts->network = target.network;
+    /* A file that is named for the recording and for the target is one machine, read twice. */
+    opts->from_gpu = same_text(args->gpu, args->from_gpu) ? target.gpu : source.gpu;
+    opts->from_network = same_text(to, from) ? target.network : source.network;
     if (parse_whatif(args, a, &opts->whatif, e) < 0)
         return -1;
-    if (args->grow != NULL && grid_role_parse(args->grow, strlen(args->grow)) == GRID_ROLES)
+    if (args->grow != NULL && !grid_role_parse(&opts->grow, args->grow, strlen(args->grow)))
         return err_set(e, ERR_USAGE, "--grow '%s': one of dp, fsdp, tp, pp, ep", args->grow);
     if (!(args->tokens >= 0) || !(args->flops >= 0) || args->tokens > 1e30 || args->flops > 1e30)
         return err_set(e, ERR_USAGE, "--tokens and --flops are numbers from 0 to 1e30");
     return check_scale(args, a, opts, e);
 }
 
-static int load_and_replay(const struct replay_args *args, const struct replay_opts *opts,
-                           const char *input, struct err *e)
-{
-    struct run run;
-    int status = 0;
-    if (cmd_load(&run, input, args->run_id, e) < 0) {
-        run_release(&run);
-        return (int)e->code;
-    }
-    cmd_notes(&run);
-    if (limits_check(&run, e) < 0 || replay(args, opts, &run, &status, e) < 0)
-        status = (int)e->code;
-    run_release(&run);
-    return status;
-}
-
 static int run_replay(const struct command *self, int argc, char **argv, struct err *e)
 {
     struct replay_args args = {.host_speed = 1, .draws = JITTER_DRAWS, .seed = JITTER_SEED};
-    struct replay_opts opts;
     struct arena a;
     int n, status = cmd_parse(self, &args, argc, argv, false, &n, e);
     arena_init(&a);
-    if (status >= 0)
-        goto release;
-    if (n > 1)
-        err_set(e, ERR_USAGE, "one DIR at a time: '%s' is too much (see 'specter help replay')",
-                argv[1]);
-    status = n > 1 || check_args(&args, &a, &opts, e) < 0
-                 ? (int)e->code
-                 : load_and_replay(&args, &opts, cmd_input(n, argv), e);
-release:
+    if (status == 0 &&
+        (cmd_one_dir(self, n, argv, e) < 0 || screen_color(args.color, &args.colored, e) < 0 ||
+         check_args(&args, &a, &args.opts, e) < 0))
+        status = (int)e->code;
+    if (status == 0)
+        status = cmd_with_run(cmd_input(n, argv), args.run_id, false, replay, &args, e);
     arena_release(&a);
     free(args.scales.values);
     free(args.gpus.values);
@@ -330,15 +341,7 @@ release:
 
 const struct command cmd_replay = {
     .name = "replay",
-    .synopsis =
-        "replay [DIR] [--gpu NAME|FILE] [--network NAME|FILE] [--scale N[,N...]] "
-        "[--gpus N[,N...]] [--grow AXIS] [--strong] [--placement HOW] [--parallel GRID] "
-        "[--from-gpu "
-        "NAME|FILE] "
-        "[--from-network NAME|FILE] [--host-speed X] [--no-calibrate] [--jitter off|trace|PCT] "
-        "[--draws N] [--seed N] [--straggler rank=R,slow=F] [--slow-link node=K,slow=F] "
-        "[--failed-nic node=K[,count=N]] [--tokens N] [--flops N] [--run ID] "
-        "[--timeline FILE] [--html FILE] [--json FILE|-]",
+    .synopsis = "replay [DIR]" SYNOPSIS_ALL,
     .summary = "predict a recorded run on other hardware, at other scales",
     .details = details,
     .rows = rows,

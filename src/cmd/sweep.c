@@ -4,15 +4,295 @@
  */
 #include "analysis/limits.h"
 #include "cmd/cmd.h"
-#include "cmd/load.h"
 
-#include "cmd/sweep_work.h"
+#include "cmd/progress.h"
+#include "cmd/sweep.h"
 
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
+
+/* ---- the threads ----
+ *
+ * The points of a sweep that are missing are replayed on several threads. A thread takes a job at a
+ * time: all its missing points share one replay_run(), as long as every scale is possible; where
+ * one is not, halves of them do, until it stands alone and its row says why. What a row says
+ * depends on nothing but its point, so that threads, shards and resuming change no byte.
+ */
+
+struct sweep_work {
+    struct sweep_table *table; /* receives the rows */
+    const struct run *runs;    /* the grid's traces; shared, read only */
+    struct sweep_file *file;   /* receives them, too; NULL: none */
+    size_t first, end;         /* the points to replay, this shard's */
+    size_t threads;            /* at least 1; no more are started than there are jobs */
+    struct progress_line *progress;
+};
+
+/* ---- signals ---- */
+
+static volatile sig_atomic_t caught;
+
+static void on_signal(int number)
+{
+    caught = number;
+}
+
+static const int signals[] = {SIGINT, SIGTERM};
+enum { SIGNALS = sizeof signals / sizeof *signals };
+
+/* ---- what threads share ---- */
+
+struct sweep_state {
+    const struct sweep_work *work;
+    const struct sweep_grid *grid;
+    pthread_mutex_t lock; /* of all below, of the table's rows and of the file */
+    pthread_cond_t changed;
+    size_t next_job, end_job;
+    size_t running; /* threads */
+    size_t done;
+    bool stop;
+    struct err *e; /* why, when the file cannot be written; filled once */
+    bool failed;
+    size_t latest; /* point, for the bar */
+};
+
+/* A job's points that are to be replayed. */
+struct batch {
+    struct sweep_state *state;
+    size_t job;
+    const struct run *run;
+    struct replay_opts opts;
+    struct arena arena; /* of opts */
+    size_t *points;     /* owned */
+    int64_t *scales;    /* owned: of the points */
+    size_t count;
+};
+
+static const struct sweep_value *scale_of(const struct sweep_state *state, size_t point)
+{
+    return &state->grid->axes[SWEEP_SCALES].values[point % state->grid->scales];
+}
+
+/* ---- one row ---- */
+
+/* times NULL: it failed. */
+static void finish_point(struct batch *b, size_t point, const struct replay *rep,
+                         const struct replay_scale *times, const char *failure)
+{
+    struct sweep_state *state = b->state;
+    struct sweep_result result = {
+        .grid = state->grid,
+        .job = b->job,
+        .scale = scale_of(state, point),
+        .id = state->work->table->rows[point].id, /* set before threads began */
+        .run = b->run,
+        .rep = rep,
+        .times = times,
+        .failure = failure,
+    };
+    enum sweep_status status;
+    const struct sweep_work *work = state->work;
+    char *line = sweep_line(&result, &status);
+    pthread_mutex_lock(&state->lock);
+    sweep_table_set(work->table, point, line, status);
+    state->done++;
+    state->latest = point;
+    if (work->file != NULL && !state->failed &&
+        sweep_file_append(work->file, work->table, point, state->e) < 0)
+        state->failed = state->stop = true;
+    pthread_cond_signal(&state->changed);
+    pthread_mutex_unlock(&state->lock);
+}
+
+static void replay_points(struct batch *b, size_t first, size_t count)
+{
+    struct replay_opts opts = b->opts;
+    struct replay rep;
+    struct err why = {0};
+    bool stop;
+    int rc;
+    pthread_mutex_lock(&b->state->lock);
+    stop = b->state->stop;
+    pthread_mutex_unlock(&b->state->lock);
+    if (stop)
+        return;
+    opts.scales = &b->scales[first];
+    opts.nscales = count;
+    opts.brief = true;
+    rc = replay_run(&rep, b->run, &opts, &why);
+    for (size_t i = 0; rc == 0 && i < count; i++) {
+        if (rep.scales[i].absent == 0)
+            finish_point(b, b->points[first + i], &rep, &rep.scales[i], NULL);
+    }
+    if (rc < 0 && count == 1)
+        finish_point(b, b->points[first], &rep, NULL, why.msg);
+    for (size_t i = 0; rc == 0 && i < count; i++) {
+        if (rep.scales[i].absent > 0)
+            replay_points(b, first + i, 1); /* which refuses it, in any company */
+    }
+    replay_release(&rep);
+    if (rc == 0 || count == 1)
+        return;
+    replay_points(b, first, count / 2);
+    replay_points(b, first + count / 2, count - count / 2);
+}
+
+/* ---- jobs ---- */
+
+static size_t larger(size_t a, size_t b)
+{
+    return a > b ? a : b;
+}
+
+static size_t smaller(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
+
+/* The next job with points of this shard that are missing, or false. */
+static bool take_job(struct batch *b)
+{
+    struct sweep_state *state = b->state;
+    const size_t scales = state->grid->scales;
+    b->count = 0;
+    pthread_mutex_lock(&state->lock);
+    while (b->count == 0 && !state->stop && state->next_job < state->end_job) {
+        size_t first = larger(state->next_job * scales, state->work->first);
+        size_t end = smaller((state->next_job + 1) * scales, state->work->end);
+        b->job = state->next_job++;
+        for (size_t p = first; p < end; p++) {
+            if (state->work->table->rows[p].line != NULL)
+                continue;
+            b->points[b->count] = p;
+            b->scales[b->count++] = scale_of(state, p)->number;
+        }
+    }
+    pthread_mutex_unlock(&state->lock);
+    return b->count > 0;
+}
+
+static void *work_on(void *argument)
+{
+    struct sweep_state *state = argument;
+    const struct sweep_value *traces = state->grid->axes[SWEEP_TRACES].values;
+    size_t n = state->grid->scales;
+    struct batch b = {.state = state};
+    arena_init(&b.arena);
+    b.points = array_new(n, sizeof *b.points);
+    b.scales = array_new(n, sizeof *b.scales);
+    while (take_job(&b)) {
+        b.run = &state->work->runs[sweep_grid_value(state->grid, b.job, SWEEP_TRACES) - traces];
+        sweep_grid_opts(state->grid, b.job, &b.arena, &b.opts);
+        replay_points(&b, 0, b.count);
+        arena_release(&b.arena);
+    }
+    free(b.points);
+    free(b.scales);
+    pthread_mutex_lock(&state->lock);
+    state->running--;
+    pthread_cond_signal(&state->changed);
+    pthread_mutex_unlock(&state->lock);
+    return NULL;
+}
+
+/* ---- all of it ---- */
+
+/* "a100_sxm dgx_a100_200g x16": what of the latest point differs between points. */
+static void show(struct sweep_state *state)
+{
+    const struct sweep_grid *g = state->grid;
+    struct buf what = BUF_INIT;
+    size_t done = state->done;
+    for (size_t a = 0; a < SWEEP_SCALES && done > 0; a++) {
+        const struct sweep_value *v = sweep_grid_value(g, state->latest / g->scales, a);
+        if (g->axes[a].count > 1)
+            buf_printf(&what, "%s ", v->text != NULL ? v->text : "default");
+    }
+    if (done > 0)
+        buf_printf(&what, "x%s", scale_of(state, state->latest)->text);
+    progress_show(state->work->progress, done, what.data);
+    buf_release(&what);
+}
+
+/* The caller's thread redraws the bar and watches signals. */
+static void watch_threads(struct sweep_state *state)
+{
+    pthread_mutex_lock(&state->lock);
+    show(state);
+    while (state->running > 0) {
+        struct timespec until;
+        clock_gettime(CLOCK_REALTIME, &until);
+        until.tv_nsec += 100000000;
+        until.tv_sec += until.tv_nsec / 1000000000;
+        until.tv_nsec %= 1000000000;
+        pthread_cond_timedwait(&state->changed, &state->lock, &until);
+        state->stop = state->stop || caught != 0;
+        show(state);
+    }
+    pthread_mutex_unlock(&state->lock);
+}
+
+/* Signals are for the caller's thread: the others are started with all of them blocked. */
+static size_t start_threads(struct sweep_state *state, pthread_t *threads, size_t wanted)
+{
+    sigset_t all, before;
+    size_t n = 0;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    state->running = wanted;
+    while (n < wanted && pthread_create(&threads[n], NULL, work_on, state) == 0)
+        n++;
+    pthread_mutex_lock(&state->lock);
+    state->running -= wanted - n;
+    pthread_mutex_unlock(&state->lock);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (n == 0)
+        die("no thread can be started");
+    return n;
+}
+
+/* Until all is done, the file cannot be written (-1 with e filled), or SIGINT or SIGTERM arrives:
+ * then *signal is its number, else 0, and jobs that were under way have been finished. A second
+ * signal ends the program. */
+static int sweep_work(const struct sweep_work *work, int *signal, struct err *e)
+{
+    struct sweep_state state = {.work = work, .grid = work->table->grid, .e = e};
+    struct sigaction before[SIGNALS],
+        note = {.sa_handler = on_signal, .sa_flags = (int)SA_RESETHAND};
+    pthread_t *threads = array_new(work->threads, sizeof *threads);
+    size_t n;
+    pthread_mutex_init(&state.lock, NULL);
+    pthread_cond_init(&state.changed, NULL);
+    state.next_job = work->first / state.grid->scales;
+    state.end_job = (work->end + state.grid->scales - 1) / state.grid->scales;
+    /* The first signal is noted, the next one has its default action again. What is ignored (nohup,
+     * a job in the background) stays so. */
+    caught = 0;
+    for (int i = 0; i < SIGNALS; i++) {
+        sigaction(signals[i], NULL, &before[i]);
+        if (before[i].sa_handler != SIG_IGN)
+            sigaction(signals[i], &note, NULL);
+    }
+    n = start_threads(&state, threads,
+                      smaller(work->threads, larger(state.end_job - state.next_job, 1)));
+    watch_threads(&state);
+    for (size_t i = 0; i < n; i++)
+        pthread_join(threads[i], NULL);
+    for (int i = 0; i < SIGNALS; i++)
+        sigaction(signals[i], &before[i], NULL);
+    *signal = caught;
+    pthread_cond_destroy(&state.changed);
+    pthread_mutex_destroy(&state.lock);
+    free(threads);
+    return state.failed ? -1 : 0;
+}
 
 #define THREADS_MAX 1024
 
@@ -90,14 +370,6 @@ static int parse_shard(const char *text, struct shard *out, struct err *e)
     return 0;
 }
 
-static size_t thread_count(const struct sweep_opts *o)
-{
-    long cores = sysconf(_SC_NPROCESSORS_ONLN);
-    if (o->threads > 0)
-        return (size_t)o->threads;
-    return cores < 1 ? 1 : cores > THREADS_MAX ? THREADS_MAX : (size_t)cores;
-}
-
 static int check_opts(struct sweep_opts *o, int n, struct shard *shard, bool *color, struct err *e)
 {
     if (n == 0)
@@ -126,9 +398,7 @@ struct sweep_run {
 static int load_runs(struct sweep_run *s, struct err *e)
 {
     const struct sweep_list *traces = &s->grid.axes[SWEEP_TRACES];
-    s->runs = calloc(traces->count, sizeof *s->runs);
-    if (s->runs == NULL)
-        die("out of memory");
+    s->runs = array_new(traces->count, sizeof *s->runs);
     while (s->nruns < traces->count) {
         struct run *run = &s->runs[s->nruns++];
         if (cmd_load(run, traces->values[s->nruns - 1].text, NULL, e) < 0 ||
@@ -140,11 +410,6 @@ static int load_runs(struct sweep_run *s, struct err *e)
     return 0;
 }
 
-static size_t shard_begin(int64_t part, int64_t parts, size_t points)
-{
-    return (size_t)((uint64_t)part * points / (uint64_t)parts);
-}
-
 static size_t missing(const struct sweep_run *s)
 {
     size_t n = 0;
@@ -153,24 +418,18 @@ static size_t missing(const struct sweep_run *s)
     return n;
 }
 
-/* The JSON would take the place of the table. */
-static bool is_table(const struct sweep_run *s, const char *path)
-{
-    struct stat table, other;
-    return s->file.regular && path != NULL && stat(path, &other) == 0 &&
-           fstat(s->file.fd, &table) == 0 && table.st_ino == other.st_ino &&
-           table.st_dev == other.st_dev;
-}
-
 static int open_output(struct sweep_run *s, struct err *e)
 {
-    const char *path = s->opts->output;
+    const char *path = s->opts->output, *json = s->opts->json;
+    struct stat table, other;
     size_t cut;
     if (path == NULL)
         return 0;
     if (sweep_file_open(&s->file, path, e) < 0)
         return -1;
-    if (is_table(s, s->opts->json))
+    if (s->file.regular && json != NULL && stat(json, &other) == 0 &&
+        fstat(s->file.fd, &table) == 0 && table.st_ino == other.st_ino &&
+        table.st_dev == other.st_dev)
         return err_set(e, ERR_USAGE, "'%s' cannot hold both the table and the JSON", path);
     if (sweep_file_resume(&s->file, &s->table, &cut, e) < 0)
         return -1;
@@ -195,15 +454,6 @@ static int write_output(struct sweep_run *s, struct err *e)
         buf_release(&text);
     }
     return o->json != NULL ? cmd_write_json(sweep_table_json(&s->table), o->json, e) : 0;
-}
-
-/* e says why no more can be written. */
-static int keep_rows(const struct sweep_run *s, struct err *e)
-{
-    struct err why = *e;
-    err_set(e, why.code, "%s; the %zu points in it are whole, and the same command goes on",
-            why.msg, s->file.rows);
-    return (int)e->code;
 }
 
 /* The status, and in e what is to be said of it. */
@@ -235,20 +485,29 @@ static int sweep(struct sweep_run *s, const struct shard *shard, struct err *e)
 {
     struct progress_line bar;
     struct sweep_work work = {.table = &s->table, .runs = s->runs, .progress = &bar};
+    const uint64_t points = s->grid.points, parts = (uint64_t)shard->parts;
+    long cores = sysconf(_SC_NPROCESSORS_ONLN);
+    struct err why;
     int signal, rc;
-    s->first = shard_begin(shard->part - 1, shard->parts, s->grid.points);
-    s->end = shard_begin(shard->part, shard->parts, s->grid.points);
+    s->first = (size_t)((uint64_t)(shard->part - 1) * points / parts);
+    s->end = (size_t)((uint64_t)shard->part * points / parts);
     if (open_output(s, e) < 0)
         return (int)e->code;
     work.file = s->opts->output != NULL ? &s->file : NULL;
     work.first = s->first;
     work.end = s->end;
-    work.threads = thread_count(s->opts);
+    work.threads = cores < 1 ? 1 : cores > THREADS_MAX ? THREADS_MAX : (size_t)cores;
+    if (s->opts->threads > 0)
+        work.threads = (size_t)s->opts->threads;
     progress_start(&bar, missing(s), s->color);
     rc = sweep_work(&work, &signal, e);
     progress_end(&bar);
-    if (rc < 0)
-        return keep_rows(s, e);
+    if (rc < 0) { /* e says why no more can be written */
+        why = *e;
+        err_set(e, why.code, "%s; the %zu points in it are whole, and the same command goes on",
+                why.msg, s->file.rows);
+        return (int)e->code;
+    }
     if (write_output(s, e) < 0)
         return (int)e->code;
     return conclude(s, signal, e);
@@ -260,7 +519,7 @@ static int run_sweep(const struct command *self, int argc, char **argv, struct e
     struct sweep_run s = {.opts = &opts, .file = {.fd = -1}};
     struct shard shard;
     int n, status = cmd_parse(self, &opts, argc, argv, false, &n, e);
-    if (status >= 0)
+    if (status != 0)
         return status;
     if (check_opts(&opts, n, &shard, &s.color, e) < 0)
         return (int)e->code;
@@ -280,8 +539,7 @@ static int run_sweep(const struct command *self, int argc, char **argv, struct e
 
 const struct command cmd_sweep = {
     .name = "sweep",
-    .synopsis = "sweep GRID.json [DIR...] [-o FILE] [--json FILE|-] [--threads N] [--shard I/N] "
-                "[--color WHEN]",
+    .synopsis = "sweep GRID.json [DIR...]" SYNOPSIS_ALL,
     .summary = "replay a grid of hardware and scales, one row a point",
     .details = details,
     .rows = rows,

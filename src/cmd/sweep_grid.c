@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-#include "cmd/sweep_grid.h"
+#include "cmd/sweep.h"
 
 #include "base/buf.h"
 #include "base/opt.h"
 #include "cmd/cmd.h"
 #include "cmd/hardware.h"
-#include "model/profile_reader.h"
+#include "model/profile_json.h"
 
 #include <assert.h>
 #include <math.h>
@@ -25,8 +25,8 @@ static int set_parallel(struct replay_opts *opts, const char *text, struct arena
 static int set_grow(struct replay_opts *opts, const char *text, struct arena *a, struct err *e)
 {
     (void)a;
-    opts->grow = text;
-    if (grid_role_parse(text, strlen(text)) == GRID_ROLES)
+    opts->grow_given = true;
+    if (!grid_role_parse(&opts->grow, text, strlen(text)))
         return err_set(e, ERR_INPUT, "'%s' is none of dp, fsdp, tp, pp, ep", text);
     return 0;
 }
@@ -196,37 +196,28 @@ static int find_network(struct sweep_grid *g, struct sweep_value *v, struct err 
 
 /* ---- values ---- */
 
-/* The line says where. */
-static int in_list(struct profile_reader *r, const struct sweep_axis *axis, const struct err *why)
-{
-    return reader_fail(r, "%s: %s", axis->key, why->msg);
-}
-
-static int check_text(struct sweep_grid *g, const struct sweep_axis *axis, struct sweep_value *v,
-                      struct err *why)
-{
-    struct replay_opts tried = {0};
-    if (v->text[0] == '\0')
-        return err_set(why, ERR_INPUT, "an empty text");
-    if (reader_has_control(v->text))
-        return err_set(why, ERR_INPUT, "control characters are not allowed");
-    if (axis->kind == SWEEP_GPU)
-        return find_gpu(g, v, why);
-    if (axis->kind == SWEEP_NETWORK)
-        return find_network(g, v, why);
-    return axis->kind == SWEEP_TEXT ? axis->set(&tried, v->text, &g->arena, why) : 0;
-}
-
 static int read_text(struct profile_reader *r, struct sweep_grid *g, const struct sweep_axis *axis,
                      struct sweep_value *v)
 {
+    struct replay_opts tried = {0};
     struct err why = {0};
+    int rc = 0;
     if (json_peek(&r->j) != '"')
         return reader_wrong_type(r, axis->key, "a text");
     v->text = reader_text(r, json_string(&r->j));
     if (reader_check(r) < 0)
         return -1;
-    return check_text(g, axis, v, &why) < 0 ? in_list(r, axis, &why) : 0;
+    if (v->text[0] == '\0')
+        rc = err_set(&why, ERR_INPUT, "an empty text");
+    else if (reader_has_control(v->text))
+        rc = err_set(&why, ERR_INPUT, "control characters are not allowed");
+    else if (axis->kind == SWEEP_GPU)
+        rc = find_gpu(g, v, &why);
+    else if (axis->kind == SWEEP_NETWORK)
+        rc = find_network(g, v, &why);
+    else if (axis->kind == SWEEP_TEXT)
+        rc = axis->set(&tried, v->text, &g->arena, &why);
+    return rc < 0 ? reader_fail(r, "%s: %s", axis->key, why.msg) : 0; /* with the line */
 }
 
 static int read_flag(struct profile_reader *r, const struct sweep_axis *axis, struct sweep_value *v)
@@ -287,15 +278,11 @@ static void default_value(struct sweep_value *v, const struct sweep_axis *axis)
         opt_parse_double(axis->key, axis->standard, &v->value, NULL);
 }
 
-static bool has_null(const struct sweep_axis *axis)
-{
-    return axis->kind != SWEEP_TRACE && axis->kind != SWEEP_SCALE;
-}
-
 static int read_value(struct profile_reader *r, struct sweep_grid *g, const struct sweep_axis *axis,
                       struct sweep_value *v)
 {
-    if (json_peek(&r->j) == 'n' && has_null(axis)) {
+    bool has_null = axis->kind != SWEEP_TRACE && axis->kind != SWEEP_SCALE;
+    if (json_peek(&r->j) == 'n' && has_null) {
         json_skip(&r->j);
         default_value(v, axis);
         return reader_check(r);
@@ -388,19 +375,6 @@ static void fill_absent(struct sweep_grid *g, char **traces, size_t ntraces)
     }
 }
 
-static int count_points(struct sweep_grid *g, const char *path, struct err *e)
-{
-    g->scales = g->axes[SWEEP_SCALES].count;
-    g->points = 1;
-    for (size_t a = 0; a < sweep_axis_count; a++) {
-        if (g->axes[a].count > SWEEP_POINTS_MAX / g->points)
-            return err_set(e, ERR_INPUT, "%s: more than %d points", path, SWEEP_POINTS_MAX);
-        g->points *= g->axes[a].count;
-    }
-    g->jobs = g->points / g->scales;
-    return 0;
-}
-
 int sweep_grid_read(struct sweep_grid *g, const char *path, char **traces, size_t ntraces,
                     struct err *e)
 {
@@ -418,7 +392,15 @@ int sweep_grid_read(struct sweep_grid *g, const char *path, char **traces, size_
     if (rc < 0)
         return -1;
     fill_absent(g, traces, ntraces);
-    return count_points(g, path, e);
+    g->scales = g->axes[SWEEP_SCALES].count;
+    g->points = 1;
+    for (size_t a = 0; a < sweep_axis_count; a++) {
+        if (g->axes[a].count > SWEEP_POINTS_MAX / g->points)
+            return err_set(e, ERR_INPUT, "%s: more than %d points", path, SWEEP_POINTS_MAX);
+        g->points *= g->axes[a].count;
+    }
+    g->jobs = g->points / g->scales;
+    return 0;
 }
 
 void sweep_grid_release(struct sweep_grid *g)
@@ -474,24 +456,21 @@ static void set_option(struct replay_opts *opts, const struct sweep_axis *axis,
     }
 }
 
-/* A GPU's file may bring its network, where the grid names none. */
-static void set_own_network(struct replay_opts *opts, const struct sweep_axis *axis,
-                            const struct sweep_value *v)
-{
-    const void *named;
-    if (axis->kind != SWEEP_GPU || v->network == NULL)
-        return;
-    memcpy(&named, (char *)opts + axis->network, sizeof named);
-    if (named == NULL)
-        set_pointer(opts, axis->network, v->network);
-}
-
 void sweep_grid_opts(const struct sweep_grid *g, size_t job, struct arena *arena,
                      struct replay_opts *out)
 {
     memset(out, 0, sizeof *out);
     for (size_t a = 0; a < SWEEP_SCALES; a++)
         set_option(out, &sweep_axes[a], sweep_grid_value(g, job, a), arena);
-    for (size_t a = 0; a < SWEEP_SCALES; a++)
-        set_own_network(out, &sweep_axes[a], sweep_grid_value(g, job, a));
+    /* A GPU's file may bring its network, where the grid names none. */
+    for (size_t a = 0; a < SWEEP_SCALES; a++) {
+        const struct sweep_axis *axis = &sweep_axes[a];
+        const struct sweep_value *v = sweep_grid_value(g, job, a);
+        const void *named;
+        if (axis->kind != SWEEP_GPU || v->network == NULL)
+            continue;
+        memcpy(&named, (char *)out + axis->network, sizeof named);
+        if (named == NULL)
+            set_pointer(out, axis->network, v->network);
+    }
 }

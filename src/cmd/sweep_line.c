@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-#include "cmd/sweep_line.h"
+#include "cmd/sweep.h"
 
 #include "base/json.h"
 #include "calib/csv.h"
+#include "report/replay_report.h"
 
 #include <assert.h>
 #include <cjson/cJSON.h>
@@ -43,7 +44,11 @@ enum { LEAD = 3, TAIL = 2 };
     X(sound_us, "%.3f", s->fault_free_ns > 0 ? US(s->fault_free_ns) : NAN) \
     X(recorded_us, "%.3f", US(r->recorded.span_ns))                        \
     X(replayed_us, "%.3f", US(r->own.span_ns))                             \
-    X(unmodelled, "%.6g", r->unmodelled)
+    X(unmodelled, "%.6g", r->unmodelled)                                   \
+    X(low50_us, "%.3f", US(s->error.interval50[0]))                        \
+    X(high50_us, "%.3f", US(s->error.interval50[1]))                       \
+    X(low80_us, "%.3f", US(s->error.interval80[0]))                        \
+    X(high80_us, "%.3f", US(s->error.interval80[1]))
 
 static const char *const figures[] = {
 #define X(column, format, value) #column,
@@ -75,11 +80,6 @@ static bool is_number(size_t i)
     i -= LEAD;
     return i >= SWEEP_SCALES || sweep_axes[i].kind == SWEEP_NUMBER ||
            sweep_axes[i].kind == SWEEP_COUNT;
-}
-
-static bool is_flag(size_t i)
-{
-    return i >= LEAD && i < LEAD + SWEEP_SCALES && sweep_axes[i - LEAD].kind == SWEEP_FLAG;
 }
 
 /* ---- fields ---- */
@@ -128,22 +128,6 @@ static const char *const statuses[SWEEP_STATUSES] = {[SWEEP_MISSING] = "",
                                                      [SWEEP_PARTIAL] = "partial",
                                                      [SWEEP_FAILED] = "failed"};
 
-/* As JSON has them. */
-static bool all_numbers(char *const *fields)
-{
-    for (size_t i = 0; i < sweep_columns(); i++) {
-        struct json j;
-        if (!is_number(i) || fields[i][0] == '\0')
-            continue;
-        json_init(&j, fields[i], strlen(fields[i]));
-        json_double(&j, 0);
-        json_end(&j);
-        if (j.error != NULL)
-            return false;
-    }
-    return true;
-}
-
 int sweep_line_read(char *const *fields, uint64_t *id, enum sweep_status *status, struct err *e)
 {
     const char *word = fields[sweep_columns() - TAIL];
@@ -154,8 +138,16 @@ int sweep_line_read(char *const *fields, uint64_t *id, enum sweep_status *status
     if (strcmp(fields[1], SPECTER_VERSION) != 0)
         return err_set(e, ERR_INPUT, "a row of specter %.32s, this is %s", fields[1],
                        SPECTER_VERSION);
-    if (!all_numbers(fields))
-        return err_set(e, ERR_INPUT, "a figure that is no number");
+    for (size_t i = 0; i < sweep_columns(); i++) {
+        struct json j;
+        if (!is_number(i) || fields[i][0] == '\0')
+            continue;
+        json_init(&j, fields[i], strlen(fields[i]));
+        json_double(&j, 0);
+        json_end(&j);
+        if (j.error != NULL) /* as JSON has them */
+            return err_set(e, ERR_INPUT, "a figure that is no number");
+    }
     for (int s = SWEEP_OK; s < SWEEP_STATUSES; s++) {
         *status = (enum sweep_status)s;
         if (strcmp(word, statuses[s]) == 0)
@@ -175,14 +167,15 @@ static void put_sentence(struct buf *b, const char *text)
 /* What of the input could not be used, in words; empty: nothing. */
 static void losses(struct buf *b, const struct run *run, const struct replay *rep)
 {
+    struct arena arena;
     for (size_t i = 0; i < run->nnotes; i++) {
         if (run->notes[i].loss)
             put_sentence(b, run->notes[i].text);
     }
-    for (size_t i = 0; i < rep->notes.count; i++) {
-        if (rep->notes.list[i].loss)
-            put_sentence(b, rep->notes.list[i].text);
-    }
+    arena_init(&arena);
+    for (const char **lost = replay_losses(rep, &arena); *lost != NULL; lost++)
+        put_sentence(b, *lost);
+    arena_release(&arena);
 }
 
 /* The hardware that the replay took where the grid names none; "" where the recording does not tell
@@ -198,57 +191,37 @@ static const char *taken(const struct sweep_axis *axis, const struct replay *rep
     return "";
 }
 
-static void put_axes(struct buf *b, const struct sweep_result *result)
-{
-    for (size_t a = 0; a < SWEEP_SCALES; a++) {
-        const char *text = sweep_grid_value(result->grid, result->job, a)->text;
-        put_field(b, text != NULL ? text : taken(&sweep_axes[a], result->rep));
-    }
-    put_field(b, result->scale->text);
-}
-
-static void put_figures(struct buf *b, const struct sweep_result *result)
-{
-    const struct replay *r = result->rep;
-    const struct replay_scale *s = result->times;
-    if (s == NULL) {
-        for (int i = 0; i < FIGURE_COUNT; i++)
-            buf_putc(b, ',');
-        return;
-    }
-#define X(column, format, value) \
-    buf_putc(b, ',');            \
-    if (isfinite(value))         \
-        buf_printf(b, format, (value));
-    FIGURES(X)
-#undef X
-}
-
-/* No efficiency is told at this scale. Which of the replay's notes tells the cause cannot be taken
- * from it here: it knows other scales, too, and a row is the same in every company. */
-static bool is_unscaled(const struct replay_scale *s)
-{
-    return !isfinite(s->efficiency);
-}
-
 char *sweep_line(const struct sweep_result *result, enum sweep_status *status)
 {
     struct buf b = BUF_INIT, reason = BUF_INIT;
+    const struct replay *r = result->rep;
+    const struct replay_scale *s = result->times;
     *status = SWEEP_FAILED;
-    if (result->times == NULL) {
+    if (s == NULL) {
         buf_puts(&reason, result->failure);
     } else {
         losses(&reason, result->run, result->rep);
         *status = reason.len > 0 ? SWEEP_PARTIAL : SWEEP_OK;
-        if (is_unscaled(result->times))
+        /* Which of the replay's notes tells the cause cannot be taken from it here: it knows other
+         * scales, too, and a row is the same in every company. */
+        if (!isfinite(s->efficiency))
             put_sentence(&reason,
                          "speed-up and efficiency are not known: 'specter replay' says why");
     }
     buf_printf(&b, "%016" PRIx64, result->id);
     put_field(&b, SPECTER_VERSION);
     put_field(&b, result->run->id);
-    put_axes(&b, result);
-    put_figures(&b, result);
+    for (size_t a = 0; a < SWEEP_SCALES; a++) {
+        const char *text = sweep_grid_value(result->grid, result->job, a)->text;
+        put_field(&b, text != NULL ? text : taken(&sweep_axes[a], r));
+    }
+    put_field(&b, result->scale->text);
+#define X(column, format, value)      \
+    buf_putc(&b, ',');                \
+    if (s != NULL && isfinite(value)) \
+        buf_printf(&b, format, (value));
+    FIGURES(X)
+#undef X
     put_field(&b, statuses[*status]);
     put_field(&b, reason.data);
     buf_putc(&b, '\0');
@@ -267,15 +240,6 @@ void sweep_line_reason(const char *line, struct buf *out)
     csv_release(&c);
 }
 
-static cJSON *value_of(size_t column, const char *text)
-{
-    if (text[0] == '\0')
-        return cJSON_CreateNull();
-    if (is_number(column))
-        return cJSON_CreateRaw(text); /* digit by digit what the CSV says */
-    return is_flag(column) ? cJSON_CreateBool(strcmp(text, "true") == 0) : cJSON_CreateString(text);
-}
-
 cJSON *sweep_line_json(const char *line)
 {
     cJSON *o = cJSON_CreateObject();
@@ -283,8 +247,19 @@ cJSON *sweep_line_json(const char *line)
     csv_init(&c, line, strlen(line));
     if (csv_next(&c)) {
         assert(c.problem == NULL && c.count == sweep_columns());
-        for (size_t i = 0; i < c.count; i++)
-            cJSON_AddItemToObject(o, column_name(i), value_of(i, c.fields[i]));
+        for (size_t i = 0; i < c.count; i++) {
+            const char *text = c.fields[i], *name = column_name(i);
+            bool is_flag =
+                i >= LEAD && i < LEAD + SWEEP_SCALES && sweep_axes[i - LEAD].kind == SWEEP_FLAG;
+            if (text[0] == '\0')
+                cJSON_AddNullToObject(o, name);
+            else if (is_number(i))
+                cJSON_AddRawToObject(o, name, text); /* digit by digit what the CSV says */
+            else if (is_flag)
+                cJSON_AddBoolToObject(o, name, strcmp(text, "true") == 0);
+            else
+                cJSON_AddStringToObject(o, name, text);
+        }
     }
     csv_release(&c);
     return o;

@@ -2,7 +2,7 @@
  *
  * specter validate: the models against measured times.
  */
-#include "calib/loo.h"
+#include "calib/score.h"
 #include "cmd/cmd.h"
 #include "cmd/hardware.h"
 #include "report/validate_report.h"
@@ -56,7 +56,7 @@ static const char details[] =
 static int check_opts(const struct validate_opts *o, int n, struct arena *a,
                       struct measured_opts *out, struct err *e)
 {
-    *out = (struct measured_opts){0};
+    struct profile_pair named;
     if (n == 0)
         return err_set(e, ERR_USAGE, "no FILE given (see 'specter help validate')");
     if (o->worst < 0)
@@ -66,10 +66,9 @@ static int check_opts(const struct validate_opts *o, int n, struct arena *a,
     if (o->leave_out != NULL && loo_parse(o->leave_out) == LOO_NONE)
         return err_set(e, ERR_USAGE, "--leave-one-out: '%.64s' is neither source nor gpu",
                        o->leave_out);
-    if (o->gpu != NULL && (out->gpu = cmd_gpu(o->gpu, a, &out->net, e)) == NULL)
+    if (cmd_machine(o->gpu, o->network, a, &named, e) < 0)
         return -1;
-    if (o->network != NULL && (out->net = cmd_network(o->network, a, e)) == NULL)
-        return -1;
+    *out = (struct measured_opts){named.gpu, named.network};
     return 0;
 }
 
@@ -87,47 +86,11 @@ static int write_rows(const struct validation *v, const char *path, struct err *
     return 0;
 }
 
-static int report(const struct validate_opts *o, const struct validation *v, struct err *e)
-{
-    if (o->json == NULL || strcmp(o->json, "-") != 0)
-        validate_text(v, stdout);
-    if (o->json != NULL && cmd_write_json(validate_json(v), o->json, e) < 0)
-        return -1;
-    return o->rows != NULL ? write_rows(v, o->rows, e) : 0;
-}
-
-static void print_notes(const struct measured *m)
-{
-    for (size_t i = 0; i < m->nfiles; i++) {
-        if (m->files[i].why != NULL)
-            fprintf(stderr, "specter: note: passed over: %s\n", m->files[i].why);
-    }
-}
-
-static bool damaged(const struct measured *m)
-{
-    for (size_t i = 0; i < m->nskips; i++) {
-        if (m->skips[i].damaged)
-            return true;
-    }
-    return false;
-}
-
-/* Predicts all rows, in the way that is asked for. */
-static int predict(const struct validate_opts *o, struct measured *m, struct score *s, size_t *fits,
-                   struct err *e)
-{
-    if (o->leave_out != NULL)
-        return loo_score(s, m, loo_parse(o->leave_out), fits, e);
-    score_predict(s, m);
-    return 0;
-}
-
 /* Scores what was read. 0, or -1 with e filled. */
 static int validate(const struct validate_opts *o, struct measured *m, struct err *e)
 {
     struct score s;
-    struct used_params params;
+    struct used_params params = {0};
     struct validation v = {
         .measured = m,
         .score = &s,
@@ -137,16 +100,23 @@ static int validate(const struct validate_opts *o, struct measured *m, struct er
         .list_params = o->parameters,
         .markdown = strcmp(o->format, "md") == 0,
     };
-    int status;
+    int status = 0;
     score_init(&s);
-    used_params_init(&params);
-    status = predict(o, m, &s, &v.fits, e);
+    if (o->leave_out != NULL)
+        status = loo_score(&s, m, loo_parse(o->leave_out), &v.fits, e);
+    else
+        score_predict(&s, m);
     for (size_t i = 0; i < s.nrows; i++)
         used_params_add(&params, s.rows[i].row);
     used_params_sort(&params);
     score_finish(&s);
-    if (status == 0)
-        status = report(o, &v, e);
+    coverage_of(&s, v.cover);
+    if (status == 0 && (o->json == NULL || strcmp(o->json, "-") != 0))
+        validate_text(&v, stdout);
+    if (status == 0 && o->json != NULL)
+        status = cmd_write_json(validate_json(&v), o->json, e);
+    if (status == 0 && o->rows != NULL)
+        status = write_rows(&v, o->rows, e);
     if (status == 0 && s.nrows == 0)
         status = err_set(e, ERR_INPUT, "no row can be scored");
     used_params_release(&params);
@@ -159,27 +129,30 @@ static int run_validate(const struct command *self, int argc, char **argv, struc
     struct validate_opts opts = {.worst = 10, .format = "table"};
     struct measured_opts how;
     struct measured m;
+    bool damaged = false;
     int n, status = cmd_parse(self, &opts, argc, argv, false, &n, e);
-    if (status >= 0)
+    if (status != 0)
         return status;
     measured_init(&m);
     status = check_opts(&opts, n, &m.arena, &how, e);
     for (int i = 0; status == 0 && i < n; i++)
         status = measured_read(&m, argv[i], &how, e);
-    if (status == 0) {
-        print_notes(&m);
-        status = validate(&opts, &m, e);
+    for (size_t i = 0; status == 0 && i < m.nfiles; i++) {
+        if (m.files[i].why != NULL)
+            fprintf(stderr, "specter: note: passed over: %s\n", m.files[i].why);
     }
-    status = status < 0 ? (int)e->code : damaged(&m) ? ERR_PARTIAL : 0;
+    if (status == 0)
+        status = validate(&opts, &m, e);
+    for (size_t i = 0; i < m.nskips; i++)
+        damaged = damaged || m.skips[i].damaged;
+    status = status < 0 ? (int)e->code : damaged ? ERR_PARTIAL : 0;
     measured_release(&m);
     return status;
 }
 
 const struct command cmd_validate = {
     .name = "validate",
-    .synopsis =
-        "validate FILE... [--leave-one-out source|gpu] [--gpu NAME|FILE] [--network NAME|FILE] "
-        "[--worst N] [--parameters] [--format table|md] [--rows FILE] [--json FILE|-]",
+    .synopsis = "validate FILE..." SYNOPSIS_ALL,
     .summary = "compare the models with measured times",
     .details = details,
     .rows = rows,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * A workload card: what a trace cannot tell of the job behind it. YAML or JSON, with the keys that
+ * A workload card: what a trace cannot tell of the job after it. YAML or JSON, with the keys that
  * the benchmark community's cards have, at their places or at the top level; docs/metrics.md lists
  * them. Unknown keys are passed over.
  *
@@ -11,7 +11,10 @@
 #ifndef SPECTER_METRICS_CARD_H
 #define SPECTER_METRICS_CARD_H
 
+#include "base/arena.h"
 #include "base/err.h"
+
+#include <stddef.h>
 
 /* X(field, keys, largest, what it is): numbers; NAN where the card does not say. Of several keys
  * with commas between, the first one there counts; a key is the end of a path. */
@@ -65,5 +68,25 @@ double card_tokens(const struct card *card);
  * 12 x layers x heads x head_dim x seq_len a token (Chowdhery et al., PaLM, 2022, appendix B),
  * where the card has these; or as told. Nothing for what is computed anew. NAN. */
 double card_flops(const struct card *card);
+
+/* A small YAML or JSON document as a list of its scalars, each with the path of keys to it:
+ * "workload.data.seq_len" -> "4096". Items of lists have the path of their list. */
+struct card_value {
+    const char *path, *text; /* in the arena */
+    int line;                /* from 1; 0 not known */
+};
+
+struct card_tree {
+    struct arena arena;
+    struct card_value *list; /* owned */
+    size_t count, cap;
+};
+
+/* JSON where it begins with {, else YAML (libyaml; without it ERR_INPUT says so). Nesting and the
+ * number of values are bounded; aliases are refused. 0, or -1 with e filled (file and line). `tree`
+ * starts zeroed and is to be released in either case. */
+int card_tree_parse(struct card_tree *tree, const char *text, size_t len, const char *name,
+                    struct err *e);
+void card_tree_release(struct card_tree *tree);
 
 #endif

@@ -5,11 +5,11 @@
  *
  *     struct metrics_input in = {&run, &analysis, &card, parallel};
  *     struct metrics m;
- *     metrics_init(&m, &in);
+ *     if (metrics_init(&m, &in, e) < 0) ...
  *     if (metrics_add(&m, "iter_time", e) < 0) ...
  *     metrics_release(&m);
  *
- * To add one: a line in METRICS, a function metric_<name>() in metrics_*.c, a section in the
+ * To add one: a line in METRICS, a function metric_<name>() in metrics.c, a section in the
  * document.
  */
 #ifndef SPECTER_METRICS_METRICS_H
@@ -18,7 +18,7 @@
 #include "analysis/analysis.h"
 #include "base/arena.h"
 #include "metrics/card.h"
-#include "sim/grid/recorded_grid.h"
+#include "sim/grid/grid_input.h"
 
 /* X(name, unit, definition of the value) */
 #define METRICS(X)                                                                               \
@@ -83,18 +83,5 @@ void metrics_release(struct metrics *m);
  * (ERR_USAGE): there is no such metric. Without values known it is there, with a reason. */
 int metrics_check(const char *name, size_t len, struct err *e);
 int metrics_add(struct metrics *m, const char *name, size_t len, struct err *e);
-
-/* For metrics_*.c. */
-void metric_number(struct metric *metric, const char *key, double value);
-void metric_text(struct metric *metric, const char *key, const char *text);
-const char *metric_key(struct metrics *m, const char *fmt, ...)
-    __attribute__((format(printf, 2, 3)));
-
-/* The time of a step in ns, and how it is known; NAN. */
-double metrics_iteration_ns(const struct metrics *m, const char **source);
-
-#define X(name, unit, definition) void metric_##name(struct metrics *m, struct metric *metric);
-METRICS(X)
-#undef X
 
 #endif

@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "model/accuracy.h"
 
+#include "model/comm_price.h"
+#include "model/params.h"
+
+#include <math.h>
 #include <string.h>
 
 static const struct accuracy *find(enum accuracy_kind kind, const char *key)
@@ -32,4 +36,139 @@ double accuracy_p90_of(enum accuracy_kind kind, const char *profile, bool *known
 {
     const struct accuracy *of = class_of(kind, profile, known);
     return of != NULL ? of->p90_ape : 1;
+}
+
+/* ---- intervals ---- */
+
+static const struct {
+    const char *key, *name;
+} classes[] = {
+#define X(id, key, name) {key, name},
+    ACCURACY_CLASSES(X)
+#undef X
+};
+
+const char *accuracy_class_key(enum accuracy_class class)
+{
+    return classes[class].key;
+}
+
+const char *accuracy_class_name(enum accuracy_class class)
+{
+    return classes[class].name;
+}
+
+enum accuracy_class accuracy_class_of(const struct network_profile *net, struct layout where)
+{
+    bool domain = net->domain_gpus > 0 && where.ranks <= net->domain_gpus;
+    if (where.nodes > 1 && !domain)
+        return INTERVAL_NODES;
+    return comm_on_pcie(net) ? INTERVAL_PCIE : INTERVAL_NVLINK;
+}
+
+static const struct accuracy_width *width_of(enum accuracy_class class)
+{
+    for (size_t i = 0; i < accuracy_width_count; i++) {
+        if (accuracy_widths[i].class == class)
+            return &accuracy_widths[i];
+    }
+    return NULL;
+}
+
+static bool has_own(enum param_group group, const void *values)
+{
+    const struct param_table *table = &param_tables[group];
+    for (size_t k = 0; k < table->count; k++) {
+        if (param_value(values, &table->params[k]) != 0)
+            return true;
+    }
+    return false;
+}
+
+static double widened(double factor, bool beyond)
+{
+    return beyond ? factor * factor : factor;
+}
+
+/* Fills out with what calibrate found of the profile. */
+static void set_own(struct accuracy_interval *out, double factor50, double factor80)
+{
+    out->known = true;
+    out->factor50 = factor50;
+    out->factor80 = factor80;
+}
+
+/* Fills out from a class of hardware that was fitted on enough rows of its own kind; lacks: what is
+ * missing where it was not. own: the profile has other values. */
+static void set_fitted(struct accuracy_interval *out, const struct param_class *fitted, bool own,
+                       enum fit_beyond beyond, enum accuracy_lack lacks)
+{
+    const struct accuracy_width *width = width_of(out->class);
+    if (width == NULL || strcmp(fitted->key, "any") == 0 ||
+        fitted->range.rows < ACCURACY_ROWS_MIN) {
+        out->lacks = lacks;
+        return;
+    }
+    if (own) {
+        out->lacks = ACCURACY_LACKS_PROFILE;
+        return;
+    }
+    out->known = true;
+    out->rows = width->rows;
+    out->beyond = beyond != FIT_WITHIN;
+    out->factor50 = widened(width->factor50, out->beyond);
+    out->factor80 = widened(width->factor80, out->beyond);
+}
+
+static bool was_measured(enum accuracy_class class, enum specter_comm_op op)
+{
+    const struct accuracy_width *width = width_of(class);
+    unsigned ops = width != NULL ? width->ops : 0, gather = 1u << SPECTER_ALLGATHER;
+    if (ops & (gather | 1u << SPECTER_REDUCESCATTER))
+        ops |= gather | 1u << SPECTER_REDUCESCATTER;
+    return ops >> (op == SPECTER_ALLTOALLV ? SPECTER_ALLTOALL : op) & 1;
+}
+
+void accuracy_interval_of_comm(const struct gpu_profile *gpu, const struct network_profile *net,
+                               enum specter_comm_op op, double bytes, struct layout where,
+                               struct accuracy_interval *out)
+{
+    enum accuracy_class class = accuracy_class_of(net, where);
+    bool nodes = class == INTERVAL_NODES;
+    enum param_group group = nodes ? PARAMS_NET : PARAMS_NODE;
+    const struct param_class *fitted = params_class(group, gpu, net);
+    bool own = has_own(PARAMS_NODE, &net->node) || (nodes && has_own(PARAMS_NET, &net->net));
+    double factor50 = nodes ? net->net_factor50 : net->node_factor50;
+    double factor80 = nodes ? net->net_factor80 : net->node_factor80;
+    *out = (struct accuracy_interval){.class = class};
+    if (own && factor50 > 0 && factor80 > 0)
+        set_own(out, factor50, factor80);
+    else if (was_measured(class, op))
+        set_fitted(out, fitted, own,
+                   fit_range_beyond(&fitted->range, bytes, where.ranks, where.nodes),
+                   nodes ? ACCURACY_LACKS_NETWORK : ACCURACY_LACKS_FABRIC);
+    else
+        out->lacks = ACCURACY_LACKS_OPERATION;
+}
+
+void accuracy_interval_of_p2p(const struct network_profile *net, struct accuracy_interval *out)
+{
+    *out = (struct accuracy_interval){.class = INTERVAL_MESSAGES};
+    if (net->message_factor50 > 0 && net->message_factor80 > 0)
+        set_own(out, net->message_factor50, net->message_factor80);
+    else
+        out->lacks = ACCURACY_LACKS_OPERATION;
+}
+
+void accuracy_interval_of_gemm(const struct gpu_profile *gpu, double flops,
+                               struct accuracy_interval *out)
+{
+    const struct param_class *fitted = params_class(PARAMS_GEMM, gpu, NULL);
+    bool own = has_own(PARAMS_GEMM, &gpu->gemm);
+    *out = (struct accuracy_interval){.class = INTERVAL_GEMM};
+    if (own && gpu->gemm_factor50 > 0 && gpu->gemm_factor80 > 0)
+        set_own(out, gpu->gemm_factor50, gpu->gemm_factor80);
+    else
+        set_fitted(out, fitted, own, fit_range_beyond(&fitted->range, flops, 0, 0),
+                   ACCURACY_LACKS_GPU);
 }

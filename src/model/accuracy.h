@@ -12,6 +12,8 @@
 #ifndef SPECTER_MODEL_ACCURACY_H
 #define SPECTER_MODEL_ACCURACY_H
 
+#include "model/cost.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -36,5 +38,75 @@ double accuracy_of(enum accuracy_kind kind, const char *profile, bool *known);
 /* As a share, what 90 % of the class's measured rows are within; of a class that is not known, what
  * 90 % of the rows of "any" are within. */
 double accuracy_p90_of(enum accuracy_kind kind, const char *profile, bool *known);
+
+/* ---- intervals ----
+ *
+ * Where measured times lie around a predicted one, on machines that had no part in the fit: half of
+ * them within predicted x f and predicted / f, 80 % within a larger factor. A factor is exp of the
+ * 50 or 80 % quantile of |log(measured / predicted)| over rows that were each predicted with
+ * parameters fitted without their source (`specter validate --leave-one-out`). There are few
+ * classes, so that each rests on several machines: a GPU in the tables of one source is one. */
+
+/* X(id, key, name): where the data of a collective go; GEMMs; messages between two ranks. */
+#define ACCURACY_CLASSES(X)                    \
+    X(NVLINK, "nvlink", "within NVLink")       \
+    X(PCIE, "pcie", "within a node over PCIe") \
+    X(NODES, "nodes", "between nodes")         \
+    X(GEMM, "gemm", "of GEMMs")                \
+    X(MESSAGES, "messages", "of messages")
+
+enum accuracy_class {
+#define X(id, key, name) INTERVAL_##id,
+    ACCURACY_CLASSES(X)
+#undef X
+        INTERVAL_CLASSES
+};
+
+const char *accuracy_class_key(enum accuracy_class class);
+const char *accuracy_class_name(enum accuracy_class class);
+
+/* Of a collective; an NVLink domain of many nodes counts as one. */
+enum accuracy_class accuracy_class_of(const struct network_profile *net, struct layout where);
+
+/* The widths of a class, in profiles/accuracy.def. */
+struct accuracy_width {
+    enum accuracy_class class;
+    int rows, machines;
+    double factor50, factor80; /* from 1 on */
+    unsigned ops;              /* measured ones: 1 << enum specter_comm_op */
+};
+
+extern const struct accuracy_width accuracy_widths[];
+extern const size_t accuracy_width_count;
+
+struct accuracy_interval {
+    enum accuracy_class class;
+    bool known;
+    enum accuracy_lack { /* why it is not known */
+                         ACCURACY_LACKS_NOTHING,
+                         ACCURACY_LACKS_OPERATION, /* the operation, where the data go */
+                         ACCURACY_LACKS_FABRIC,    /* the links of the node */
+                         ACCURACY_LACKS_NETWORK,   /* the transport between nodes */
+                         ACCURACY_LACKS_GPU,       /* the GPU's architecture */
+                         ACCURACY_LACKS_PROFILE,   /* the profile has parameters of its own, and no
+                                                      factors */
+    } lacks;
+    int rows;    /* left-out ones that the factors are of; 0: of the profile (calibrate) */
+    bool beyond; /* of the sizes, ranks and nodes that were measured: factors are squared, which
+                  * is an assumption */
+    double factor50, factor80;
+};
+
+/* Of a collective of so many bytes, and of a GEMM of so many FLOPs. Fewer than ACCURACY_ROWS_MIN
+ * rows of a fabric, transport or architecture are none. A ReduceScatter goes an AllGather's way
+ * backwards, and counts as one; AlltoAllv as AlltoAll. A profile with parameters of its own has its
+ * own factors (specter calibrate), or none; they hold for all operations. Of messages too few were
+ * measured: only a profile's own factors are known. */
+void accuracy_interval_of_comm(const struct gpu_profile *gpu, const struct network_profile *net,
+                               enum specter_comm_op op, double bytes, struct layout where,
+                               struct accuracy_interval *out);
+void accuracy_interval_of_p2p(const struct network_profile *net, struct accuracy_interval *out);
+void accuracy_interval_of_gemm(const struct gpu_profile *gpu, double flops,
+                               struct accuracy_interval *out);
 
 #endif

@@ -28,7 +28,8 @@ static struct node_groups groups_of(const struct network_profile *net, struct la
     };
 }
 
-static double known(double GBps)
+/* Unknown is no limit. */
+static double or_unlimited(double GBps)
 {
     return GBps > 0 ? GBps : INFINITY;
 }
@@ -39,8 +40,8 @@ static double fabric_GBps(const struct gpu_profile *gpu, const struct network_pr
 {
     bool pcie = net->intra != NULL && strncmp(net->intra, "pcie", 4) == 0;
     double own = !pcie && gpu->nvlink_GBps > 0 ? gpu->nvlink_GBps : gpu->pcie_GBps;
-    double raw = fmin(known(net->intra_GBps), known(own));
-    return fmin(raw, known(net->pair_GBps) * peers);
+    double raw = fmin(or_unlimited(net->intra_GBps), or_unlimited(own));
+    return fmin(raw, or_unlimited(net->pair_GBps) * peers);
 }
 
 static double us_of(double bytes, double GBps)
@@ -82,7 +83,7 @@ static double group_share(enum specter_comm_op op, const struct node_groups *g, 
     }
 }
 
-/* Reads and writes of S in the memory of the busiest GPU. */
+/* The least that must be read and written in the memory of the busiest GPU, in S. */
 static double memory_share(enum specter_comm_op op, double n)
 {
     switch (op) {
@@ -113,29 +114,24 @@ struct comm_bound comm_bound(const struct gpu_profile *gpu, const struct network
     double fabric = g.most > 1 ? fabric_GBps(gpu, net, g.most - 1) : 0;
     if (where.ranks < 2)
         return b;
-    b.memory_us = us_of(bytes * memory_share(op, g.ranks), known(gpu->mem_GBps));
+    b.memory_us = us_of(bytes * memory_share(op, g.ranks), or_unlimited(gpu->mem_GBps));
     if (g.count > 1) {
-        b.inter_us = us_of(bytes * group_share(op, &g, in_switch),
-                           known(net->nics_per_node * g.nodes * net->nic_Gbps / BITS_PER_BYTE));
-        fabric += known(gpu->pcie_GBps);
+        b.inter_us =
+            us_of(bytes * group_share(op, &g, in_switch),
+                  or_unlimited(net->nics_per_node * g.nodes * net->nic_Gbps / BITS_PER_BYTE));
+        fabric += or_unlimited(gpu->pcie_GBps);
     }
     b.intra_us = us_of(bytes * gpu_share(op, g.ranks, in_switch), fabric);
     return with_largest(b);
 }
 
-/* Raw rate of the ports beside one GPU. */
-static double beside_GBps(const struct network_profile *net)
-{
-    double ports = ceil(net->nics_per_node / fmax(1, net->gpus_per_node));
-    return ports * net->nic_Gbps / BITS_PER_BYTE;
-}
-
 struct comm_bound comm_bound_p2p(const struct gpu_profile *gpu, const struct network_profile *net,
                                  double bytes, bool across)
 {
-    struct comm_bound b = {.memory_us = us_of(bytes, known(gpu->mem_GBps))};
+    struct comm_bound b = {.memory_us = us_of(bytes, or_unlimited(gpu->mem_GBps))};
+    double ports = ceil(net->nics_per_node / fmax(1, net->gpus_per_node)); /* beside one GPU */
     if (across)
-        b.inter_us = us_of(bytes, known(beside_GBps(net)));
+        b.inter_us = us_of(bytes, or_unlimited(ports * net->nic_Gbps / BITS_PER_BYTE));
     else
         b.intra_us = us_of(bytes, fabric_GBps(gpu, net, 1));
     return with_largest(b);
@@ -144,4 +140,34 @@ struct comm_bound comm_bound_p2p(const struct gpu_profile *gpu, const struct net
 bool comm_in_switch(const char *algo)
 {
     return strncmp(algo, "nvls", 4) == 0 || strncmp(algo, "collnet", 7) == 0;
+}
+
+/* ---- what NCCL really does to the memory of a GPU: no bound (README.md) ---- */
+
+/* Bytes of the busiest GPU: `whole` times S, what it reads of its own and writes of the result, and
+ * `passed` times (n-1)/n S, what comes in to be read once more: to be added to, or sent on. */
+static const struct {
+    double whole, passed;
+} traffic[SPECTER_COMM_OP_COUNT] = {
+    [SPECTER_ALLREDUCE] = {2, 3}, /* sums are written and read, results are read */
+    [SPECTER_ALLGATHER] = {1, 1},
+    [SPECTER_REDUCESCATTER] = {2, 1},
+    [SPECTER_BROADCAST] = {2, 0}, /* in the middle of the ring */
+    [SPECTER_REDUCE] = {3, 0},
+    [SPECTER_ALLTOALL] = {2, 0},
+    [SPECTER_ALLTOALLV] = {2, 0},
+    [SPECTER_GATHER] = {2, -1}, /* the root: all of one buffer, its part of the other */
+    [SPECTER_SCATTER] = {2, -1},
+    [SPECTER_SEND] = {1, 0},
+    [SPECTER_RECV] = {1, 0},
+};
+
+double comm_memory_bytes(enum specter_comm_op op, const char *algo, double bytes, int ranks)
+{
+    double n = ranks;
+    if ((unsigned)op >= SPECTER_COMM_OP_COUNT || ranks < 2)
+        return 0;
+    if (op == SPECTER_ALLREDUCE && comm_in_switch(algo))
+        return 2 * bytes;
+    return (traffic[op].whole + traffic[op].passed * (n - 1) / n) * bytes;
 }

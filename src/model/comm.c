@@ -9,7 +9,6 @@
 #include <string.h>
 
 #include "model/comm_price.h"
-#include "model/p2p.h"
 
 const char *const model_comm_assumptions[] = {
     "NCCL's tuner chooses algorithm, protocol and channels; the time is that of the choice: "
@@ -31,52 +30,129 @@ struct layout layout_dense(const struct network_profile *net, int ranks)
     };
 }
 
-/* As struct comm_cost names them. */
-static const char *const algo_names[NCCL_ALGOS] = {
-    [NCCL_TREE] = "tree",
-    [NCCL_RING] = "ring",
-    [NCCL_COLLNET_DIRECT] = "collnet_direct",
-    [NCCL_COLLNET_CHAIN] = "collnet_chain",
-    [NCCL_NVLS] = "nvls",
-    [NCCL_NVLS_TREE] = "nvls_tree",
-    [NCCL_PAT] = "pat",
-};
-
 static bool is_p2p(enum specter_comm_op op)
 {
     return op == SPECTER_ALLTOALL || op == SPECTER_ALLTOALLV || op == SPECTER_GATHER ||
            op == SPECTER_SCATTER;
 }
 
+/* -1 with e filled for what is no number of bytes. */
+static int check_bytes(double bytes, struct err *e)
+{
+    if (bytes >= 0 && isfinite(bytes))
+        return 0;
+    return err_set(e, ERR_USAGE, "%g is no number of bytes", bytes);
+}
+
 static int check_op(enum specter_comm_op op, double bytes, struct err *e)
 {
     if ((unsigned)op >= SPECTER_COMM_OP_COUNT || specter_comm_op_is_p2p(op))
         return err_set(e, ERR_USAGE, "'%s' is no collective", specter_comm_op_name(op));
-    return comm_check_bytes(bytes, e);
+    return check_bytes(bytes, e);
 }
 
-static void price_one_rank(const struct topo_view *s, struct comm_cost *out)
+/* ---- sends and receives, and what is made of them ----
+ *
+ * AlltoAll(v), Gather and Scatter: NCCL has no estimate of them.
+ */
+
+#define BATCH 8 /* peers that one kernel works on at a time (NCCL's p2p work batch) */
+#define LL_CHANNEL_BYTES 16384 /* of a message, up to which LL is taken (NCCL_P2P_LL_THRESHOLD) */
+#define CHUNK_NVLINK (512 * 1024)
+#define CHUNK_OTHER (128 * 1024) /* PCIe, and between nodes */
+#define PCIE_CHANNELS 2
+#define NET_GBPS_PER_CHANNEL 14
+
+#define STEPS 2 /* of a message: posted, seen */
+
+/* Constants read off measured AlltoAlls (README.md). */
+#define PEER_STEPS 0.25   /* one more peer in a batch, in steps */
+#define RENDEZVOUS_US 6.5 /* Simple: both sides learn of each other's buffers */
+#define SELF_COPY 1.5     /* a message to itself has the blocks of one peer, no more */
+
+/* The bytes to one peer, and the number of peers. */
+struct exchange {
+    double message;      /* bytes */
+    int inside, outside; /* peers */
+    double link_us, nic_us, host_us;
+    double copied;
+};
+
+static int pow2_up(double n)
 {
-    *out = (struct comm_cost){
-        .us = s->node.start_us,
-        .lat_us = s->node.start_us,
-        .algo = "none",
-        .proto = "none",
-        .bound = "latency",
-    };
+    int p = 1;
+    while (p < n)
+        p *= 2;
+    return p;
 }
 
-static void price(const struct topo_view *s, enum specter_comm_op op, enum nccl_algo algo,
-                  enum nccl_proto proto, int channels, double bytes, struct comm_cost *out)
+/* Channels that a message gets: one for each eighth of a chunk (half between nodes), up to what the
+ * path can use. */
+static int message_channels(const struct topo_view *s, double message)
+{
+    bool nvlink = s->nccl.topo.fabric < NCCL_PCIE;
+    int all = pow2_up(s->nccl.graphs.channels), most = nvlink ? all : PCIE_CHANNELS;
+    double chunk = (nvlink ? CHUNK_NVLINK : CHUNK_OTHER) / 8.0;
+    double wanted;
+    if (s->nodes > 1) {
+        most = pow2_up(ceil(comm_nic_GBps(s, 1) / NET_GBPS_PER_CHANNEL));
+        chunk = CHUNK_OTHER / 2.0;
+    }
+    if (most > all)
+        most = all;
+    wanted = ceil(message / chunk);
+    return wanted < 1 ? 1 : wanted < most ? (int)wanted : most;
+}
+
+static void price(const struct topo_view *s, const struct exchange *x, enum nccl_proto forced,
+                  int channels, double bus_bytes, struct comm_cost *out)
+{
+    int n = channels > 0 ? channels : message_channels(s, x->message);
+    bool ll = forced < NCCL_PROTOS ? forced == NCCL_LL : x->message <= n * LL_CHANNEL_BYTES;
+    struct comm_demand l = {
+        .proto = ll ? NCCL_LL : NCCL_SIMPLE,
+        .channels = n,
+        .hops = x->outside > 0 ? 1 : 0,
+        .start_us = ll ? 0 : RENDEZVOUS_US,
+        .link_us = x->link_us,
+        .nic_us = x->nic_us,
+        .host_us = x->host_us,
+        .copied = x->copied,
+        .block_ends = x->message * (x->inside + x->outside) / n, /* peers share its threads */
+    };
+    if (x->inside > 0)
+        l.start_us += (STEPS + (x->inside - 1) * PEER_STEPS) * comm_step_us(s, NCCL_LL);
+    if (x->outside > 1)
+        l.batch_us = (ceil((double)x->outside / BATCH) - 1) * comm_hop_us(s, NCCL_LL);
+    comm_price(s, &l, bus_bytes, out);
+    out->algo = "p2p";
+    out->proto = nccl_protos[l.proto].name;
+}
+
+/* Every rank sends S/n to every other one. `share` ranks of a node send together. */
+static void spread_from(const struct topo_view *s, int share, double bytes, struct exchange *x)
+{
+    double part = bytes / s->ranks, outside = s->ranks - share;
+    if (share > 1)
+        x->link_us = fmax(x->link_us, comm_us(part, share - 1, comm_link_GBps(s, share - 1)));
+    x->host_us = fmax(x->host_us, comm_host_spread_us(s, part, share - 1));
+    if (outside > 0)
+        x->nic_us = fmax(x->nic_us, comm_us(part, share * outside, comm_nic_GBps(s, share)));
+}
+
+/* ---- collectives ---- */
+
+static void price_nccl(const struct topo_view *s, const struct nccl_operation *o,
+                       struct comm_cost *out)
 {
     struct comm_demand load;
     struct topo_view site = *s;
-    if (algo == NCCL_NVLS || algo == NCCL_NVLS_TREE)
+    if (o->algo == NCCL_NVLS || o->algo == NCCL_NVLS_TREE)
         site.wire = s->nvls_wire;
-    comm_demand_of(&site, op, algo, proto, channels, bytes, &load);
-    comm_price(&site, &load, bytes * specter_comm_op_bus_factor(op, (uint64_t)s->ranks), out);
-    out->algo = algo_names[algo];
-    out->proto = nccl_proto_names[proto];
+    comm_demand_of(&site, o, &load);
+    comm_price(&site, &load, o->bytes * specter_comm_op_bus_factor(o->op, (uint64_t)s->ranks), out);
+    out->algo = nccl_algos[o->algo].name;
+    out->proto = nccl_protos[o->proto].name;
 }
 
 /* As NCCL spells it: without the '_' of struct comm_cost's names. */
@@ -119,19 +195,37 @@ static int p2p_proto(const struct comm_choice *choice)
         return -1;
     if (choice->proto == NULL)
         return NCCL_PROTOS;
-    if (strcmp(choice->proto, nccl_proto_names[NCCL_LL]) == 0)
+    if (strcmp(choice->proto, nccl_protos[NCCL_LL].name) == 0)
         return NCCL_LL;
-    return strcmp(choice->proto, nccl_proto_names[NCCL_SIMPLE]) == 0 ? NCCL_SIMPLE : -1;
+    return strcmp(choice->proto, nccl_protos[NCCL_SIMPLE].name) == 0 ? NCCL_SIMPLE : -1;
 }
 
 static int price_p2p(const struct topo_view *s, enum specter_comm_op op, double bytes,
                      const struct comm_choice *choice, struct comm_cost *out, struct err *e)
 {
+    double part = bytes / s->ranks;
+    struct exchange x = {
+        .message = part,
+        .inside = s->most - 1,
+        .outside = s->ranks - s->most,
+        .copied = SELF_COPY * bytes / s->ranks,
+    };
     int proto = p2p_proto(choice);
     if (proto < 0)
         return refuse_choice(choice, op, e);
-    p2p_collective(s, op, (enum nccl_proto)proto, choice != NULL ? choice->channels : 0, bytes,
-                   out);
+    if (op == SPECTER_GATHER || op == SPECTER_SCATTER) {
+        /* The root, on a full node, exchanges S/n with every other one: alone at its links and
+         * NICs. */
+        if (x.inside > 0)
+            x.link_us = comm_us(part, x.inside, comm_link_GBps(s, x.inside));
+        if (x.outside > 0)
+            x.nic_us = comm_us(part, x.outside, comm_nic_GBps(s, 1));
+    } else {
+        spread_from(s, s->most, bytes, &x);
+        spread_from(s, s->least, bytes, &x);
+    }
+    price(s, &x, (enum nccl_proto)proto, choice != NULL ? choice->channels : 0,
+          bytes * specter_comm_op_bus_factor(op, (uint64_t)s->ranks), out);
     return 0;
 }
 
@@ -142,11 +236,18 @@ int model_collective_as(const struct gpu_profile *gpu, const struct network_prof
     struct nccl_allowed allowed;
     struct nccl_tuning tuning;
     struct nccl_choice chosen;
+    struct nccl_operation o;
     struct topo_view s;
-    if (check_op(op, bytes, e) < 0 || !topo_view_init(gpu, net, where, &s, e))
+    if (check_op(op, bytes, e) < 0 || topo_view_init(gpu, net, where, &s, e) < 0)
         return -1;
     if (where.ranks == 1) {
-        price_one_rank(&s, out);
+        *out = (struct comm_cost){
+            .us = s.node.start_us,
+            .lat_us = s.node.start_us,
+            .algo = "none",
+            .proto = "none",
+            .bound = "latency",
+        };
         return 0;
     }
     if (is_p2p(op))
@@ -154,9 +255,10 @@ int model_collective_as(const struct gpu_profile *gpu, const struct network_prof
     if (!allowed_by(choice, &allowed) || !nccl_tune(&s.nccl, op, &allowed, &tuning) ||
         !nccl_choose(&s.nccl, &tuning, bytes, &chosen))
         return refuse_choice(choice, op, e);
+    o = (struct nccl_operation){op, chosen.algo, chosen.proto, chosen.channels, bytes};
     if (choice != NULL && choice->channels > 0)
-        chosen.channels = choice->channels;
-    price(&s, op, chosen.algo, chosen.proto, chosen.channels, bytes, out);
+        o.channels = choice->channels;
+    price_nccl(&s, &o, out);
     return 0;
 }
 
@@ -165,22 +267,6 @@ int model_collective(const struct gpu_profile *gpu, const struct network_profile
                      struct comm_cost *out, struct err *e)
 {
     return model_collective_as(gpu, net, op, bytes, where, NULL, out, e);
-}
-
-static void explain(const struct topo_view *s, enum specter_comm_op op, double bytes,
-                    const struct nccl_candidate *from, struct comm_candidate *to)
-{
-    *to = (struct comm_candidate){
-        .nccl_lat_us = from->lat_us,
-        .nccl_GBps = from->bw_GBps,
-        .nccl_us = from->us,
-        .off = from->why == NCCL_ON ? NULL : nccl_why_text[from->why],
-    };
-    if (from->why == NCCL_ON)
-        price(s, op, from->algo, from->proto,
-              nccl_channels(&s->nccl, from->algo, from->proto, bytes), bytes, &to->cost);
-    to->cost.algo = algo_names[from->algo];
-    to->cost.proto = nccl_proto_names[from->proto];
 }
 
 int model_collective_candidates(const struct gpu_profile *gpu, const struct network_profile *net,
@@ -192,7 +278,7 @@ int model_collective_candidates(const struct gpu_profile *gpu, const struct netw
     struct nccl_choice chosen;
     struct topo_view s;
     int count = 0;
-    if (check_op(op, bytes, e) < 0 || !topo_view_init(gpu, net, where, &s, e))
+    if (check_op(op, bytes, e) < 0 || topo_view_init(gpu, net, where, &s, e) < 0)
         return -1;
     if (where.ranks == 1 || is_p2p(op)) {
         out[0] = (struct comm_candidate){.chosen = true};
@@ -203,10 +289,108 @@ int model_collective_candidates(const struct gpu_profile *gpu, const struct netw
         return err_set(e, ERR_USAGE, "NCCL has no way to do %s here", specter_comm_op_name(op));
     nccl_candidates(&s.nccl, &tuning, bytes, all);
     for (int i = 0; i < NCCL_ALGOS * NCCL_PROTOS; i++) {
-        if (all[i].why == NCCL_NOT_FOR_OP || all[i].why == NCCL_NO_PROTO)
+        const struct nccl_candidate *from = &all[i];
+        struct comm_candidate *to = &out[count];
+        struct nccl_operation o = {op, from->algo, from->proto, 0, bytes};
+        if (from->why == NCCL_NOT_FOR_OP || from->why == NCCL_NO_PROTO)
             continue;
-        explain(&s, op, bytes, &all[i], &out[count]);
-        out[count++].chosen = all[i].algo == chosen.algo && all[i].proto == chosen.proto;
+        *to = (struct comm_candidate){
+            .nccl_lat_us = from->lat_us,
+            .nccl_GBps = from->bw_GBps,
+            .nccl_us = from->us,
+            .off = from->why == NCCL_ON ? NULL : nccl_why_text[from->why],
+            .chosen = from->algo == chosen.algo && from->proto == chosen.proto,
+        };
+        o.channels = nccl_channels(&s.nccl, from->algo, from->proto, bytes);
+        if (from->why == NCCL_ON)
+            price_nccl(&s, &o, &to->cost);
+        to->cost.algo = nccl_algos[from->algo].name;
+        to->cost.proto = nccl_protos[from->proto].name;
+        count++;
     }
     return count;
+}
+
+/* ---- messages ---- */
+
+static int price_pair(const struct gpu_profile *gpu, const struct network_profile *net,
+                      double bytes, const struct comm_messages *m, struct comm_cost *out,
+                      struct err *e)
+{
+    bool across = m->where.nodes > 1;
+    struct exchange x = {.message = bytes};
+    struct topo_view s;
+    struct layout where = {.ranks = 2, .nodes = across ? 2 : 1, .per_node = across ? 1 : 2};
+    struct network_profile apart;
+    if (across && !(net->nics_per_node >= 1))
+        return err_set(e, ERR_USAGE,
+                       "network '%s' has no network between nodes (nics_per_node is 0): "
+                       "a message cannot leave the node",
+                       net->name);
+    if (across && net->domain_gpus > 0) { /* to another NVLink domain */
+        apart = *net;
+        apart.domain_gpus = 0;
+        net = &apart;
+    }
+    if (topo_view_init(gpu, net, where, &s, e) < 0)
+        return -1;
+    if (across) {
+        x.outside = 1;
+        x.nic_us = comm_us(bytes, m->flows, comm_nic_GBps(&s, m->flows));
+    } else {
+        x.inside = 1;
+        x.link_us = comm_us(bytes, 1, comm_link_GBps(&s, 1));
+        if (m->direction == COMM_BOTH_WAYS)
+            x.host_us = comm_host_pair_us(&s, bytes);
+    }
+    price(&s, &x, NCCL_PROTOS, 0, bytes, out);
+    return 0;
+}
+
+/* As an AlltoAll without the part that stays. */
+static int price_all_pairs(const struct gpu_profile *gpu, const struct network_profile *net,
+                           double bytes, struct layout where, struct comm_cost *out, struct err *e)
+{
+    struct exchange x = {.message = bytes};
+    struct topo_view s;
+    if (topo_view_init(gpu, net, where, &s, e) < 0)
+        return -1;
+    x.inside = s.most - 1;
+    x.outside = s.ranks - s.most;
+    spread_from(&s, s.most, bytes * s.ranks, &x);
+    spread_from(&s, s.least, bytes * s.ranks, &x);
+    price(&s, &x, NCCL_PROTOS, 0, bytes * (s.ranks - 1), out);
+    return 0;
+}
+
+int model_messages(const struct gpu_profile *gpu, const struct network_profile *net, double bytes,
+                   const struct comm_messages *messages, struct comm_cost *out, struct err *e)
+{
+    if (check_bytes(bytes, e) < 0)
+        return -1;
+    if (messages->direction == COMM_ALL_PAIRS)
+        return price_all_pairs(gpu, net, bytes, messages->where, out, e);
+    return price_pair(gpu, net, bytes, messages, out, e);
+}
+
+int model_p2p(const struct gpu_profile *gpu, const struct network_profile *net, double bytes,
+              bool across, struct comm_cost *out, struct err *e)
+{
+    const struct comm_messages one = {COMM_ONE_WAY, {2, across ? 2 : 1, across ? 1 : 2}, 1};
+    return model_messages(gpu, net, bytes, &one, out, e);
+}
+
+static const char *const direction_names[COMM_DIRECTIONS] = {"to_next", "one_way", "both", "all"};
+
+const char *comm_direction_name(enum comm_direction direction)
+{
+    return direction_names[direction];
+}
+
+enum comm_direction comm_direction_parse(const char *word)
+{
+    int i = 0;
+    while (i < COMM_DIRECTIONS && strcmp(word, direction_names[i]) != 0)
+        i++;
+    return (enum comm_direction)i;
 }

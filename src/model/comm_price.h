@@ -1,13 +1,74 @@
 /* SPDX-License-Identifier: MIT
  *
- * From what an operation asks of the hardware to a time. A load says what is asked; comm_demand.c
- * and p2p.c make loads, comm_price() prices them. For those and comm.c alone; everybody else asks
+ * From what an operation asks of the hardware to a time: topo_view has the hardware and the ranks,
+ * a load says what is asked of them, comm_price() prices it. For comm.c alone; everybody else asks
  * cost.h. Derivations: README.md beside this file.
  */
 #ifndef SPECTER_MODEL_COMM_PRICE_H
 #define SPECTER_MODEL_COMM_PRICE_H
 
-#include "model/topo_view.h"
+#include "model/nccl_tuner.h"
+
+/* Hardware and ranks of one operation as the time models see them: rates of the links that data
+ * crosses, latencies of one step, blocks that move the data.
+ *
+ * "Node" is NCCL's here: GPUs that one NVLink fabric joins, so a rack of NVL72 is one node. Rates
+ * are payload, GB/s per direction. */
+struct topo_view {
+    const struct gpu_profile *gpu;
+    const struct network_profile *net;
+    struct node_params node;
+    struct net_params wire;      /* of the transport */
+    struct net_params nvls_wire; /* of NVLSTree: between NVLink domains another one */
+    struct nccl_comm nccl;
+    int ranks, nodes;
+    int most, least; /* ranks on the fullest and on the emptiest node */
+};
+
+/* The effect of a protocol on a link: a step takes the fitted time of LL or of Simple, `step`
+ * times; `payload` of the rate is data. */
+struct comm_proto {
+    double payload;
+    double link; /* share of a link's rate that blocks keep up with */
+    double step;
+    bool sync; /* waits for whole chunks, as Simple does: sync_us, hop_sync_us instead of LL's */
+};
+
+extern const struct comm_proto comm_protos[NCCL_PROTOS];
+
+/* 0, or -1 with e filled when the profiles lack a figure or the layout is none. */
+int topo_view_init(const struct gpu_profile *gpu, const struct network_profile *net,
+                   struct layout where, struct topo_view *out, struct err *e);
+
+/* Payload rate of one GPU to `peers` others of its node together. */
+double comm_link_GBps(const struct topo_view *s, int peers);
+
+/* Payload rate of `gpus` GPUs of a node to other nodes together, through the NICs next to them. */
+double comm_nic_GBps(const struct topo_view *s, int gpus);
+
+/* What `share` of S on each GPU's link makes of the path through the host: with peer-to-peer access
+ * a ring crosses once between sockets, without it all bytes of all GPUs pass host memory. 0 where
+ * GPUs have a fabric of their own, or where there are two on one switch. */
+double comm_host_us(const struct topo_view *s, double bytes, double share);
+
+/* The same when all GPUs of the node send `share` of S to others, evenly. */
+double comm_host_spread_us(const struct topo_view *s, double bytes, double share);
+
+/* The same when two GPUs of a node send S to each other: without peer-to-peer access both pass host
+ * memory. */
+double comm_host_pair_us(const struct topo_view *s, double bytes);
+
+/* Returns whether GPUs of a node talk over PCIe, with or without peer-to-peer access. */
+bool comm_on_pcie(const struct network_profile *net);
+
+/* One step between GPUs of a node, and between nodes. */
+double comm_step_us(const struct topo_view *s, enum nccl_proto proto);
+double comm_hop_us(const struct topo_view *s, enum nccl_proto proto);
+
+/* Time lost while a transfer of `us` at the full rate gets under way: `stages` x us for a short
+ * one, which passes as many stages in a row before the next part follows it; `ramp` for a long one.
+ */
+double comm_ramp_us(double ramp, double stages, double us);
 
 /* S: the operation's bytes (cost.h). */
 struct comm_demand {
@@ -15,6 +76,8 @@ struct comm_demand {
     int channels;
     double steps, hops; /* on the longest path, within nodes and between them */
     double start_us;    /* beside what every operation and protocol takes to start */
+    double batch_us;    /* starts of all batches of messages but the first; hidden as far as the
+                         * data of others take as long */
     /* The time of S, when all of a link's rate is data, */
     double link_us;    /* on the links of the busiest GPU, */
     double nic_us;     /* on the NICs of the busiest node, */
@@ -37,8 +100,17 @@ double comm_us(double bytes, double share, double GBps);
 void comm_price(const struct topo_view *s, const struct comm_demand *load, double bus_bytes,
                 struct comm_cost *out);
 
-/* The load of an algorithm of NCCL's for `op`, whose combination NCCL allows. */
-void comm_demand_of(const struct topo_view *s, enum specter_comm_op op, enum nccl_algo algo,
-                    enum nccl_proto proto, int channels, double bytes, struct comm_demand *out);
+/* A collective that NCCL does in a given way, whose combination NCCL allows. */
+struct nccl_operation {
+    enum specter_comm_op op;
+    enum nccl_algo algo;
+    enum nccl_proto proto;
+    int channels;
+    double bytes;
+};
+
+/* Its load. */
+void comm_demand_of(const struct topo_view *s, const struct nccl_operation *o,
+                    struct comm_demand *out);
 
 #endif

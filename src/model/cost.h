@@ -93,7 +93,8 @@ enum comm_direction comm_direction_parse(const char *word);
 struct comm_messages {
     enum comm_direction direction;
     struct layout where; /* one way and both: two ranks on one or two nodes */
-    int flows;           /* one way and both: as of model_p2p_flows() */
+    int flows; /* one way and both: that many GPUs of the node send at once, and share its NICs
+                * between nodes */
 };
 
 /* Messages of `bytes` each. Between nodes, and within a node of NVLink, either direction has its
@@ -104,10 +105,6 @@ int model_messages(const struct gpu_profile *gpu, const struct network_profile *
 /* One message between two ranks; `across`: they sit on different nodes. */
 int model_p2p(const struct gpu_profile *gpu, const struct network_profile *net, double bytes,
               bool across, struct comm_cost *out, struct err *e);
-
-/* The same when `flows` GPUs of a node send at once: between nodes they share its NICs. */
-int model_p2p_flows(const struct gpu_profile *gpu, const struct network_profile *net, double bytes,
-                    bool across, int flows, struct comm_cost *out, struct err *e);
 
 /* Kernels before a product that turn a bf16 or fp16 A into its type (fp8, fp4). */
 enum gemm_quantize {
@@ -141,7 +138,7 @@ struct gemm_cost {
     double tflops;     /* achieved: flops / us; never above the dense peak */
     double compute_us; /* flops at the dense peak: a bound, us >= it */
     double memory_us;  /* mem_bytes at the memory bandwidth: a bound, us >= it */
-    double clock;      /* share of boost_MHz at which a large product runs (gemm_rate.h) */
+    double clock;      /* share of boost_MHz at which a large product runs (gemm_clock()) */
     double tile_m, tile_n, split; /* of C and of k, as the time assumes them; 0: no work */
     double waves;                 /* tiles / multiprocessors */
     const char *bound; /* what most of the time is: "compute", "memory", "l2" (operands from L2 to
@@ -175,6 +172,11 @@ int model_gemm_candidates(const struct gpu_profile *gpu, const struct gemm_shape
  * share the multiprocessors, no k is split. clock and tile are those of the whole. */
 int model_gemm_grouped(const struct gpu_profile *gpu, const struct gemm_shape *shapes, size_t count,
                        struct gemm_cost *out, struct err *e);
+
+/* Share of boost_MHz at which a large product of `type` runs, whose dense peak is peak_tflops: that
+ * of clock_MHz where the profile has one, else what tdp_W lets it sustain; 1 where neither is
+ * known. Above 1 where the clock that is held is higher. */
+double gemm_clock(const struct gpu_profile *gpu, double peak_tflops, enum specter_dtype type);
 
 /* The type that libraries write C in by default: bf16 for fp8 and fp4, int32 for int8, else `type`.
  */

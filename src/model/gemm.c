@@ -1,15 +1,183 @@
 /* SPDX-License-Identifier: MIT
  *
- * What a GEMM costs on a GPU: its bytes, the clock that the power allows, the kernels
- * before it; the tiles are in gemm_tiles.c. Derivation: README.md beside this file.
+ * What a GEMM costs on a GPU: its tiles on the multiprocessors, its bytes, the clock that the power
+ * allows, the kernels before it. Derivation: README.md beside this file.
  */
 #include "model/cost.h"
-#include "model/gemm_rate.h"
-#include "model/gemm_tiles.h"
 #include "model/params.h"
 
+#include <assert.h>
 #include <math.h>
+#include <stdbool.h>
+#include <stddef.h>
 #include <string.h>
+
+/* ---- tiles ----
+ *
+ * C is cut into tiles, each multiprocessor computes one at a time, and where there are few of them
+ * k is cut as well. Memory is not looked at here but as a floor. Every option is open to every
+ * shape, and the time of each never falls when a dimension grows; so the time of the fastest never
+ * does.
+ */
+
+/* The rates of one SM in a microsecond, and the costs of a tile. */
+struct tile_rates {
+    double sms;
+    double in_size, out_size;   /* bytes of an element of A and B, of C */
+    double flops;               /* per us and multiprocessor */
+    double in_bytes, out_bytes; /* per us: operands from L2, results to it */
+    double all_bytes;           /* per us: L2 to all multiprocessors */
+    double step_us;             /* 128 bytes of k */
+    double tile_us, split_us;
+    double min_side; /* of the longer side: the smallest that the MMA instruction takes */
+    bool may_split;
+};
+
+/* One tile on one multiprocessor, by what bounds it. */
+struct tile_time {
+    double compute_us, l2_us, steps_us; /* of the inner loop: the longest counts */
+    double ends_us;                     /* prologue, epilogue, storing the result */
+};
+
+struct tile_choice {
+    double us;             /* memory and split_us included */
+    double work_us;        /* of the multiprocessors alone */
+    double split_us;       /* adding up the parts of k */
+    double m, n, split;    /* of a tile; parts of k */
+    double waves;          /* tiles / multiprocessors */
+    struct tile_time tile; /* of a group: its longest */
+    const char *bound;     /* of work_us: "compute", "l2", "latency" */
+};
+
+/* Share of the shorter of work and memory traffic that is not hidden behind the longer. */
+#define EXPOSED 0.3
+
+/* Share of a wave that is not full which is lost: kernels that cut the last wave finer (stream-k),
+ * and the choice among many tiles, save the rest. */
+#define RAGGED 0.15
+
+#define STEP_BYTES 128 /* of a row of A or B: what a tile's pipeline takes in at once */
+#define MIN_SPLIT_K 256
+
+struct tile {
+    double m, n;
+};
+
+/* Large ones first: they set the mark that lets the others be skipped. */
+static const struct tile tile_sizes[] = {
+    {256, 256}, {256, 128}, {128, 256}, {128, 128}, {256, 64}, {64, 256},
+    {128, 64},  {64, 128},  {64, 64},   {128, 32},  {32, 128}, {64, 32},
+    {32, 64},   {128, 16},  {16, 128},  {64, 16},   {16, 64},
+};
+static const double splits[] = {1, 2, 3, 4, 6, 8, 12, 16, 32};
+
+#define COUNT(_array) (sizeof(_array) / sizeof *(_array))
+
+/* One tile through `k` of k. */
+static struct tile_time time_of(const struct tile_rates *r, const struct gemm_shape *s,
+                                const struct tile *tile, double k)
+{
+    double rows = fmin(tile->m, (double)s->m), columns = fmin(tile->n, (double)s->n);
+    return (struct tile_time){
+        .compute_us = 2 * tile->m * tile->n * k / r->flops,
+        .l2_us = (rows + columns) * k * r->in_size / r->in_bytes,
+        .steps_us = k * r->in_size / STEP_BYTES * r->step_us,
+        .ends_us = r->tile_us + rows * columns * r->out_size / r->out_bytes,
+    };
+}
+
+static double loop_us(const struct tile_time *t)
+{
+    return fmax(t->compute_us, fmax(t->l2_us, t->steps_us));
+}
+
+static double batch_of(const struct gemm_shape *s)
+{
+    return s->batch > 0 ? (double)s->batch : 1;
+}
+
+static double tile_count(const struct gemm_shape *s, const struct tile *tile)
+{
+    return ceil((double)s->m / tile->m) * ceil((double)s->n / tile->n) * batch_of(s);
+}
+
+/* Partial results are written, and read again to be added up. */
+static double split_us(const struct tile_rates *r, const struct gemm_shape *s, double split)
+{
+    double results = (double)s->m * (double)s->n * batch_of(s);
+    return split > 1 ? r->split_us + 8 * split * results / r->all_bytes : 0;
+}
+
+static struct tile_choice price_tile(const struct tile_rates *r, const struct gemm_shape *shapes,
+                                     size_t count, const struct tile *tile, double split,
+                                     double mem_us)
+{
+    struct tile_choice c = {.m = tile->m, .n = tile->n, .split = split};
+    double total_us = 0, longest_us = 0, loop;
+    for (size_t i = 0; i < count; i++) {
+        double k = (double)shapes[i].k;
+        double part_of_k = split > 1 ? fmax(ceil(k / split), MIN_SPLIT_K) : k;
+        struct tile_time t = time_of(r, &shapes[i], tile, part_of_k);
+        double us = loop_us(&t) + t.ends_us;
+        double share = tile_count(&shapes[i], tile) * split / r->sms;
+        total_us += share * us;
+        c.waves += share;
+        if (us >= longest_us) {
+            longest_us = us;
+            c.tile = t;
+        }
+    }
+    loop = loop_us(&c.tile);
+    c.bound = c.tile.ends_us >= loop      ? "latency"
+              : c.tile.compute_us >= loop ? "compute"
+              : c.tile.l2_us >= loop      ? "l2"
+                                          : "latency";
+    c.work_us = longest_us;
+    if (c.waves > 1)
+        c.work_us = fmax(longest_us, total_us + (ceil(c.waves) - c.waves) * RAGGED * longest_us);
+    c.split_us = split_us(r, &shapes[0], split);
+    c.us = fmax(c.work_us, mem_us) + EXPOSED * fmin(c.work_us, mem_us) + c.split_us;
+    return c;
+}
+
+static bool is_open(const struct tile_rates *r, const struct tile *tile)
+{
+    return fmax(tile->m, tile->n) >= r->min_side;
+}
+
+/* No way to use this tile is faster than its arithmetic on all multiprocessors, or its traffic. */
+static double floor_us(const struct tile_rates *r, const struct gemm_shape *shapes, size_t count,
+                       const struct tile *tile, double mem_us)
+{
+    double sum_us = 0;
+    for (size_t i = 0; i < count; i++)
+        sum_us += tile_count(&shapes[i], tile) / r->sms * 2 * tile->m * tile->n *
+                  (double)shapes[i].k / r->flops;
+    return fmax(sum_us, mem_us);
+}
+
+/* The fastest way to do `count` products, of one kind, in one launch whose bytes take mem_us. */
+static struct tile_choice tiles_choose(const struct tile_rates *rates,
+                                       const struct gemm_shape *shapes, size_t count, double mem_us)
+{
+    size_t nsplits = rates->may_split && count == 1 ? COUNT(splits) : 1;
+    struct tile_choice best = {.us = INFINITY, .bound = "latency"};
+    for (size_t i = 0; i < COUNT(tile_sizes); i++) {
+        double least_us;
+        if (!is_open(rates, &tile_sizes[i]))
+            continue;
+        least_us = floor_us(rates, shapes, count, &tile_sizes[i], mem_us);
+        for (size_t s = 0; s < nsplits; s++) {
+            struct tile_choice c;
+            if (least_us + split_us(rates, &shapes[0], splits[s]) >= best.us)
+                break;
+            c = price_tile(rates, shapes, count, &tile_sizes[i], splits[s], mem_us);
+            if (c.us < best.us)
+                best = c;
+        }
+    }
+    return best;
+}
 
 /* The figures below are the model's own, found once on all measured GPUs together (README.md). */
 #define WATTS_PER_TFLOPS 1.0 /* 16-bit products at REFERENCE_MHZ, the whole board */
@@ -99,43 +267,17 @@ static double peak_for(const struct gpu_profile *gpu, const struct gemm_shape *s
     return peak > 0 ? peak : 0;
 }
 
-static const struct generation *generation_of(const struct gpu_profile *gpu)
-{
-    const struct generation *g = generations;
-    while (gpu->cc < g->cc)
-        g++;
-    return g;
-}
-
 static enum specter_dtype type_of_c(const struct gemm_shape *s)
 {
     return s->type_c == SPECTER_DTYPE_UNKNOWN ? s->type : s->type_c;
 }
 
-static void set_rates(struct gemm_machine *m, const struct gemm_shape *s)
-{
-    bool fp4 = s->type == SPECTER_FP4;
-    const struct generation *g = generation_of(m->gpu);
-    double sm_Bpus = m->p.sm_GBps * 1e3 * short_clock(m->gpu);
-    m->rates = (struct tile_rates){
-        .sms = m->gpu->sms,
-        .in_size = element_bytes(s->type),
-        .out_size = element_bytes(type_of_c(s)),
-        .flops = m->peak_tflops * 1e6 / m->gpu->sms * m->clock * m->p.mma_share,
-        .in_bytes = sm_Bpus * g->sharing,
-        .out_bytes = sm_Bpus,
-        .all_bytes = fmax(sm_Bpus * m->gpu->sms, m->mem_Bpus),
-        .step_us = m->p.step_kcycles * m->kcycle_us * g->steps * (fp4 ? FP4_STEP : 1),
-        .tile_us = m->p.tile_kcycles * m->kcycle_us,
-        .split_us = m->p.split_kcycles * m->kcycle_us,
-        .min_side = g->min_side,
-        .may_split = !fp4,
-    };
-}
-
 static int machine_init(struct gemm_machine *m, const struct gpu_profile *gpu,
                         const struct gemm_shape *s, struct err *e)
 {
+    bool fp4 = s->type == SPECTER_FP4;
+    const struct generation *g = generations;
+    double sm_Bpus;
     m->gpu = gpu;
     m->peak_tflops = peak_for(gpu, s, e);
     if (!(m->peak_tflops > 0) || need(gpu, gpu->mem_GBps, "mem_GBps", e) < 0 ||
@@ -146,7 +288,23 @@ static int machine_init(struct gemm_machine *m, const struct gpu_profile *gpu,
     m->kcycle_us = 1e3 / (gpu->boost_MHz * short_clock(gpu));
     m->mem_Bpus = gpu->mem_GBps * 1e3 * m->p.mem_share;
     m->l2_keep_B = gpu->l2_MB * 1048576 * m->p.l2_share;
-    set_rates(m, s);
+    while (gpu->cc < g->cc)
+        g++;
+    sm_Bpus = m->p.sm_GBps * 1e3 * short_clock(gpu);
+    m->rates = (struct tile_rates){
+        .sms = gpu->sms,
+        .in_size = element_bytes(s->type),
+        .out_size = element_bytes(type_of_c(s)),
+        .flops = m->peak_tflops * 1e6 / gpu->sms * m->clock * m->p.mma_share,
+        .in_bytes = sm_Bpus * g->sharing,
+        .out_bytes = sm_Bpus,
+        .all_bytes = fmax(sm_Bpus * gpu->sms, m->mem_Bpus),
+        .step_us = m->p.step_kcycles * m->kcycle_us * g->steps * (fp4 ? FP4_STEP : 1),
+        .tile_us = m->p.tile_kcycles * m->kcycle_us,
+        .split_us = m->p.split_kcycles * m->kcycle_us,
+        .min_side = g->min_side,
+        .may_split = !fp4,
+    };
     return 0;
 }
 
@@ -155,20 +313,6 @@ static int machine_init(struct gemm_machine *m, const struct gpu_profile *gpu,
 struct operands {
     double a, b, c; /* bytes */
 };
-
-static int operands_of(const struct gemm_shape *s, struct operands *o, struct err *e)
-{
-    double m = (double)s->m, n = (double)s->n, k = (double)s->k;
-    double batch = s->batch > 0 ? (double)s->batch : 1;
-    enum specter_dtype type_c = type_of_c(s);
-    if (specter_dtype_bits(s->type) == 0 || specter_dtype_bits(type_c) == 0)
-        return err_set(e, ERR_USAGE, "a GEMM of type '%s' into '%s' has no known size",
-                       specter_dtype_name(s->type), specter_dtype_name(type_c));
-    o->a = m * k * batch * element_bytes(s->type);
-    o->b = k * n * batch * element_bytes(s->type);
-    o->c = m * n * batch * element_bytes(type_c);
-    return 0;
-}
 
 /* Share of operands still in L2 when `between` bytes were touched since their last use. */
 static double hits(const struct gemm_machine *m, double between)
@@ -210,14 +354,19 @@ static double quantize_us(const struct gemm_machine *m, const struct gemm_shape 
 static int add_product(const struct gemm_machine *m, const struct gemm_shape *s,
                        struct gemm_cost *cost, double *traffic_us, struct err *e)
 {
-    double batch = s->batch > 0 ? (double)s->batch : 1;
-    struct operands o = {0};
+    double rows = (double)s->m, columns = (double)s->n, k = (double)s->k, batch = batch_of(s);
+    enum specter_dtype type_c = type_of_c(s);
+    struct operands o;
     double all, mem;
-    if (operands_of(s, &o, e) < 0)
-        return -1;
+    if (specter_dtype_bits(s->type) == 0 || specter_dtype_bits(type_c) == 0)
+        return err_set(e, ERR_USAGE, "a GEMM of type '%s' into '%s' has no known size",
+                       specter_dtype_name(s->type), specter_dtype_name(type_c));
+    o.a = rows * k * batch * element_bytes(s->type);
+    o.b = k * columns * batch * element_bytes(s->type);
+    o.c = rows * columns * batch * element_bytes(type_c);
     all = o.a + o.b + o.c;
     mem = memory_bytes(m, &o, s->hot_sets);
-    cost->flops += 2 * (double)s->m * (double)s->n * (double)s->k * batch;
+    cost->flops += 2 * rows * columns * k * batch;
     cost->bytes += all;
     cost->mem_bytes += mem;
     cost->quant_us += quantize_us(m, s, &o);
@@ -258,12 +407,6 @@ int model_gemm(const struct gpu_profile *gpu, const struct gemm_shape *shape, st
     return model_gemm_grouped(gpu, shape, 1, out, e);
 }
 
-static bool same_kind(const struct gemm_shape *a, const struct gemm_shape *b)
-{
-    return a->type == b->type && a->type_c == b->type_c && a->compute == b->compute &&
-           a->hot_sets == b->hot_sets && a->quantize == b->quantize;
-}
-
 int model_gemm_grouped(const struct gpu_profile *gpu, const struct gemm_shape *shapes, size_t count,
                        struct gemm_cost *out, struct err *e)
 {
@@ -275,9 +418,12 @@ int model_gemm_grouped(const struct gpu_profile *gpu, const struct gemm_shape *s
     if (machine_init(&m, gpu, &shapes[0], e) < 0)
         return -1;
     for (size_t i = 0; i < count; i++) {
-        if (!same_kind(&shapes[0], &shapes[i]))
+        const struct gemm_shape *s = &shapes[i];
+        if (s->type != shapes->type || s->type_c != shapes->type_c ||
+            s->compute != shapes->compute || s->hot_sets != shapes->hot_sets ||
+            s->quantize != shapes->quantize)
             return err_set(e, ERR_USAGE, "the GEMMs of a group differ in type");
-        if (add_product(&m, &shapes[i], &cost, &traffic_us, e) < 0)
+        if (add_product(&m, s, &cost, &traffic_us, e) < 0)
             return -1;
     }
     finish(&m, shapes, count, traffic_us, &cost);
@@ -285,39 +431,40 @@ int model_gemm_grouped(const struct gpu_profile *gpu, const struct gemm_shape *s
     return 0;
 }
 
-static struct gemm_candidate candidate_of(const struct tile_choice *t, const struct gemm_cost *cost)
-{
-    return (struct gemm_candidate){
-        .tile_m = t->m,
-        .tile_n = t->n,
-        .split = t->split,
-        .waves = t->waves,
-        .compute_us = t->tile.compute_us,
-        .l2_us = t->tile.l2_us,
-        .steps_us = t->tile.steps_us,
-        .ends_us = t->tile.ends_us,
-        .work_us = t->work_us,
-        .split_us = t->split_us,
-        .busy_us = cost->start_us + cost->quant_us + t->us,
-        .chosen = t->m == cost->tile_m && t->n == cost->tile_n && t->split == cost->split,
-    };
-}
-
 int model_gemm_candidates(const struct gpu_profile *gpu, const struct gemm_shape *shape,
                           struct gemm_candidate out[GEMM_CANDIDATES_MAX], struct err *e)
 {
-    struct tile_choice all[TILES_MAX];
+    static_assert(COUNT(tile_sizes) * COUNT(splits) == GEMM_CANDIDATES_MAX, "room for all of them");
     struct gemm_cost cost;
     struct gemm_machine m;
-    size_t n;
+    size_t nsplits;
+    int n = 0;
     if (machine_init(&m, gpu, shape, e) < 0 || model_gemm(gpu, shape, &cost, e) < 0)
         return -1;
     if (!(cost.flops > 0))
         return 0;
-    n = tiles_all(&m.rates, shape, cost.traffic_us, all);
-    for (size_t i = 0; i < n; i++)
-        out[i] = candidate_of(&all[i], &cost);
-    return (int)n;
+    nsplits = m.rates.may_split ? COUNT(splits) : 1;
+    for (size_t i = 0; i < COUNT(tile_sizes); i++) {
+        for (size_t s = 0; s < nsplits && is_open(&m.rates, &tile_sizes[i]); s++) {
+            struct tile_choice t =
+                price_tile(&m.rates, shape, 1, &tile_sizes[i], splits[s], cost.traffic_us);
+            out[n++] = (struct gemm_candidate){
+                .tile_m = t.m,
+                .tile_n = t.n,
+                .split = t.split,
+                .waves = t.waves,
+                .compute_us = t.tile.compute_us,
+                .l2_us = t.tile.l2_us,
+                .steps_us = t.tile.steps_us,
+                .ends_us = t.tile.ends_us,
+                .work_us = t.work_us,
+                .split_us = t.split_us,
+                .busy_us = cost.start_us + cost.quant_us + t.us,
+                .chosen = t.m == cost.tile_m && t.n == cost.tile_n && t.split == cost.split,
+            };
+        }
+    }
+    return n;
 }
 
 enum specter_dtype gemm_usual_type_c(enum specter_dtype type)

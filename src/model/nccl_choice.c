@@ -2,19 +2,22 @@
  *
  * The choice among a tuning's estimates: what NCCL adds for a size (ncclTopoGetAlgoTime()), the
  * smallest time, and how many channels work on it. Where the estimates come from: nccl_tuner.c.
+ *
+ * Of RCCL: its corrections by size, and the sizes at which it sets a protocol whatever the estimate
+ * says. Source: RCCL (ROCm 6.4), src/graph/tuning.cc, tuning model 5 (MI300X), and src/misc's
+ * protocol override.
  */
 #include "model/nccl_tuner.h"
 
+#include <ctype.h>
 #include <math.h>
 #include <string.h>
-#include <strings.h>
 
-#include "model/rccl_tuner.h"
+#define X(id, name, setting) {name, setting},
+const struct nccl_name nccl_algos[NCCL_ALGOS] = {SPECTER_NCCL_ALGOS(X)};
+const struct nccl_name nccl_protos[NCCL_PROTOS] = {SPECTER_NCCL_PROTOS(X)};
+#undef X
 
-const char *const nccl_algo_names[NCCL_ALGOS] = {
-    "Tree", "Ring", "CollNetDirect", "CollNetChain", "NVLS", "NVLSTree", "PAT",
-};
-const char *const nccl_proto_names[NCCL_PROTOS] = {"LL", "LL128", "Simple"};
 const struct nccl_allowed nccl_any = {~0u, ~0u};
 
 const char *const nccl_why_text[NCCL_WHYS] = {
@@ -42,44 +45,100 @@ static const double tree_share[NCCL_PROTOS][TREE_SIZES] = {
     {1, 1, 1, 1, 1, .9, .8, .8, .8, .7, .6, .6, .6, .6, .6, .6, .8, .9, .9, .9, .9, 1, 1, 1},
     {.9, .9, .9, .9, .9, .9, .9, .8, .7, .6, .6, .5, .5, .5, .5, .6, .7, .8, .7, .7, .8, .9, .9, .9},
 };
+
+/* RCCL: share of the bandwidth at 64, 128, 256 ... bytes; LL128's are LL's. Rings have it between
+ * nodes only. */
+#define RCCL_SIZES 27
+static const double rccl_size_share[2][2][RCCL_SIZES] = {
+    { /* Tree: LL, Simple */
+        {.1, .1, .1, .1, .1, .1, 1, 1, 1, 1, 1, .6, 1, .9, 1, 1,
+         .1, .1, .1, .1, .1, .1, .1, .1, .1, .1, .1},
+        {.1, .1, .1, .1, .1, .1, .1, .1, .1, .1, .1, .1, .1, .1, .1, .7,
+         1, 1, 1, 1, 1, .7, .7, .5, .6, .6, .6},
+    },
+    { /* Ring: LL, Simple */
+        {.1, .1, .1, .1, .1, .1, .1, .1, .1, .1, .1, 1, .2, 1, .4, .4,
+         .1, .2, .2, .1, .1, .1, .1, .1, .1, .1, .1},
+        {.1, .1, .1, .1, .1, .1, .1, .1, .1, .1, .1, .1, .1, .1, .1, .1,
+         .1, .1, .1, .1, .1, .1, 1, .8, 1, 1, 1},
+    },
+};
+
+/* RCCL between nodes: the largest bytes per rank for LL, and those for LL128; else Simple. */
+static const struct rccl_range {
+    enum specter_comm_op op;
+    double ll_most, ll128_above, ll128_most;
+} rccl_ranges[] = {
+    {SPECTER_ALLREDUCE, 1048576, 1048576, 9437184},
+    {SPECTER_ALLGATHER, 98304, 98304, 5046272},
+    {SPECTER_REDUCESCATTER, 655360, 131072, 3211264},
+};
 /* clang-format on */
+#define RCCL_LL128_MANY_NODES 3.8 /* x ll128_most of an AllReduce on more than two nodes */
+#define RCCL_NODE_REDUCESCATTER_LL_MOST 352128 /* bytes per rank, within a node */
 
 #define PLATEAU_BYTES 64 /* a channel and rank: from there a ring between nodes has its plateau */
 
-/* "a,b" or "^a,b" as bits; false for a name that is not in the table. */
-static bool parse_list(const char *list, const char *const *names, int count, unsigned *bits)
+/* "NVLSTree" is "nvls_tree". */
+static bool same_name(const char *name, const char *text, size_t len)
+{
+    size_t at = 0;
+    for (; *name != '\0'; name++) {
+        if (at < len && tolower((unsigned char)text[at]) == tolower((unsigned char)*name))
+            at++;
+        else if (*name != '_')
+            return false;
+    }
+    return at == len;
+}
+
+int nccl_algo_parse(const char *name, size_t len)
+{
+    for (int i = 0; i < NCCL_ALGOS; i++) {
+        if (same_name(nccl_algos[i].name, name, len))
+            return i;
+    }
+    return -1;
+}
+
+int nccl_proto_parse(const char *name, size_t len)
+{
+    for (int i = 0; i < NCCL_PROTOS; i++) {
+        if (same_name(nccl_protos[i].name, name, len))
+            return i;
+    }
+    return -1;
+}
+
+const char *nccl_list_parse(const char *list, int (*parse)(const char *name, size_t len), int count,
+                            unsigned *bits)
 {
     bool negated = *list == '^';
     *bits = 0;
-    for (const char *at = list + negated; *at != '\0';) {
+    for (const char *at = list + negated;; at++) {
         size_t len = strcspn(at, ",");
-        int i = 0;
-        while (i < count && (strlen(names[i]) != len || strncasecmp(at, names[i], len) != 0))
-            i++;
-        if (i == count)
-            return false;
+        int i = parse(at, len);
+        if (i < 0)
+            return at;
         *bits |= 1u << i;
-        at += len + (at[len] == ',');
+        at += len;
+        if (*at == '\0')
+            break;
     }
     if (negated)
         *bits = ~*bits & ((1u << count) - 1);
-    return true;
+    return NULL;
 }
 
 bool nccl_allowed_parse(const char *algos, const char *protos, struct nccl_allowed *out)
 {
     struct nccl_allowed a = nccl_any;
-    if (algos != NULL && !parse_list(algos, nccl_algo_names, NCCL_ALGOS, &a.algos))
+    if (algos != NULL && nccl_list_parse(algos, nccl_algo_parse, NCCL_ALGOS, &a.algos) != NULL)
         return false;
-    if (protos != NULL && !parse_list(protos, nccl_proto_names, NCCL_PROTOS, &a.protos))
+    if (protos != NULL && nccl_list_parse(protos, nccl_proto_parse, NCCL_PROTOS, &a.protos) != NULL)
         return false;
     *out = a;
     return true;
-}
-
-static int ilog2(uint64_t x)
-{
-    return 63 - __builtin_clzll(x);
 }
 
 /* NCCL's corrections by size. */
@@ -87,9 +146,11 @@ static void correct(const struct nccl_comm *c, enum specter_comm_op op, double b
                     struct nccl_candidate *k)
 {
     uint64_t n = (uint64_t)fmin(bytes, 0x1p62); /* as NCCL, in whole bytes; more is as much */
-    int size = n >= 64 ? ilog2(n >> 6) : -1;
+    int size = n >= 64 ? 63 - __builtin_clzll(n >> 6) : -1; /* 64 << size bytes */
     if (c->topo.cc == 0) {
-        k->bw_GBps *= rccl_share(c, k->algo, k->proto, size);
+        int at = size < 0 ? 0 : size < RCCL_SIZES ? size : RCCL_SIZES - 1;
+        if (k->algo == NCCL_TREE || (k->algo == NCCL_RING && c->where.nodes > 1))
+            k->bw_GBps *= rccl_size_share[k->algo][k->proto == NCCL_SIMPLE][at];
         return;
     }
     if (op != SPECTER_ALLREDUCE)
@@ -139,32 +200,63 @@ static bool by_size(const struct nccl_comm *c, const struct nccl_tuning *t, enum
     return (a == NCCL_TREE) == (bytes <= c->topo.tree_max_bytes);
 }
 
-static bool cheapest(const struct nccl_comm *c, const struct nccl_tuning *tuning, double bytes,
-                     struct nccl_candidate *best)
+/* The protocol that RCCL takes for an operation's bytes per rank, where it does not leave it at
+ * `chosen`. */
+static enum nccl_proto rccl_proto(const struct nccl_comm *c, enum specter_comm_op op, double bytes,
+                                  enum nccl_proto chosen)
 {
-    best->us = HUGE_VAL;
+    double part = op == SPECTER_ALLREDUCE ? bytes : bytes / c->where.ranks;
+    if (c->where.nodes == 1)
+        return op == SPECTER_REDUCESCATTER && part <= RCCL_NODE_REDUCESCATTER_LL_MOST ? NCCL_LL
+                                                                                      : chosen;
+    for (size_t i = 0; i < sizeof rccl_ranges / sizeof *rccl_ranges; i++) {
+        const struct rccl_range *r = &rccl_ranges[i];
+        if (r->op != op)
+            continue;
+        double most = r->ll128_most;
+        if (op == SPECTER_ALLREDUCE && c->where.nodes > 2)
+            most *= RCCL_LL128_MANY_NODES;
+        if (part > r->ll128_above && part <= most)
+            return NCCL_LL128;
+        return part <= r->ll_most ? NCCL_LL : NCCL_SIMPLE;
+    }
+    return chosen;
+}
+
+/* Returns whether RCCL sets another protocol for the chosen algorithm; *p is that one then. A
+ * user's NCCL_PROTO is left alone. */
+static bool rccl_sets_proto(const struct nccl_comm *c, const struct nccl_tuning *tuning,
+                            double bytes, enum nccl_algo a, enum nccl_proto *p)
+{
+    enum nccl_proto set = rccl_proto(c, tuning->op, bytes, *p);
+    for (int each = 0; each < NCCL_PROTOS; each++)
+        if (tuning->of[a][each].why == NCCL_FORBIDDEN)
+            return false;
+    if (set == *p || tuning->of[a][set].why != NCCL_ON)
+        return false;
+    *p = set;
+    return true;
+}
+
+bool nccl_choose(const struct nccl_comm *c, const struct nccl_tuning *tuning, double bytes,
+                 struct nccl_choice *out)
+{
+    struct nccl_candidate best = {.us = HUGE_VAL};
+    if (c->where.ranks == 1) {
+        *out = (struct nccl_choice){.algo = NCCL_RING, .proto = NCCL_SIMPLE, .channels = 1};
+        return true;
+    }
     for (int a = 0; a < NCCL_ALGOS; a++) {
         for (int p = 0; p < NCCL_PROTOS; p++) {
             struct nccl_candidate k = {.algo = a, .proto = p};
             if (tuning->of[a][p].why != NCCL_ON || !by_size(c, tuning, a, p, bytes))
                 continue;
             price(c, tuning, bytes, &k);
-            if (k.us < best->us)
-                *best = k;
+            if (k.us < best.us)
+                best = k;
         }
     }
-    return best->us < HUGE_VAL;
-}
-
-bool nccl_choose(const struct nccl_comm *c, const struct nccl_tuning *tuning, double bytes,
-                 struct nccl_choice *out)
-{
-    struct nccl_candidate best;
-    if (c->where.ranks == 1) {
-        *out = (struct nccl_choice){.algo = NCCL_RING, .proto = NCCL_SIMPLE, .channels = 1};
-        return true;
-    }
-    if (!cheapest(c, tuning, bytes, &best))
+    if (!(best.us < HUGE_VAL))
         return false;
     if (c->topo.cc == 0 && rccl_sets_proto(c, tuning, bytes, best.algo, &best.proto))
         price(c, tuning, bytes, &best);
@@ -204,13 +296,4 @@ void nccl_comm_init(const struct nccl_topo *topo, struct layout where, struct nc
     out->topo = *topo;
     out->where = where;
     nccl_graphs_find(topo, where, &out->graphs);
-}
-
-bool nccl_pick(const struct nccl_topo *topo, struct layout where, enum specter_comm_op op,
-               double bytes, const struct nccl_allowed *allowed, struct nccl_comm *comm,
-               struct nccl_choice *out)
-{
-    struct nccl_tuning tuning;
-    nccl_comm_init(topo, where, comm);
-    return nccl_tune(comm, op, allowed, &tuning) && nccl_choose(comm, &tuning, bytes, out);
 }

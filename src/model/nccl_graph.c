@@ -37,12 +37,6 @@ static const struct nvlink {
 };
 /* clang-format on */
 
-static const double *speeds(const struct nccl_topo *t, bool inter)
-{
-    int generation = t->cc >= 100 ? 2 : t->cc >= 90;
-    return inter ? inter_speeds[generation] : intra_speeds[generation];
-}
-
 static bool is(const char *a, const char *b)
 {
     return a != NULL && strcmp(a, b) == 0;
@@ -65,16 +59,6 @@ static enum nccl_fabric fabric_of(const char *intra)
     return NCCL_NVSWITCH;
 }
 
-static enum nccl_net net_of(const char *inter)
-{
-    static const char *const names[NCCL_NETS] = {
-        [NCCL_NET_EFA] = "efa", [NCCL_NET_TCPX] = "tcpx", [NCCL_NET_TCPXO] = "tcpxo"};
-    for (int i = 1; i < NCCL_NETS; i++)
-        if (is(inter, names[i]))
-            return (enum nccl_net)i;
-    return NCCL_NET_FREE;
-}
-
 /* NCCL's figure for links that give raw_GBps together. RCCL counts 48 of an MI300X link's 64. */
 static double link_rate(int cc, double raw_GBps)
 {
@@ -86,22 +70,15 @@ static double link_rate(int cc, double raw_GBps)
     return raw_GBps / l->raw_GBps * l->GBps;
 }
 
-/* Several ports beside one GPU are one device: aws-ofi-nccl bundles EFA's rails, NCCL (2.24 and
- * later) merges the ports of a card. */
-static void count_nics(const struct network_profile *net, int nodes, struct nccl_topo *out)
-{
-    int gpus = (int)fmax(net->gpus_per_node, 1), ports = (int)net->nics_per_node;
-    int bundle = ports > gpus ? ports / gpus : 1;
-    out->net = net_of(net->inter);
-    out->nics = ports / bundle * nodes;
-    out->nic_GBps = bundle * net->nic_Gbps / 8;
-    out->gdr = !is(net->inter, "ethernet") && !is(net->inter, "slingshot");
-}
-
 void nccl_topo_of(const struct gpu_profile *gpu, const struct network_profile *net,
                   struct nccl_topo *out)
 {
-    int gpus = (int)fmax(net->gpus_per_node, 1);
+    static const char *const net_names[NCCL_NETS] = {
+        [NCCL_NET_EFA] = "efa", [NCCL_NET_TCPX] = "tcpx", [NCCL_NET_TCPXO] = "tcpxo"};
+    int gpus = (int)fmax(net->gpus_per_node, 1), ports = (int)net->nics_per_node;
+    /* Several ports beside one GPU are one device: aws-ofi-nccl bundles EFA's rails, NCCL (2.24 and
+     * later) merges the ports of a card. */
+    int bundle = ports > gpus ? ports / gpus : 1;
     int nodes = net->domain_gpus > gpus ? (int)net->domain_gpus / gpus : 1;
     double raw = net->intra_GBps > 0 ? fmin(gpu->nvlink_GBps, net->intra_GBps) : gpu->nvlink_GBps;
     double pair = net->pair_GBps > 0 ? fmin(net->pair_GBps, raw) : raw;
@@ -115,8 +92,13 @@ void nccl_topo_of(const struct gpu_profile *gpu, const struct network_profile *n
         .pcie_GBps = (gpu->pcie_GBps > 0 ? gpu->pcie_GBps : 31.5) * 12 / 15.75, /* 12 on gen 3 */
         .sharp = net->sharp > 0,
         .tree_max_bytes = net->tree_max_bytes,
+        .nics = ports / bundle * nodes,
+        .nic_GBps = bundle * net->nic_Gbps / 8,
+        .gdr = !is(net->inter, "ethernet") && !is(net->inter, "slingshot"),
     };
-    count_nics(net, nodes, out);
+    for (int i = 1; i < NCCL_NETS; i++)
+        if (is(net->inter, net_names[i]))
+            out->net = (enum nccl_net)i;
     if (raw <= 0 && out->fabric < NCCL_PCIE)
         out->fabric = NCCL_PCIE;
     if (out->fabric < NCCL_PCIE) {
@@ -167,24 +149,23 @@ static bool crosses_sockets(const struct nccl_topo *t, int gpus)
     return two_sockets(t) && gpus > t->gpus / 2;
 }
 
-static double socket_link_GBps(const struct nccl_topo *t)
-{
-    static const double rate[] = {[NCCL_CPU_INTEL] = 10, [NCCL_CPU_AMD] = 16, [NCCL_CPU_ARM] = 6};
-    bool sapphire_rapids = t->cpu == NCCL_CPU_INTEL && t->pcie_GBps > 40; /* PCIe 5.0 */
-    return sapphire_rapids ? 22 : rate[t->cpu];
-}
-
 /* A ring over PCIe takes each GPU's link once each way and the link between sockets once. Without
  * peer access all of it goes up to the CPU, and the GPUs behind a switch share its uplink. */
 static double pcie_GBps(const struct nccl_topo *t, int gpus)
 {
+    static const double socket_GBps[] = {
+        [NCCL_CPU_INTEL] = 10, [NCCL_CPU_AMD] = 16, [NCCL_CPU_ARM] = 6};
     bool through_cpu = t->fabric == NCCL_PCIE_SHM || !two_sockets(t);
     double rate = t->pcie_GBps;
     if (t->fabric == NCCL_PCIE_SHM && two_sockets(t))
         rate /= lower(gpus, t->gpus / 2);
     if (through_cpu && t->cpu == NCCL_CPU_INTEL)
         rate /= INTEL_P2P_OVERHEAD;
-    return crosses_sockets(t, gpus) ? fmin(rate, socket_link_GBps(t)) : rate;
+    if (crosses_sockets(t, gpus)) {
+        bool sapphire_rapids = t->cpu == NCCL_CPU_INTEL && t->pcie_GBps > 40; /* PCIe 5.0 */
+        rate = fmin(rate, sapphire_rapids ? 22 : socket_GBps[t->cpu]);
+    }
+    return rate;
 }
 
 static bool is_mesh(const struct nccl_topo *t)
@@ -217,33 +198,15 @@ static int mesh_rings(const struct budget *b, double speed)
     return rings - (complete && (b->gpus == 4 || b->gpus == 6) && k % 2 == 1);
 }
 
-/* Rings of that speed that a node's own links can hold. */
-static int rings_in_node(const struct budget *b, double speed)
-{
-    if (b->gpus == 1)
-        return MAX_GRAPH_CHANNELS;
-    return is_mesh(b->topo) ? lower(mesh_rings(b, speed), MAX_GRAPH_CHANNELS)
-                            : fit(b->fabric_GBps, speed);
-}
-
-/* And its NICs, too. */
+/* Rings of that speed that a node's own links can hold, and its NICs. */
 static int rings_at(const struct budget *b, double speed)
 {
-    int n = rings_in_node(b, speed);
+    int n = MAX_GRAPH_CHANNELS; /* of a single GPU */
+    if (b->gpus > 1)
+        n = is_mesh(b->topo) ? lower(mesh_rings(b, speed), n) : fit(b->fabric_GBps, speed);
     if (b->nics > 0)
         n = lower(n, b->nics * fit(b->nic_GBps, speed));
     return n;
-}
-
-/* Fast channels are split in two, so that more of the GPU works on them. */
-static void split_fast(int cc, struct nccl_graph *g)
-{
-    if (g->bw_intra < 25 || (cc > 80 && g->bw_intra < 50 && g->channels > 4))
-        return;
-    int channels = lower(2 * g->channels, MAX_GRAPH_CHANNELS);
-    g->bw_intra *= (double)g->channels / channels;
-    g->bw_inter = g->bw_intra;
-    g->channels = channels;
 }
 
 static enum nccl_path type_intra(const struct nccl_topo *t, int gpus)
@@ -289,7 +252,13 @@ static void find_ring(const struct budget *b, const double *speed, struct nccl_g
     if (g->channels == 0) /* what NCCL falls back to */
         *g = (struct nccl_graph){.channels = 1, .bw_intra = 0.1, .bw_inter = 0.1};
     describe(b, g);
-    split_fast(b->topo->cc, g);
+    /* Fast channels are split in two, so that more of the GPU works on them. */
+    if (g->bw_intra >= 25 && (b->topo->cc <= 80 || g->bw_intra >= 50 || g->channels <= 4)) {
+        int channels = lower(2 * g->channels, MAX_GRAPH_CHANNELS);
+        g->bw_intra *= (double)g->channels / channels;
+        g->bw_inter = g->bw_intra;
+        g->channels = channels;
+    }
 }
 
 /* The next speed above `now`; 0 at the list's head. */
@@ -383,20 +352,17 @@ static void find_xgmi(const struct budget *b, struct nccl_graphs *out)
     out->channels = lower(2 * n, MAX_COMM_CHANNELS);
 }
 
-/* GPUs on the emptiest node. */
-static int fewest_gpus(struct layout where)
-{
-    int64_t rest = where.ranks - (int64_t)where.per_node * (where.nodes - 1);
-    return rest < 1 ? 1 : rest < where.per_node ? (int)rest : where.per_node;
-}
-
 void nccl_graphs_find(const struct nccl_topo *topo, struct layout where, struct nccl_graphs *out)
 {
-    struct budget b;
+    int64_t rest = where.ranks - (int64_t)where.per_node * (where.nodes - 1);
+    /* GPUs on the emptiest node. */
+    int fewest = rest < 1 ? 1 : rest < where.per_node ? (int)rest : where.per_node;
+    int generation = topo->cc >= 100 ? 2 : topo->cc >= 90;
     bool inter = where.nodes > 1;
-    const double *list = speeds(topo, inter);
+    const double *list = inter ? inter_speeds[generation] : intra_speeds[generation];
+    struct budget b;
     *out = (struct nccl_graphs){0};
-    budget_of(topo, fewest_gpus(where), inter, &b);
+    budget_of(topo, fewest, inter, &b);
     if (topo->cc == 0 && topo->fabric < NCCL_PCIE) {
         find_xgmi(&b, out);
         return;

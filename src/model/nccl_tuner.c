@@ -1,13 +1,18 @@
 /* SPDX-License-Identifier: MIT
  *
  * NCCL 2.30's tuner (ncclTopoTuneModel()): its constants, and what they make of a search graph.
- * The choice is in nccl_choice.c, RCCL's differences in rccl_tuner.c.
+ * The choice is in nccl_choice.c.
+ *
+ * RCCL's differences are constants measured on MI300X (gfx942, eight GPUs a node): latencies, and
+ * shares of the graph's bandwidth by protocol. Source: RCCL (ROCm 6.4), src/graph/tuning.cc, tuning
+ * model 5. Other AMD GPUs are taken as MI300X.
  */
 #include "model/nccl_tuner.h"
 
 #include <math.h>
 
-#include "model/rccl_tuner.h"
+/* The link that a step crosses: the rows of both tuners' latencies. */
+enum nccl_link { NCCL_LINK_NVL, NCCL_LINK_PCI, NCCL_LINK_NET, NCCL_LINKS };
 
 /* clang-format off */
 enum generation { VOLTA, AMPERE, HOPPER, BLACKWELL, GENERATIONS };
@@ -53,6 +58,24 @@ static const double nvls_tree_max_bw[GENERATIONS][SCALES] = {
 };
 static const double nvls_efficiency[GENERATIONS] = {0, 0, .85, .74};
 
+/* RCCL. us; Tree and Ring alike */
+static const double rccl_base_lat[NCCL_PROTOS] = {12, 12, 17};
+#define RCCL_PAT_BASE_LAT 8
+
+/* us a step; [link][Tree, Ring][protocol] */
+static const double rccl_hw_lat[NCCL_LINKS][2][NCCL_PROTOS] = {
+    [NCCL_LINK_NVL] = {{.9, .9, 2.3}, {.8, .8, 2.1}},
+    [NCCL_LINK_PCI] = {{2.2, 2.2, 5.7}, {2.2, 2.2, 5.7}},
+    [NCCL_LINK_NET] = {{10.5, 10.5, 25}, {9.5, 9.5, 320}},
+};
+
+/* Share of the graph's bandwidth; [up to two nodes, more][Tree, Ring][protocol] */
+static const double rccl_bw_share[2][2][NCCL_PROTOS] = {
+    {{.06, .06, .11}, {.08, .08, 1}},
+    {{.06, .06, .59}, {.08, .08, 1}},
+};
+#define RCCL_ROOTED_LL_GAIN 1.65 /* Broadcast and Reduce in a node */
+
 /* The operations that an algorithm does, as 1 << class. */
 #define BIT(_class) (1u << (_class))
 static const unsigned does[NCCL_ALGOS] = {
@@ -97,7 +120,8 @@ static enum scale scale_of(const struct nccl_comm *c)
     return (enum scale)(lower(c->where.nodes, 3) - 1);
 }
 
-bool nccl_class_of(enum specter_comm_op op, enum nccl_class *out)
+/* False for operations that NCCL has no estimate for. */
+static bool class_of(enum specter_comm_op op, enum nccl_class *out)
 {
     switch (op) {
     case SPECTER_ALLREDUCE:
@@ -182,7 +206,10 @@ static enum nccl_why gate(const struct nccl_comm *c, enum nccl_class class, enum
         why = NCCL_GPUS_PER_NODE;
     else if (p == NCCL_LL128)
         why = ll128_gate(c, nccl_graph_of(c, a));
-    return why == NCCL_ON && c->topo.cc == 0 ? rccl_gate(c, a, p) : why;
+    /* Tree and Ring are what there is in RCCL: no NVLS, no SHARP, and PAT is off unless asked for.
+     */
+    bool rccl_off = c->topo.cc == 0 && a == NCCL_TREE && p == NCCL_SIMPLE && c->where.nodes == 1;
+    return why == NCCL_ON && rccl_off ? NCCL_RCCL_OFF : why;
 }
 
 /* Bus bandwidth of one NVLS channel, and its fit to the network. */
@@ -235,6 +262,16 @@ static double collnet_direct_busbw(const struct nccl_comm *c, enum nccl_class cl
     double gpus_per_nic = ppn / g->channels;
     bw /= gpus_per_nic - (gpus_per_nic - 1) / 2;
     return c->topo.cc >= 90 ? bw * .85 : bw;
+}
+
+static double rccl_busbw(const struct nccl_comm *c, enum nccl_class class, enum nccl_algo a,
+                         enum nccl_proto p, double bw)
+{
+    if (a > NCCL_RING)
+        return 0;
+    bw *= rccl_bw_share[c->where.nodes > 2][a][p];
+    bool rooted_ll = class == NCCL_CLASS_ROOTED && p == NCCL_LL && c->where.nodes == 1;
+    return rooted_ll ? bw * RCCL_ROOTED_LL_GAIN : bw;
 }
 
 static double busbw(const struct nccl_comm *c, enum nccl_class class, enum nccl_algo a,
@@ -293,7 +330,7 @@ struct step_latency {
 static double step_us(const struct nccl_comm *c, enum nccl_link link, enum nccl_algo a,
                       enum nccl_proto p)
 {
-    return c->topo.cc == 0 ? rccl_hw_lat(link, a, p) : hw_lat[link][a][p];
+    return c->topo.cc == 0 ? rccl_hw_lat[link][a == NCCL_TREE ? 0 : 1][p] : hw_lat[link][a][p];
 }
 
 static enum nccl_link intra_link(const struct nccl_graph *g)
@@ -324,7 +361,9 @@ static double latency(const struct nccl_comm *c, enum nccl_class class, enum ncc
                       enum nccl_proto p)
 {
     int ranks = c->where.ranks, nodes = c->where.nodes, local = ranks / nodes;
-    double base = c->topo.cc == 0 ? rccl_base_lat(a, p) : base_lat[a][p];
+    double base = c->topo.cc != 0  ? base_lat[a][p]
+                  : a <= NCCL_RING ? rccl_base_lat[p]
+                                   : RCCL_PAT_BASE_LAT;
     struct step_latency s = {
         step_us(c, intra_link(nccl_graph_of(c, a)), a, p),
         step_us(c, NCCL_LINK_NET, ranks == nodes ? NCCL_TREE : a, p),
@@ -347,31 +386,6 @@ static double latency(const struct nccl_comm *c, enum nccl_class class, enum ncc
     }
 }
 
-/* A network's presets matter between nodes only. */
-static struct nccl_allowed network_preset(const struct nccl_comm *c)
-{
-    bool free = c->where.nodes == 1 || (c->topo.net == NCCL_NET_EFA && c->topo.cc >= 90);
-    if (c->topo.tree_max_bytes > 0)
-        return (struct nccl_allowed){BIT(NCCL_RING) | BIT(NCCL_TREE), BIT(NCCL_SIMPLE)};
-    return presets[free ? NCCL_NET_FREE : c->topo.net];
-}
-
-/* The preset for what a user's settings leave open. */
-static struct nccl_allowed preset_of(const struct nccl_comm *c, const struct nccl_allowed *allowed)
-{
-    struct nccl_allowed p = network_preset(c);
-    if (allowed->algos != nccl_any.algos)
-        p.algos = nccl_any.algos;
-    if (allowed->protos != nccl_any.protos)
-        p.protos = nccl_any.protos;
-    return p;
-}
-
-static bool allows(const struct nccl_allowed *allowed, enum nccl_algo a, enum nccl_proto p)
-{
-    return (allowed->algos >> a & allowed->protos >> p & 1) != 0;
-}
-
 /* Settings leave out what they do not name, and switch LL128 on where it is off by default. */
 static enum nccl_why settle(const struct nccl_allowed *allowed, const struct nccl_allowed *preset,
                             enum nccl_algo a, enum nccl_proto p, enum nccl_why why)
@@ -381,14 +395,30 @@ static enum nccl_why settle(const struct nccl_allowed *allowed, const struct ncc
         why = NCCL_ON;
     if (why != NCCL_ON)
         return why;
-    return !allows(allowed, a, p) ? NCCL_FORBIDDEN : !allows(preset, a, p) ? NCCL_PRESET_OFF : why;
+    if ((allowed->algos >> a & allowed->protos >> p & 1) == 0)
+        return NCCL_FORBIDDEN;
+    return (preset->algos >> a & preset->protos >> p & 1) == 0 ? NCCL_PRESET_OFF : NCCL_ON;
+}
+
+/* The network's preset, which matters between nodes only, for what a user's settings leave open. */
+static struct nccl_allowed preset_of(const struct nccl_comm *c, const struct nccl_allowed *allowed)
+{
+    bool free = c->where.nodes == 1 || (c->topo.net == NCCL_NET_EFA && c->topo.cc >= 90);
+    struct nccl_allowed p = presets[free ? NCCL_NET_FREE : c->topo.net];
+    if (c->topo.tree_max_bytes > 0)
+        p = (struct nccl_allowed){BIT(NCCL_RING) | BIT(NCCL_TREE), BIT(NCCL_SIMPLE)};
+    if (allowed->algos != nccl_any.algos)
+        p.algos = nccl_any.algos;
+    if (allowed->protos != nccl_any.protos)
+        p.protos = nccl_any.protos;
+    return p;
 }
 
 bool nccl_tune(const struct nccl_comm *c, enum specter_comm_op op,
                const struct nccl_allowed *allowed, struct nccl_tuning *out)
 {
     enum nccl_class class;
-    if (!nccl_class_of(op, &class))
+    if (!class_of(op, &class))
         return false;
     struct nccl_allowed preset = preset_of(c, allowed);
     out->op = op;

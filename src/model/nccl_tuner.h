@@ -8,7 +8,7 @@
  *     nccl_tune(&comm, SPECTER_ALLREDUCE, &nccl_any, &tuning);        // once an operation
  *     nccl_choose(&comm, &tuning, bytes, &choice);                    // for each size
  *
- * or nccl_pick() for all of it, in 0.2 us.
+ * which takes 0.2 us in all.
  * Estimates are time = lat_us + bytes / (1000 bw_GBps), bw being algorithm bandwidth (S / t).
  * Pure functions that need no memory; operations without an estimate in NCCL (Send, Recv, AlltoAll,
  * Gather, Scatter) are refused with false.
@@ -17,24 +17,34 @@
 #define SPECTER_MODEL_NCCL_TUNER_H
 
 #include "model/nccl_graph.h"
+#include "specter/nccl_names.h"
 
 /* NCCL's numbers: equal estimates go to the lower one. */
 enum nccl_algo {
-    NCCL_TREE,
-    NCCL_RING,
-    NCCL_COLLNET_DIRECT,
-    NCCL_COLLNET_CHAIN,
-    NCCL_NVLS,
-    NCCL_NVLS_TREE,
-    NCCL_PAT,
-    NCCL_ALGOS,
+#define X(id, name, setting) NCCL_##id,
+    SPECTER_NCCL_ALGOS(X) NCCL_ALGOS
 };
 
-enum nccl_proto { NCCL_LL, NCCL_LL128, NCCL_SIMPLE, NCCL_PROTOS };
+enum nccl_proto { SPECTER_NCCL_PROTOS(X) NCCL_PROTOS };
+#undef X
 
-/* "Tree", "LL128": as NCCL_ALGO and NCCL_PROTO spell them. */
-extern const char *const nccl_algo_names[NCCL_ALGOS];
-extern const char *const nccl_proto_names[NCCL_PROTOS];
+struct nccl_name {
+    const char *name;    /* as struct comm_cost and all outputs have it: "nvls_tree" */
+    const char *setting; /* as NCCL_ALGO and NCCL_PROTO spell it: "NVLSTree" */
+};
+
+extern const struct nccl_name nccl_algos[NCCL_ALGOS], nccl_protos[NCCL_PROTOS];
+
+/* The number of a name of `len` letters in either spelling, or NCCL's profiler's (NVLS_TREE): case
+ * does not matter. -1: NCCL has no such. */
+int nccl_algo_parse(const char *name, size_t len);
+int nccl_proto_parse(const char *name, size_t len);
+
+/* A list as NCCL_ALGO and NCCL_PROTO take it, as bits 1 << number: "ring,tree", or "^nvls" for all
+ * but that. Returns NULL, or the first name of the list that `parse` (one of the above, of `count`
+ * names) does not know. */
+const char *nccl_list_parse(const char *list, int (*parse)(const char *name, size_t len), int count,
+                            unsigned *bits);
 
 /* The values that NCCL_ALGO and NCCL_PROTO allow: bits 1 << algo and 1 << proto. */
 struct nccl_allowed {
@@ -55,9 +65,6 @@ enum nccl_class {
     NCCL_CLASS_GATHER, /* AllGather, ReduceScatter */
     NCCL_CLASS_ROOTED, /* Broadcast, Reduce */
 };
-
-/* False for operations that NCCL has no estimate for. */
-bool nccl_class_of(enum specter_comm_op op, enum nccl_class *out);
 
 struct nccl_comm {
     struct nccl_topo topo;
@@ -138,10 +145,5 @@ void nccl_candidates(const struct nccl_comm *comm, const struct nccl_tuning *tun
 /* Channels that a kernel runs with: few for few bytes. */
 int nccl_channels(const struct nccl_comm *comm, enum nccl_algo algo, enum nccl_proto proto,
                   double bytes);
-
-/* init, tune and choose in one call. */
-bool nccl_pick(const struct nccl_topo *topo, struct layout where, enum specter_comm_op op,
-               double bytes, const struct nccl_allowed *allowed, struct nccl_comm *comm,
-               struct nccl_choice *out);
 
 #endif

@@ -4,7 +4,6 @@
  * Derivation: README.md beside this file.
  */
 #include "model/cost.h"
-#include "model/gemm_rate.h"
 #include "model/params.h"
 
 /* Share of a class's time that is bound by the tensor peak; the rest is bound by memory. */

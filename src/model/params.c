@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "model/params.h"
 
-#include "model/params_rows.h"
 #include "model/profile.h"
 
 #include <stdio.h>
@@ -57,6 +56,28 @@ const struct param_class *params_classes(enum param_group group, size_t *count)
     }
 }
 
+enum fit_beyond fit_range_beyond(const struct fit_range *r, double size, double ranks, double nodes)
+{
+    if (size < r->smallest)
+        return FIT_SMALLER;
+    if (r->largest > 0 && size > r->largest)
+        return FIT_LARGER;
+    if (r->ranks > 0 && ranks > r->ranks)
+        return FIT_RANKS;
+    return r->nodes > 0 && nodes > r->nodes ? FIT_NODES : FIT_WITHIN;
+}
+
+const struct param_class *params_row(enum param_group group, const char *key)
+{
+    size_t count;
+    const struct param_class *rows = params_classes(group, &count);
+    for (size_t i = 0; i < count; i++) {
+        if (strcmp(rows[i].key, key) == 0)
+            return &rows[i];
+    }
+    return NULL;
+}
+
 static const char *or_unknown(const char *text)
 {
     return text != NULL ? text : "unknown";
@@ -93,24 +114,18 @@ bool params_widen(enum param_group group, char key[PARAM_KEY_MAX])
     return true;
 }
 
-/* Behind `part` in `key`; NULL when the key does not begin with it. */
-static const char *behind(const char *key, const char *part)
-{
-    while (*part != '\0') {
-        if (*key++ != *part++)
-            return NULL;
-    }
-    return key;
-}
-
 /* Returns whether a row's key is that of the parts, as params_key() joins them. Plain loops, since
  * every prediction looks its classes up, and most keys differ in their first letter. */
 static bool key_is(const char *key, const char *first, const char *sep, const char *second)
 {
-    key = behind(key, first);
-    key = key != NULL ? behind(key, sep) : NULL;
-    key = key != NULL ? behind(key, second) : NULL;
-    return key != NULL && *key == '\0';
+    const char *const parts[] = {first, sep, second};
+    for (size_t i = 0; i < COUNT(parts); i++) {
+        for (const char *part = parts[i]; *part != '\0';) {
+            if (*key++ != *part++)
+                return false;
+        }
+    }
+    return *key == '\0';
 }
 
 static const struct param_class *class_of(enum param_group group, const char *first,
@@ -153,27 +168,23 @@ const struct param_class *params_class(enum param_group group, const struct gpu_
     return row;
 }
 
-/* Takes what `values`, `count` doubles, does not have from `from`. Whether it has all now. */
-static bool complete(double *values, const double *from, size_t count)
-{
-    bool all = true;
-    for (size_t i = 0; i < count; i++) {
-        if (values[i] == 0)
-            values[i] = from[i];
-        all = all && values[i] != 0;
-    }
-    return all;
-}
-
-/* Fills what `values`, a profile's own ones, leave open. A group's structs are doubles and nothing
- * else. */
+/* Fills what `own`, a profile's values, leave open. A group's structs are doubles and nothing else.
+ */
 static void resolve(enum param_group group, const struct gpu_profile *gpu,
-                    const struct network_profile *net, void *values)
+                    const struct network_profile *net, void *own)
 {
-    for (enum level level = LEVEL_CLASS; level < LEVELS; level++) {
+    const size_t count = param_tables[group].count;
+    double *values = own;
+    bool complete = false;
+    for (enum level level = LEVEL_CLASS; level < LEVELS && !complete; level++) {
         const struct param_class *row = row_at(level, group, gpu, net);
-        if (row != NULL && complete(values, row->values, param_tables[group].count))
-            return;
+        const double *from = row != NULL ? row->values : NULL;
+        complete = from != NULL;
+        for (size_t i = 0; i < count && from != NULL; i++) {
+            if (values[i] == 0)
+                values[i] = from[i];
+            complete = complete && values[i] != 0;
+        }
     }
 }
 

@@ -5,13 +5,13 @@
  *
  *     gemm   GEMMs; one class a GPU architecture: "hopper"
  *     node   collectives within a node; one class an architecture and fabric: "hopper/nvswitch";
- *           the row of a fabric, "any/nvswitch", holds for GPUs that nobody measured on it
+ *           the row of a fabric, "any/nvswitch", holds for GPUs that were not measured on it
  *     net    what crosses the network; one class a transport: "infiniband", "efa", and
  *           "infiniband/domains" for NVLSTree between NVLink domains that are larger than a node
  *
  * A profile may hold values of its own (a calibrated one does); a value of 0 is that of the
  * profile's class in profiles/fitted.def, and where the class has no row or the row no value, that
- * of its fabric's row, then of the row "any". So a machine that nobody measured has the parameters
+ * of its fabric's row, then of the row "any". So a machine that was not measured has the parameters
  * of its kind, and one of an unmeasured kind has those of all.
  *
  *     struct gemm_params p = params_gemm(gpu);
@@ -134,7 +134,14 @@ bool params_widen(enum param_group group, char key[PARAM_KEY_MAX]);
 const struct param_class *params_class(enum param_group group, const struct gpu_profile *gpu,
                                        const struct network_profile *net);
 
+/* The row of this key; NULL: there is none. */
+const struct param_class *params_row(enum param_group group, const char *key);
+
 /* All rows of a group. */
 const struct param_class *params_classes(enum param_group group, size_t *count);
+
+/* The compiled-in rows of profiles/fitted.def, for params_classes(). */
+extern const struct param_class gemm_classes[], node_classes[], net_classes[];
+extern const size_t gemm_class_count, node_class_count, net_class_count;
 
 #endif

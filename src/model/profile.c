@@ -98,6 +98,66 @@ static const char *catalog_name(const struct catalog *c, size_t i)
     return name;
 }
 
+/* What people call a GPU without its form: the one that most of them mean. */
+static const struct {
+    const char *alias, *name;
+} aliases[] = {
+    {"h100", "h100_sxm"},         {"h100_80g", "h100_sxm"},      {"h200", "h200_sxm"},
+    {"a100", "a100_sxm"},         {"a100_80g", "a100_sxm"},      {"a100_80gb", "a100_sxm"},
+    {"a100_40g", "a100_sxm_40g"}, {"a100_40gb", "a100_sxm_40g"}, {"v100", "v100_sxm"},
+    {"b200", "b200_sxm"},         {"b300", "b300_sxm"},
+};
+
+/* Compares names as they are typed: any case, and "-", " " and nothing for "_". Returns how much of
+ * `name` it took; -1: they differ before `given` ends. */
+static int match_typed(const char *given, const char *name)
+{
+    const char *n = name;
+    for (const char *g = given; *g != '\0'; g++) {
+        if (*g == '_' || *g == '-' || *g == ' ')
+            continue;
+        n += *n == '_';
+        if (tolower((unsigned char)*g) != tolower((unsigned char)*n))
+            return -1;
+        n++;
+    }
+    return (int)(n - name);
+}
+
+static bool same_typed(const char *given, const char *name)
+{
+    int n = match_typed(given, name);
+    return n > 0 && name[n] == '\0';
+}
+
+/* The profile that a name means which is not exactly its own; SIZE_MAX: none, or several. A name
+ * that begins all others that fit is the one. */
+static size_t find_typed(const struct catalog *c, const char *given)
+{
+    size_t best = SIZE_MAX;
+    for (size_t i = 0; i < sizeof aliases / sizeof *aliases; i++) {
+        for (size_t k = 0; k < c->count && same_typed(given, aliases[i].alias); k++) {
+            if (strcmp(catalog_name(c, k), aliases[i].name) == 0)
+                return k;
+        }
+    }
+    for (size_t i = 0; i < c->count; i++) {
+        if (same_typed(given, catalog_name(c, i)))
+            return i;
+    }
+    for (size_t i = 0; i < c->count; i++) {
+        if (match_typed(given, catalog_name(c, i)) > 0 &&
+            (best == SIZE_MAX || strlen(catalog_name(c, i)) < strlen(catalog_name(c, best))))
+            best = i;
+    }
+    for (size_t i = 0; best != SIZE_MAX && i < c->count; i++) {
+        if (match_typed(given, catalog_name(c, i)) > 0 &&
+            match_typed(catalog_name(c, best), catalog_name(c, i)) < 0)
+            return SIZE_MAX;
+    }
+    return best;
+}
+
 /* Returns the distance of `name` from a known one; a name's beginning is close to it. */
 static size_t how_far(const char *given, const char *name)
 {
@@ -125,11 +185,14 @@ static void find_nearest(const struct catalog *c, const char *given, size_t near
 
 static const void *catalog_find(const struct catalog *c, const char *name, struct err *e)
 {
-    size_t nearest[NEAREST];
+    size_t nearest[NEAREST], typed;
     for (size_t i = 0; i < c->count; i++) {
         if (strcmp(name, catalog_name(c, i)) == 0)
             return (const char *)c->first + i * c->size;
     }
+    typed = find_typed(c, name);
+    if (typed != SIZE_MAX)
+        return (const char *)c->first + typed * c->size;
     find_nearest(c, name, nearest);
     err_set(e, ERR_USAGE, "unknown %s profile '%.64s'; the nearest are %s, %s and %s", c->kind,
             name, catalog_name(c, nearest[0]), catalog_name(c, nearest[1]),
@@ -177,17 +240,12 @@ static size_t longest_match(const char *match, const char *device)
     return longest;
 }
 
-/* "NVIDIA A100-SXM4-40GB MIG 1g.5gb": a slice has a seventh or so of the figures of the whole. */
-static bool is_slice(const char *device)
-{
-    return has_part(device, "MIG ", strlen("MIG "), false);
-}
-
 const struct gpu_profile *gpu_profile_of_device(const char *device_name)
 {
     const struct gpu_profile *best = NULL;
     size_t longest = 0;
-    if (device_name == NULL || is_slice(device_name))
+    /* "NVIDIA A100-SXM4-40GB MIG 1g.5gb": a slice has a seventh or so of the whole's figures. */
+    if (device_name == NULL || has_part(device_name, "MIG ", strlen("MIG "), false))
         return NULL;
     for (size_t i = 0; i < gpu_profile_count; i++) {
         size_t len = longest_match(gpu_profiles[i].match, device_name);
@@ -222,21 +280,18 @@ static const struct peak {
     {SPECTER_FP4, ANY, offsetof(struct gpu_profile, fp4_tflops)},
 };
 
-static const struct profile_field *field_at(size_t offset)
-{
-    const struct profile_field *field = gpu_fields;
-    while (field->offset != offset)
-        field++;
-    return field;
-}
-
 const struct profile_field *gpu_peak_field(enum specter_dtype type, enum specter_dtype compute)
 {
-    for (size_t i = 0; i < COUNT(peaks); i++) {
-        if (peaks[i].type == type && (peaks[i].compute == ANY || peaks[i].compute == compute))
-            return field_at(peaks[i].offset);
-    }
-    return NULL;
+    const struct profile_field *field = gpu_fields;
+    size_t i = 0;
+    while (i < COUNT(peaks) &&
+           (peaks[i].type != type || (peaks[i].compute != ANY && peaks[i].compute != compute)))
+        i++;
+    if (i == COUNT(peaks))
+        return NULL;
+    while (field->offset != peaks[i].offset)
+        field++;
+    return field;
 }
 
 double gpu_peak_tflops(const struct gpu_profile *gpu, enum specter_dtype type,

@@ -64,7 +64,9 @@
     X(pcie_GBps, "GB/s", 0.5, 1e4, "host link, per direction")                     \
     X(launch_us, "us", 0.1, 1e3, "launch call to kernel start, idle stream")       \
     X(overlap_sm, "", 0.001, 20, "loss of GEMMs over the SMs of channels")         \
-    X(overlap_memory, "", 0.001, 20, "of other kernels over NCCL's traffic")
+    X(overlap_memory, "", 0.001, 20, "of other kernels over NCCL's traffic")       \
+    X(gemm_factor50, "", 1, 1e3, "half of GEMMs are within x or / this")           \
+    X(gemm_factor80, "", 1, 1e3, "80 % of them")
 
 struct gpu_profile {
     const char *name;    /* "h100_sxm" */
@@ -87,18 +89,24 @@ struct gpu_profile {
     X(cpu, "host CPU", profile_cpu_names, false)         \
     X(source, "source", NULL, false)
 
-#define NETWORK_FIELDS(X)                                                       \
-    X(gpus_per_node, "count", 1, 1024, "GPUs that share the intra-node fabric") \
-    X(domain_gpus, "count", 1, 1e5, "GPUs of an NVLink domain; 0: of a node")   \
-    X(intra_GBps, "GB/s", 0.5, 1e5, "in a node, raw, per GPU and direction")    \
-    X(pair_GBps, "GB/s", 0.5, 1e5, "between two GPUs; 0: as intra_GBps")        \
-    X(intra_lat_us, "us", 0.01, 1e3, "one step in a node")                      \
-    X(nics_per_node, "count", 1, 256, "network ports; 0: single node only")     \
-    X(nic_Gbps, "Gb/s", 1, 1e4, "rate of one port, raw, per direction")         \
-    X(inter_lat_us, "us", 0.01, 1e4, "one step between nodes")                  \
-    X(oversubscription, "", 1, 1e3, "leaf ports to spine ports; 0: 1")          \
-    X(sharp, "", 1, 1, "1: switches between nodes reduce (SHARP)")              \
-    X(tree_max_bytes, "bytes", 1, 1e15, "trees up to here, else rings; 0: as NCCL tunes")
+#define NETWORK_FIELDS(X)                                                                 \
+    X(gpus_per_node, "count", 1, 1024, "GPUs that share the intra-node fabric")           \
+    X(domain_gpus, "count", 1, 1e5, "GPUs of an NVLink domain; 0: of a node")             \
+    X(intra_GBps, "GB/s", 0.5, 1e5, "in a node, raw, per GPU and direction")              \
+    X(pair_GBps, "GB/s", 0.5, 1e5, "between two GPUs; 0: as intra_GBps")                  \
+    X(intra_lat_us, "us", 0.01, 1e3, "one step in a node")                                \
+    X(nics_per_node, "count", 1, 256, "network ports; 0: single node only")               \
+    X(nic_Gbps, "Gb/s", 1, 1e4, "rate of one port, raw, per direction")                   \
+    X(inter_lat_us, "us", 0.01, 1e4, "one step between nodes")                            \
+    X(oversubscription, "", 1, 1e3, "leaf ports to spine ports; 0: 1")                    \
+    X(sharp, "", 1, 1, "1: switches between nodes reduce (SHARP)")                        \
+    X(tree_max_bytes, "bytes", 1, 1e15, "trees up to here, else rings; 0: as NCCL tunes") \
+    X(node_factor50, "", 1, 1e3, "half of transfers in a node: x or / this")              \
+    X(node_factor80, "", 1, 1e3, "80 % of them")                                          \
+    X(net_factor50, "", 1, 1e3, "half of those between nodes")                            \
+    X(net_factor80, "", 1, 1e3, "80 % of them")                                           \
+    X(message_factor50, "", 1, 1e3, "half of messages")                                   \
+    X(message_factor80, "", 1, 1e3, "80 % of them")
 
 struct network_profile {
     const char *name;
@@ -178,13 +186,15 @@ struct profile_kind {
 
 extern const struct profile_kind gpu_kind, network_kind;
 
-/* By name. NULL with e filled (ERR_USAGE), naming the nearest ones. */
+/* By name, or as people type it: any case, "-" or nothing for "_", a beginning that only one name
+ * has (or one name and those that go on from it), and what most people mean by "h100". NULL with e
+ * filled (ERR_USAGE), naming the nearest ones. */
 const struct gpu_profile *gpu_profile_find(const char *name, struct err *e);
 const struct network_profile *network_profile_find(const char *name, struct err *e);
 
 /* By the name a driver gives ("NVIDIA H100 80GB HBM3"); NULL when none matches. A profile's `match`
  * lists parts of such names, separated by |. A part counts where a word begins (so that H200 is not
- * found in GH200), letter case aside; behind a $ the name must end. The longest part wins. Slices
+ * found in GH200), letter case aside; after a $ the name must end. The longest part wins. Slices
  * (MIG) match nothing. */
 const struct gpu_profile *gpu_profile_of_device(const char *device_name);
 

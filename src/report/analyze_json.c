@@ -2,11 +2,9 @@
 #include "report/analyze_report.h"
 
 #include "base/arena.h"
-#include "report/analyze_json_internal.h"
 #include "report/analyze_sheets.h"
-#include "report/hang_text.h"
+#include "report/findings.h"
 #include "report/json_add.h"
-#include "report/json_stream.h"
 #include "report/table.h"
 
 #include <cjson/cJSON.h>
@@ -33,14 +31,17 @@ static void add_count(cJSON *o, const char *key, uint64_t value)
     cJSON_AddNumberToObject(o, key, (double)value);
 }
 
-static void add_dtype(cJSON *o, const char *key, unsigned type)
+static void add_run(cJSON *doc, const struct run *run)
 {
-    json_add_text(o, key, type < SPECTER_DTYPE_COUNT ? specter_dtype_name(type) : NULL);
-}
-
-/* How the clocks of the hosts lie to the first one's; docs/clocks.md. */
-static void add_domains(cJSON *o, const struct run *run)
-{
+    cJSON *o = cJSON_AddObjectToObject(doc, "run");
+    json_add_text(o, "id", run->id);
+    json_add_text(o, "format", run->format);
+    json_add_text(o, "source", run->source);
+    cJSON_AddNumberToObject(o, "world_size", run->world_size);
+    add_count(o, "ranks", run->nranks);
+    cJSON_AddBoolToObject(o, "clock_aligned", run->clock_aligned);
+    json_add_us(o, "clock_residual_us", run->clock_residual_ns);
+    /* How the clocks of the hosts lie to the first one's; docs/clocks.md. */
     cJSON *list = array_in(o, "clock_domains");
     for (int i = 0; i < run->ndomains && run->domains != NULL; i++) {
         const struct domain *d = &run->domains[i];
@@ -58,19 +59,6 @@ static void add_domains(cJSON *o, const struct run *run)
     }
 }
 
-static void add_run(cJSON *doc, const struct run *run)
-{
-    cJSON *o = cJSON_AddObjectToObject(doc, "run");
-    json_add_text(o, "id", run->id);
-    json_add_text(o, "format", run->format);
-    json_add_text(o, "source", run->source);
-    cJSON_AddNumberToObject(o, "world_size", run->world_size);
-    add_count(o, "ranks", run->nranks);
-    cJSON_AddBoolToObject(o, "clock_aligned", run->clock_aligned);
-    json_add_us(o, "clock_residual_us", run->clock_residual_ns);
-    add_domains(o, run);
-}
-
 /* The job's step time, what bounds it, and what its critical path mostly is. */
 static void add_step_time(cJSON *doc, const struct analysis *a)
 {
@@ -86,16 +74,6 @@ static void add_step_time(cJSON *doc, const struct analysis *a)
     json_add_text(o, "bound", analysis_timed(a) ? bound_name(v.time) : NULL);
     json_add_text(o, "path", isfinite(v.path_share) ? bound_name(v.path) : NULL);
     json_add_text(o, "why", v.why);
-}
-
-static void add_notes(cJSON *doc, const struct run *run)
-{
-    cJSON *list = array_in(doc, "notes");
-    for (size_t i = 0; i < run->nnotes; i++) {
-        cJSON *o = object_in(list);
-        json_add_text(o, "text", run->notes[i].text);
-        cJSON_AddBoolToObject(o, "loss", run->notes[i].loss);
-    }
 }
 
 static void add_coverage(cJSON *doc, const struct analysis *a)
@@ -140,15 +118,6 @@ static void write_sheets(struct json_stream *out, const struct analysis *a)
     }
 }
 
-static void add_classes(cJSON *o, const char *key, const uint64_t *counts)
-{
-    cJSON *classes = cJSON_AddObjectToObject(o, key);
-    for (int k = 0; k < SPECTER_KERNEL_CLASS_COUNT; k++) {
-        if (counts[k] > 0)
-            add_count(classes, specter_kernel_class_name((enum specter_kernel_class)k), counts[k]);
-    }
-}
-
 /* null where nothing was counted. */
 static void add_launches(cJSON *doc, const struct analysis *a)
 {
@@ -160,21 +129,14 @@ static void add_launches(cJSON *doc, const struct analysis *a)
     }
     o = cJSON_AddObjectToObject(doc, "launches");
     add_count(o, "untimed", l->count);
-    add_classes(o, "classes", l->classes);
+    cJSON *classes = cJSON_AddObjectToObject(o, "classes");
+    for (int k = 0; k < SPECTER_KERNEL_CLASS_COUNT; k++) {
+        if (l->classes[k] > 0)
+            add_count(classes, specter_kernel_class_name((enum specter_kernel_class)k),
+                      l->classes[k]);
+    }
     json_add_number(o, "per_step", l->steps > 0 ? (double)l->in_steps / (double)l->steps : NAN);
     json_add_us(o, "max_gap_us", l->max_gap_ns != UNKNOWN_NS ? (double)l->max_gap_ns : NAN);
-}
-
-static void add_findings(cJSON *doc, const struct findings *f)
-{
-    cJSON *list = array_in(doc, "findings");
-    for (size_t i = 0; i < f->count; i++) {
-        cJSON *o = object_in(list);
-        cJSON_AddStringToObject(o, "rule", f->list[i].rule);
-        json_add_number(o, "value", f->list[i].value);
-        json_add_number(o, "threshold", f->list[i].threshold);
-        cJSON_AddStringToObject(o, "text", f->list[i].text);
-    }
 }
 
 static void add_op(cJSON *o, const char *key, const struct op *op)
@@ -190,33 +152,25 @@ static void add_op(cJSON *o, const char *key, const struct op *op)
     buf_release(&text);
 }
 
-/* A member that no trace names is null. */
-static void add_numbers(cJSON *o, const char *key, const int *list, size_t n)
-{
-    cJSON *array = array_in(o, key);
-    for (size_t i = 0; i < n; i++)
-        cJSON_AddItemToArray(array,
-                             list[i] >= 0 ? cJSON_CreateNumber(list[i]) : cJSON_CreateNull());
-}
-
-static bool has_bytes(const struct op *op)
-{
-    return (op->class == OP_COLL || op->class == OP_P2P || op->class == OP_MEMORY) &&
-           !(op->flags & OP_BYTES_UNKNOWN);
-}
-
 static void add_hang(cJSON *o, const struct hang *h, const struct run *run)
 {
     const struct comm *comm = h->comm >= 0 ? &run->comms[h->comm] : NULL;
+    bool moves = op_is_comm(h->op) || h->op->class == OP_MEMORY;
+    bool sized = moves && !(h->op->flags & OP_BYTES_UNKNOWN);
     struct buf text = BUF_INIT;
     hang_text(&text, h, run);
     buf_putc(&text, '\0');
     json_add_text(o, "cause", hang_cause_name(h->cause));
     json_add_text(o, "text", text.data);
-    add_numbers(o, "ranks", h->ranks, h->nranks);
+    /* A member that no trace names is null. */
+    cJSON *array = array_in(o, "ranks");
+    for (size_t i = 0; i < h->nranks; i++)
+        cJSON_AddItemToArray(array, h->ranks[i] >= 0 ? cJSON_CreateNumber(h->ranks[i])
+                                                     : cJSON_CreateNull());
     json_add_text(o, "op", h->op->name);
-    json_add_number(o, "bytes", has_bytes(h->op) ? (double)h->op->bytes : NAN);
-    add_dtype(o, "dtype", h->op->dtype);
+    json_add_number(o, "bytes", sized ? (double)h->op->bytes : NAN);
+    json_add_text(o, "dtype",
+                  h->op->dtype < SPECTER_DTYPE_COUNT ? specter_dtype_name(h->op->dtype) : NULL);
     json_add_text(o, "comm", comm != NULL ? comm->id : NULL);
     json_add_text(o, "comm_name", comm != NULL ? comm->name : NULL);
     json_add_number(o, "comm_size", comm != NULL && comm->size > 0 ? comm->size : NAN);
@@ -236,11 +190,52 @@ static void add_hang(cJSON *o, const struct hang *h, const struct run *run)
     buf_release(&text);
 }
 
-static void add_hangs(cJSON *doc, const struct analysis *a)
+/* null without messages; with "reason" where they form no pipeline. */
+static void add_pipeline_json(cJSON *doc, const struct analysis *a)
 {
-    cJSON *list = array_in(doc, "hangs");
-    for (size_t i = 0; i < a->hangs.count; i++)
-        add_hang(object_in(list), &a->hangs.list[i], a->run);
+    const struct bubbles *b = &a->bubbles;
+    bool found = b->why == NULL;
+    cJSON *o;
+    if (b->why != NULL && b->why[0] == '\0') {
+        cJSON_AddNullToObject(doc, "pipeline");
+        return;
+    }
+    o = cJSON_AddObjectToObject(doc, "pipeline");
+    json_add_number(o, "stages", found ? b->stages.count : NAN);
+    json_add_number(o, "pipelines", found ? (double)b->stages.nchains : NAN);
+    json_add_number(o, "virtual_stages", found ? b->stages.parts : NAN);
+    json_add_number(o, "micro_batches", found ? b->stages.micro : NAN);
+    json_add_number(o, "fraction", found ? share_of(b->total.bubble_ns, b->total.window_ns) : NAN);
+    json_add_number(o, "ideal", found ? b->ideal : NAN);
+    json_add_number(o, "slowest_stage", isfinite(b->imbalance) ? b->slowest : NAN);
+    json_add_number(o, "imbalance", b->imbalance);
+    json_add_number(o, "schedule_us", b->schedule_ns / (double)b->windows / 1e3);
+    json_add_number(o, "uneven_us", b->uneven_ns / (double)b->windows / 1e3);
+    json_add_number(o, "rest_us", b->rest_ns / (double)b->windows / 1e3);
+    if (found)
+        cJSON_AddNullToObject(o, "reason");
+    else
+        cJSON_AddStringToObject(o, "reason", b->why);
+}
+
+/* The step whose path is told; with "reason" where there is none. */
+static void add_critical_json(cJSON *doc, const struct analysis *a)
+{
+    const struct critical *c = &a->critical;
+    cJSON *o = cJSON_AddObjectToObject(doc, "critical");
+    if (c->why != NULL) {
+        cJSON_AddNullToObject(o, "step_us");
+        cJSON_AddStringToObject(o, "reason", c->why);
+        return;
+    }
+    cJSON_AddNumberToObject(o, "step_us", (double)c->length.step_ns / 1e3);
+    cJSON_AddNumberToObject(o, "all_us", (double)c->length.all_ns / 1e3);
+    cJSON_AddNumberToObject(o, "steps", (double)c->walked);
+    cJSON_AddNumberToObject(o, "step", (double)c->chosen);
+    cJSON_AddNumberToObject(o, "rank_changes", (double)c->changes_step);
+    cJSON_AddNumberToObject(o, "inferred", (double)c->inferred);
+    cJSON_AddNumberToObject(o, "alone_us", (double)c->alone_ns / 1e3);
+    cJSON_AddNullToObject(o, "reason");
 }
 
 void analyze_json(const struct analysis *a, const struct findings *f, FILE *out)
@@ -250,9 +245,24 @@ void analyze_json(const struct analysis *a, const struct findings *f, FILE *out)
     json_stream_begin(&s, out);
     cJSON_AddStringToObject(doc, "schema", SCHEMA);
     add_run(doc, a->run);
-    add_notes(doc, a->run);
-    add_findings(doc, f);
-    add_hangs(doc, a);
+    const struct run *run = a->run;
+    cJSON *notes = array_in(doc, "notes");
+    for (size_t i = 0; i < run->nnotes; i++) {
+        cJSON *o = object_in(notes);
+        json_add_text(o, "text", run->notes[i].text);
+        cJSON_AddBoolToObject(o, "loss", run->notes[i].loss);
+    }
+    cJSON *findings = array_in(doc, "findings");
+    for (size_t i = 0; i < f->count; i++) {
+        cJSON *o = object_in(findings);
+        cJSON_AddStringToObject(o, "rule", f->list[i].rule);
+        json_add_number(o, "value", f->list[i].value);
+        json_add_number(o, "threshold", f->list[i].threshold);
+        cJSON_AddStringToObject(o, "text", f->list[i].text);
+    }
+    cJSON *list = array_in(doc, "hangs");
+    for (size_t i = 0; i < a->hangs.count; i++)
+        add_hang(object_in(list), &a->hangs.list[i], a->run);
     add_coverage(doc, a);
     add_count(doc, "gemm_sample", a->gemm_rate);
     add_launches(doc, a);

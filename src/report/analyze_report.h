@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The report of `specter analyze`: one page of text, everything as JSON (schema
+ * The report of `specter analyze`: one page of text, one of HTML, everything as JSON (schema
  * "specter.analyze/1", docs/analyze.md), or its tables alone. What is not known is "-" in text,
  * empty in CSV and null in JSON, never 0.
  */
@@ -9,10 +9,15 @@
 
 #include "analysis/analysis.h"
 #include "report/findings.h"
+#include "report/screen.h"
 
 #include <stdio.h>
 
-/* At most 80 columns; with many ranks the rank table shows the spread and the extreme ranks. */
+/* The first screen: at most SCREEN_LINES, but for a hang that takes more. */
+void analyze_summary(const struct analysis *a, const struct findings *f, struct screen *s);
+
+/* All of it: at most 80 columns; with many ranks the rank table shows the spread and the extreme
+ * ranks. */
 void analyze_text(const struct analysis *a, const struct findings *f, FILE *out);
 
 /* The tables (analyze_sheets.h) alone, all of them or those that `names` lists with commas between
@@ -21,10 +26,40 @@ enum analyze_format { ANALYZE_TABLE, ANALYZE_CSV, ANALYZE_MD };
 void analyze_tables(const struct analysis *a, const char *names, enum analyze_format format,
                     FILE *out);
 
+/* What each table tells, and how many rows it has, a line each. */
+void analyze_list_tables(const struct analysis *a, FILE *out);
+
 /* Checks that each name in the list is that of a table. 0, or -1 with e filled (ERR_USAGE). */
 int analyze_check_tables(const char *names, struct err *e);
 
-/* All of it, row by row; without a newline behind it. */
+/* All of it, row by row; without a newline after it. */
 void analyze_json(const struct analysis *a, const struct findings *f, FILE *out);
+
+/* One page that needs nothing else (html.h): findings, the time of each rank and the steps as
+ * charts, every table with its first rows. What comes from a trace is escaped; the same analysis
+ * gives the same bytes. a->all_rows: the tables say how many rows they have beyond those that are
+ * shown. 0, or -1 with e filled: the file cannot be written. */
+int analyze_html(const struct analysis *a, const struct findings *f, const char *path,
+                 struct err *e);
+
+/* ---- what text and page share ---- */
+
+/* The GPU's name when all ranks have the same, "" when they have none. */
+const char *analyze_gpu(const struct analysis *a);
+
+/* "clocks of 2 hosts" where each has a host of its own name, else "2 clocks": dumps of processes
+ * may name no host, and each has a clock. In buf, which it returns. */
+char *clock_text(char *buf, size_t size, const struct run *run);
+
+/* Many ranks in few lines: the spread of each time, and the ranks that are extreme in one. */
+#define RANK_EXTREMES 5 /* of span, compute, exposed communication and copies, idle time */
+
+/* Smallest, middle and largest of one time, an int64_t at `offset` in struct time_breakdown, over
+ * the timed ranks, of which there is one; written into the three splits at the same place. */
+void rank_spread(const struct analysis *a, size_t offset, struct time_breakdown spread[3]);
+
+/* The ranks that a user wants to see by number: places in a->ranks of those where one of the times
+ * is largest, each once. Returns how many. */
+size_t rank_extremes(const struct analysis *a, size_t list[RANK_EXTREMES]);
 
 #endif

@@ -51,7 +51,8 @@
     X(operations, 4)           \
     X(top, 4)                  \
     X(kernel_kinds, 0)         \
-    X(kernel_lengths, 0)
+    X(kernel_lengths, 0)       \
+    X(settings, 0)
 
 #define X(name, rows) void sheet_of_##name(struct sheet *s, const struct analysis *a);
 SHEETS(X)

@@ -3,21 +3,18 @@
 
 #include "base/opt.h"
 #include "report/analyze_sheets.h"
+#include "report/table.h"
 
 #include <limits.h>
 #include <string.h>
 
-/* Returns whether the list (commas between names) holds this name. */
-static bool lists(const char *names, const char *name)
-{
-    size_t len = strlen(name);
-    for (const char *p = names; p != NULL; p = strchr(p, ',')) {
-        p += *p == ',';
-        if (strncmp(p, name, len) == 0 && (p[len] == '\0' || p[len] == ','))
-            return true;
-    }
-    return false;
-}
+#define LIST_COLUMNS 52 /* of what a table tells */
+
+const struct analyze_sheet analyze_sheets[ANALYZE_SHEETS] = {
+#define X(name, rows) {#name, rows, sheet_of_##name},
+    SHEETS(X)
+#undef X
+};
 
 static const char *nearest(const char *name)
 {
@@ -29,13 +26,24 @@ static const char *nearest(const char *name)
     return best;
 }
 
-static bool is_sheet(const char *name)
+void analyze_list_tables(const struct analysis *a, FILE *out)
 {
+    struct table t;
+    struct sheet sheets[ANALYZE_SHEETS];
+    table_init(&t);
+    table_column(&t, "table", TABLE_LEFT);
+    table_column(&t, "rows", TABLE_RIGHT);
+    table_column(&t, "what it tells", TABLE_LEFT);
     for (size_t i = 0; i < ANALYZE_SHEETS; i++) {
-        if (strcmp(name, analyze_sheets[i].name) == 0)
-            return true;
+        analyze_sheets[i].make(&sheets[i], a);
+        table_cell(&t, "%s", analyze_sheets[i].name);
+        table_cell(&t, "%zu", sheet_rows(&sheets[i]));
+        table_text(&t, sheets[i].title, LIST_COLUMNS);
     }
-    return false;
+    table_print(&t, out);
+    table_release(&t);
+    for (size_t i = 0; i < ANALYZE_SHEETS; i++)
+        sheet_release(&sheets[i]);
 }
 
 int analyze_check_tables(const char *names, struct err *e)
@@ -44,7 +52,7 @@ int analyze_check_tables(const char *names, struct err *e)
     for (const char *p = names; *p != '\0';) {
         size_t len = strcspn(p, ",");
         snprintf(name, sizeof name, "%.*s", (int)(len < sizeof name ? len : sizeof name), p);
-        if (!is_sheet(name))
+        if (strcmp(name, nearest(name)) != 0)
             return err_set(e, ERR_USAGE,
                            "there is no table '%s'; did you mean '%s'? ('specter help analyze' "
                            "lists them)",
@@ -55,33 +63,29 @@ int analyze_check_tables(const char *names, struct err *e)
     return 0;
 }
 
-static void print(const struct sheet *s, enum analyze_format format, bool alone, bool first,
-                  FILE *out)
-{
-    if (format == ANALYZE_TABLE) {
-        sheet_print(s, SIZE_MAX, out);
-    } else if (format == ANALYZE_MD) {
-        sheet_markdown(s, out);
-    } else {
-        if (!alone)
-            fprintf(out, "%s# %s\n", first ? "" : "\n", s->name);
-        sheet_csv(s, out);
-    }
-}
-
 void analyze_tables(const struct analysis *a, const char *names, enum analyze_format format,
                     FILE *out)
 {
     bool all = names[0] == '\0', alone = !all && strchr(names, ',') == NULL, first = true;
     for (size_t i = 0; i < ANALYZE_SHEETS; i++) {
         struct sheet s;
-        if (!all && !lists(names, analyze_sheets[i].name))
+        if (!all && !opt_list_names(names, analyze_sheets[i].name))
             continue;
         analyze_sheets[i].make(&s, a);
-        if (!all || sheet_rows(&s) > 0) {
-            print(&s, format, alone, first, out);
-            first = false;
+        if (all && sheet_rows(&s) == 0) {
+            sheet_release(&s);
+            continue;
         }
+        if (format == ANALYZE_TABLE) {
+            sheet_print(&s, SIZE_MAX, out);
+        } else if (format == ANALYZE_MD) {
+            sheet_markdown(&s, out);
+        } else {
+            if (!alone)
+                fprintf(out, "%s# %s\n", first ? "" : "\n", s.name);
+            sheet_csv(&s, out);
+        }
+        first = false;
         sheet_release(&s);
     }
 }

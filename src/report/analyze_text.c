@@ -4,13 +4,13 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/opt.h"
+#include "base/order.h"
 #include "report/analyze_sheets.h"
-#include "report/clock_text.h"
-#include "report/rank_spread.h"
 #include "report/table.h"
 
 #include <ctype.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define WIDTH 78          /* of text from the trace that stands alone in a line */
@@ -21,30 +21,6 @@
 #define WAY_COLUMNS 26    /* of how NCCL ran it */
 #define FINDINGS_LISTED 6 /* the others are in the JSON */
 
-/* One unit for a whole table, so that its numbers compare at a glance. */
-struct table_unit {
-    const char *name;
-    double ns;
-    int decimals;
-};
-
-static struct table_unit scale_for(double longest_ns)
-{
-    if (longest_ns < 10e6)
-        return (struct table_unit){"us", 1e3, 1};
-    if (longest_ns < 10e9)
-        return (struct table_unit){"ms", 1e6, 2};
-    return (struct table_unit){"s", 1e9, 2};
-}
-
-static void cell_time(struct table *t, const struct table_unit *scale, double ns)
-{
-    if (isfinite(ns))
-        table_cell(t, "%.*f", scale->decimals, ns / scale->ns);
-    else
-        table_cell(t, "-");
-}
-
 static void cell_percent(struct table *t, double share)
 {
     if (isfinite(share))
@@ -53,18 +29,77 @@ static void cell_percent(struct table *t, double share)
         table_cell(t, "-");
 }
 
-static void add_columns(struct table *t, const char *const *left, const char *const *right)
+/* ---- what the page has, too ---- */
+
+static bool hosts_differ(const struct run *run)
 {
-    for (; *left != NULL; left++)
-        table_column(t, *left, TABLE_LEFT);
-    for (; *right != NULL; right++)
-        table_column(t, *right, TABLE_RIGHT);
+    for (int i = 0; i < run->ndomains; i++) {
+        if (run->domains[i].host[0] == '\0')
+            return false;
+        for (int k = 0; k < i; k++) {
+            if (strcmp(run->domains[i].host, run->domains[k].host) == 0)
+                return false;
+        }
+    }
+    return true;
+}
+
+char *clock_text(char *buf, size_t size, const struct run *run)
+{
+    snprintf(buf, size, hosts_differ(run) ? "clocks of %d hosts" : "%d clocks", run->ndomains);
+    return buf;
+}
+
+static int64_t time_at(const struct rank_result *r, size_t offset)
+{
+    int64_t ns;
+    memcpy(&ns, (const char *)&r->breakdown + offset, sizeof ns);
+    return ns;
+}
+
+void rank_spread(const struct analysis *a, size_t offset, struct time_breakdown spread[3])
+{
+    int64_t *values = array_new(a->nranks, sizeof *values);
+    size_t n = 0;
+    for (size_t i = 0; i < a->nranks; i++) {
+        if (a->ranks[i].breakdown.timed_ops > 0)
+            values[n++] = time_at(&a->ranks[i], offset);
+    }
+    qsort(values, n, sizeof *values, order_int64s);
+    const int64_t picked[] = {values[0], values[n / 2], values[n - 1]};
+    for (int k = 0; k < 3; k++)
+        memcpy((char *)&spread[k] + offset, &picked[k], sizeof picked[k]);
+    free(values);
+}
+
+size_t rank_extremes(const struct analysis *a, size_t list[RANK_EXTREMES])
+{
+    static const size_t offsets[RANK_EXTREMES] = {
+        offsetof(struct time_breakdown, span_ns), offsetof(struct time_breakdown, compute_ns),
+        offsetof(struct time_breakdown, exposed_comm_ns),
+        offsetof(struct time_breakdown, exposed_memory_ns),
+        offsetof(struct time_breakdown, idle_ns)};
+    size_t n = 0;
+    for (size_t k = 0; k < RANK_EXTREMES; k++) {
+        int64_t best = 0;
+        size_t at = a->nranks;
+        for (size_t i = 0; i < a->nranks; i++) {
+            if (time_at(&a->ranks[i], offsets[k]) > best) {
+                best = time_at(&a->ranks[i], offsets[k]);
+                at = i;
+            }
+        }
+        for (size_t j = 0; j < n && at < a->nranks; j++)
+            at = list[j] == at ? a->nranks : at;
+        if (at < a->nranks)
+            list[n++] = at;
+    }
+    return n;
 }
 
 /* ---- head and findings ---- */
 
-/* The GPU's name when all ranks have the same. */
-static const char *common_gpu(const struct analysis *a)
+const char *analyze_gpu(const struct analysis *a)
 {
     const char *name = a->ranks[0].rank->gpu;
     for (size_t i = 1; i < a->nranks; i++) {
@@ -74,23 +109,11 @@ static const char *common_gpu(const struct analysis *a)
     return name;
 }
 
-/* Prints the alignment of clocks, which every comparison of hosts rests on. */
-static void print_clocks(const struct run *run, FILE *out)
-{
-    char error[32], clocks[64];
-    if (run->ndomains < 2)
-        return;
-    fprintf(out, "\n%s, ", clock_text(clocks, sizeof clocks, run));
-    if (run->clock_aligned)
-        fprintf(out, "compared to %s", text_ns(error, sizeof error, run->clock_residual_ns));
-    else
-        fputs("not comparable: no times are compared across them", out);
-}
-
 static void print_head(const struct analysis *a, FILE *out)
 {
     char text[4 * WIDTH];
     const struct run *run = a->run;
+    char error[32], clocks[64];
     fprintf(out, "%s\n", text_safe(text, sizeof text, run->source, WIDTH));
     if (run->id[0] != '\0')
         fprintf(out, "run %s, ", text_safe(text, sizeof text, run->id, WIDTH / 2));
@@ -100,38 +123,23 @@ static void print_head(const struct analysis *a, FILE *out)
     fputs(run->world_size == 1 ? " rank" : " ranks", out);
     if (a->nranks == 1 && run->nranks > 1)
         fprintf(out, ", only rank %d below", a->ranks[0].rank->rank);
-    if (common_gpu(a)[0] != '\0')
-        fprintf(out, "\n%s", text_safe(text, sizeof text, common_gpu(a), WIDTH));
-    print_clocks(run, out);
+    if (analyze_gpu(a)[0] != '\0')
+        fprintf(out, "\n%s", text_safe(text, sizeof text, analyze_gpu(a), WIDTH));
+    /* The alignment of clocks, which every comparison of hosts rests on. */
+    if (run->ndomains >= 2) {
+        fprintf(out, "\n%s, ", clock_text(clocks, sizeof clocks, run));
+        if (run->clock_aligned)
+            fprintf(out, "compared to %s", text_ns(error, sizeof error, run->clock_residual_ns));
+        else
+            fputs("not comparable: no times are compared across them", out);
+    }
     fputs("\n\n", out);
-}
-
-static void print_findings(const struct analysis *a, const struct findings *f, FILE *out)
-{
-    const char *limits[COVERAGE_LIMITS];
-    for (size_t i = 0; i < f->count && i < FINDINGS_LISTED; i++) {
-        fprintf(out, "%zu. ", i + 1);
-        opt_wrap(f->list[i].text, 3, 3, out);
-    }
-    coverage_limits(a, limits);
-    for (size_t i = 0; limits[i] != NULL; i++) {
-        fputs("   Note: ", out);
-        opt_wrap(limits[i], 9, 9, out);
-    }
 }
 
 /* ---- time per rank ---- */
 
-static void rank_columns(struct table *t)
-{
-    static const char *const left[] = {NULL};
-    static const char *const right[] = {"rank",    "total", "compute", "exp.comm", "waiting",
-                                        "exp.mem", "idle",  "overlap", "last",     NULL};
-    add_columns(t, left, right);
-}
-
-/* The cells behind the first one; `last` < 0: none. Copies that were not traced are not 0. */
-static void split_cells(struct table *t, const struct table_unit *scale,
+/* The cells after the first one; `last` < 0: none. Copies that were not traced are not 0. */
+static void split_cells(struct table *t, const struct time_unit *scale,
                         const struct time_breakdown *s, unsigned coverage, int64_t last)
 {
     const double none = NAN;
@@ -144,8 +152,12 @@ static void split_cells(struct table *t, const struct table_unit *scale,
         copies ? (double)s->exposed_memory_ns : none,
         (double)s->idle_ns,
     };
-    for (size_t i = 0; i < sizeof times / sizeof *times; i++)
-        cell_time(t, scale, timed ? times[i] : none);
+    for (size_t i = 0; i < sizeof times / sizeof *times; i++) {
+        if (timed && isfinite(times[i]))
+            table_cell(t, "%.*f", scale->decimals, times[i] / scale->ns);
+        else
+            table_cell(t, "-");
+    }
     cell_percent(t, share_of(s->overlap_ns, s->comm_ns));
     if (last >= 0)
         table_cell(t, "%lld", (long long)last);
@@ -153,7 +165,7 @@ static void split_cells(struct table *t, const struct table_unit *scale,
         table_cell(t, "%s", "");
 }
 
-static void rank_row(struct table *t, const struct table_unit *scale, const struct analysis *a,
+static void rank_row(struct table *t, const struct time_unit *scale, const struct analysis *a,
                      const struct rank_result *r)
 {
     bool compared = a->run->clock_aligned && r->arrival->collectives > 0;
@@ -162,21 +174,8 @@ static void rank_row(struct table *t, const struct table_unit *scale, const stru
                 compared ? (int64_t)r->arrival->last : -1);
 }
 
-static void share_row(struct table *t, const struct time_breakdown *s, unsigned coverage)
-{
-    table_cell(t, "share");
-    cell_percent(t, share_of(s->span_ns, s->span_ns));
-    cell_percent(t, share_of(s->compute_ns, s->span_ns));
-    cell_percent(t, share_of(s->exposed_comm_ns, s->span_ns));
-    cell_percent(t, s->wait_known ? share_of(s->exposed_wait_ns, s->span_ns) : NAN);
-    cell_percent(t, coverage & COVER_MEMORY ? share_of(s->exposed_memory_ns, s->span_ns) : NAN);
-    cell_percent(t, share_of(s->idle_ns, s->span_ns));
-    cell_percent(t, share_of(s->overlap_ns, s->comm_ns));
-    table_cell(t, "%s", "");
-}
-
 /* Rows for the smallest, median and largest value of each column. */
-static void spread_rows(struct table *t, const struct table_unit *scale, const struct analysis *a)
+static void spread_rows(struct table *t, const struct time_unit *scale, const struct analysis *a)
 {
     static const char *const names[] = {"min", "median", "max"};
     struct time_breakdown spread[3] = {0};
@@ -193,42 +192,44 @@ static void spread_rows(struct table *t, const struct table_unit *scale, const s
     }
 }
 
-static void extreme_rows(struct table *t, const struct table_unit *scale, const struct analysis *a)
-{
-    size_t shown[RANK_EXTREMES], n = rank_extremes(a, shown);
-    for (size_t k = 0; k < n; k++)
-        rank_row(t, scale, a, &a->ranks[shown[k]]);
-}
-
-static void print_ranks_title(const struct analysis *a, const char *unit, FILE *out)
-{
-    const struct step_window *w = &a->step_time.window;
-    if (w->several)
-        fprintf(out, "\nTime per rank in the %u step%s that count, %s:\n", w->steps,
-                w->steps > 1 ? "s" : "", unit);
-    else
-        fprintf(out, "\nTime per rank, %s:\n", unit);
-    fputs("total = compute + exp.comm + exp.mem + idle\n", out);
-}
-
 static void print_ranks(const struct analysis *a, FILE *out)
 {
+    static const char *const titles[] = {"rank",    "total", "compute", "exp.comm", "waiting",
+                                         "exp.mem", "idle",  "overlap", "last"};
     int64_t longest = 0;
     struct table t;
     for (size_t i = 0; i < a->nranks; i++)
         longest = a->ranks[i].breakdown.span_ns > longest ? a->ranks[i].breakdown.span_ns : longest;
-    struct table_unit scale = scale_for((double)longest);
+    struct time_unit scale = time_unit_for((double)longest);
     table_init(&t);
-    rank_columns(&t);
-    print_ranks_title(a, scale.name, out);
+    for (size_t i = 0; i < sizeof titles / sizeof *titles; i++)
+        table_column(&t, titles[i], TABLE_RIGHT);
+    const struct step_window *w = &a->step_time.window;
+    if (w->several)
+        fprintf(out, "\nTime per rank in the %u step%s that count, %s:\n", w->steps,
+                w->steps > 1 ? "s" : "", scale.name);
+    else
+        fprintf(out, "\nTime per rank, %s:\n", scale.name);
+    fputs("total = compute + exp.comm + exp.mem + idle\n", out);
     if (a->nranks > RANKS_LISTED) {
         spread_rows(&t, &scale, a);
-        extreme_rows(&t, &scale, a);
+        size_t shown[RANK_EXTREMES], n = rank_extremes(a, shown);
+        for (size_t k = 0; k < n; k++)
+            rank_row(&t, &scale, a, &a->ranks[shown[k]]);
     } else {
         for (size_t i = 0; i < a->nranks; i++)
             rank_row(&t, &scale, a, &a->ranks[i]);
     }
-    share_row(&t, &a->total, a->coverage);
+    const struct time_breakdown *s = &a->total;
+    table_cell(&t, "share");
+    cell_percent(&t, share_of(s->span_ns, s->span_ns));
+    cell_percent(&t, share_of(s->compute_ns, s->span_ns));
+    cell_percent(&t, share_of(s->exposed_comm_ns, s->span_ns));
+    cell_percent(&t, s->wait_known ? share_of(s->exposed_wait_ns, s->span_ns) : NAN);
+    cell_percent(&t, a->coverage & COVER_MEMORY ? share_of(s->exposed_memory_ns, s->span_ns) : NAN);
+    cell_percent(&t, share_of(s->idle_ns, s->span_ns));
+    cell_percent(&t, share_of(s->overlap_ns, s->comm_ns));
+    table_cell(&t, "%s", "");
     table_print(&t, out);
     fputs("  exp.: exposed, not overlapped by compute; waiting: for stragglers, part of\n"
           "  exp.comm; overlap: share of communication that compute overlaps; last: times\n"
@@ -237,9 +238,22 @@ static void print_ranks(const struct analysis *a, FILE *out)
     table_release(&t);
 }
 
-/* The tables of the page, and which others have something to say. */
-static void print_sheets(const struct analysis *a, FILE *out)
+void analyze_text(const struct analysis *a, const struct findings *f, FILE *out)
 {
+    const char *limits[COVERAGE_LIMITS];
+    print_head(a, out);
+    for (size_t i = 0; i < f->count && i < FINDINGS_LISTED; i++) {
+        fprintf(out, "%zu. ", i + 1);
+        opt_wrap(f->list[i].text, 3, 3, out);
+    }
+    coverage_limits(a, limits);
+    for (size_t i = 0; limits[i] != NULL; i++) {
+        fputs("   Note: ", out);
+        opt_wrap(limits[i], 9, 9, out);
+    }
+    if (analysis_timed(a))
+        print_ranks(a, out);
+    /* The tables of the page, and which others have something to say. */
     struct buf others = BUF_INIT;
     for (size_t i = 0; i < ANALYZE_SHEETS; i++) {
         struct sheet s;
@@ -255,13 +269,4 @@ static void print_sheets(const struct analysis *a, FILE *out)
         opt_wrap(others.data + 1, 25, 2, out);
     }
     buf_release(&others);
-}
-
-void analyze_text(const struct analysis *a, const struct findings *f, FILE *out)
-{
-    print_head(a, out);
-    print_findings(a, f, out);
-    if (analysis_timed(a))
-        print_ranks(a, out);
-    print_sheets(a, out);
 }

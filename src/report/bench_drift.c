@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "report/bench_drift.h"
 
-#include "report/bench_run.h"
-#include "report/bench_state.h"
+#include "base/arena.h"
+#include "report/bench_common.h"
 #include "report/json_add.h"
 #include "report/table.h"
 
@@ -29,9 +29,7 @@ static struct bench_drift_line fit(const struct bench_drift_report *r,
 
 static struct rank_drift *fit_all(const struct bench_drift_report *r)
 {
-    struct rank_drift *list = calloc((size_t)r->log->ranks, sizeof *list);
-    if (list == NULL)
-        die("out of memory");
+    struct rank_drift *list = array_new((size_t)r->log->ranks, sizeof *list);
     for (int i = 0; i < r->log->ranks; i++)
         list[i] = (struct rank_drift){i, fit(r, r->log->gpu, i, true),
                                       fit(r, r->log->host, i, r->node_of[i] != r->node_of[0])};
@@ -99,18 +97,6 @@ static void print_answer(const struct bench_drift_report *r, const struct rank_d
     fprintf(out, "  after a minute its times are off by %.1f us.\n", fabs(l->ppm) * 60);
 }
 
-static void print_changes(const struct rank_drift *d, FILE *out)
-{
-    const struct bench_drift_line *const lines[] = {&d->gpu, &d->host};
-    static const char *const names[] = {"its GPU", "its host"};
-    for (int i = 0; i < 2; i++) {
-        if (lines[i]->changes)
-            fprintf(out,
-                    "Warning: rank %d, %s: the drift changes by %+.2f ppm from second %.0f on.\n",
-                    d->rank, names[i], lines[i]->change_ppm, lines[i]->change_s);
-    }
-}
-
 static void add_cells(struct table *t, const struct bench_drift_line *l)
 {
     char ppm[32];
@@ -123,10 +109,26 @@ static void add_cells(struct table *t, const struct bench_drift_line *l)
     table_cell(t, "%.2f", (l->high - l->low) / 2);
 }
 
-static void print_table(const struct bench_drift_report *r, const struct rank_drift *list, int n,
-                        FILE *out)
+void bench_drift_text(const struct bench_drift_report *r, bool full, FILE *out)
 {
+    struct rank_drift *list = fit_all(r);
+    int all = r->log->ranks, n = full || all < ROWS ? all : ROWS;
     struct table t;
+    qsort(list, (size_t)all, sizeof *list, by_drift);
+    print_answer(r, &list[0], out);
+    for (int i = 0; i < n; i++) {
+        const struct rank_drift *d = &list[i];
+        const struct bench_drift_line *const lines[] = {&d->gpu, &d->host};
+        static const char *const names[] = {"its GPU", "its host"};
+        for (int k = 0; k < 2; k++) {
+            if (lines[k]->changes)
+                fprintf(
+                    out,
+                    "Warning: rank %d, %s: the drift changes by %+.2f ppm from second %.0f on.\n",
+                    d->rank, names[k], lines[k]->change_ppm, lines[k]->change_s);
+        }
+    }
+    qsort(list, (size_t)n, sizeof *list, by_rank);
     table_init(&t);
     table_column(&t, "rank", TABLE_RIGHT);
     table_column(&t, "node", TABLE_RIGHT);
@@ -144,18 +146,6 @@ static void print_table(const struct bench_drift_report *r, const struct rank_dr
     }
     table_print(&t, out);
     table_release(&t);
-}
-
-void bench_drift_text(const struct bench_drift_report *r, bool full, FILE *out)
-{
-    struct rank_drift *list = fit_all(r);
-    int all = r->log->ranks, n = full || all < ROWS ? all : ROWS;
-    qsort(list, (size_t)all, sizeof *list, by_drift);
-    print_answer(r, &list[0], out);
-    for (int i = 0; i < n; i++)
-        print_changes(&list[i], out);
-    qsort(list, (size_t)n, sizeof *list, by_rank);
-    print_table(r, list, n, out);
     if (n < all)
         fprintf(out, "The %d of %d ranks with the largest drifts; all: --full\n", n, all);
     bench_state_text(r->gpus, r->ngpus, out);
@@ -226,24 +216,21 @@ static cJSON *line_json(const struct bench_drift_line *l)
     return o;
 }
 
-static cJSON *rank_json(const struct bench_drift_report *r, const struct rank_drift *d)
-{
-    cJSON *o = cJSON_CreateObject(), *host;
-    cJSON_AddNumberToObject(o, "rank", d->rank);
-    cJSON_AddNumberToObject(o, "node", r->node_of[d->rank]);
-    cJSON_AddItemToObject(o, "gpu", line_json(&d->gpu));
-    host = isfinite(d->host.ppm) ? line_json(&d->host) : cJSON_CreateNull();
-    if (isfinite(d->host.ppm))
-        json_add_number(host, "offset_us", d->host.offset_us);
-    cJSON_AddItemToObject(o, "host", host);
-    return o;
-}
-
 static cJSON *ranks_json(const struct bench_drift_report *r, const struct rank_drift *list)
 {
     cJSON *ranks = cJSON_CreateArray();
-    for (int i = 0; i < r->log->ranks; i++)
-        cJSON_AddItemToArray(ranks, rank_json(r, &list[i]));
+    for (int i = 0; i < r->log->ranks; i++) {
+        const struct rank_drift *d = &list[i];
+        cJSON *o = cJSON_CreateObject(), *host;
+        cJSON_AddNumberToObject(o, "rank", d->rank);
+        cJSON_AddNumberToObject(o, "node", r->node_of[d->rank]);
+        cJSON_AddItemToObject(o, "gpu", line_json(&d->gpu));
+        host = isfinite(d->host.ppm) ? line_json(&d->host) : cJSON_CreateNull();
+        if (isfinite(d->host.ppm))
+            json_add_number(host, "offset_us", d->host.offset_us);
+        cJSON_AddItemToObject(o, "host", host);
+        cJSON_AddItemToArray(ranks, o);
+    }
     return ranks;
 }
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include "report/bench_gemm.h"
 
+#include "base/arena.h"
 #include "base/buf.h"
 #include "base/opt.h"
 #include "bench/samples.h"
-#include "report/bench_state.h"
-#include "report/csv_text.h"
+#include "report/bench_common.h"
 #include "report/json_add.h"
 #include "report/table.h"
 
@@ -84,11 +84,9 @@ static struct bench_stats stats_of(const struct bench_gemm_result *r,
                                    const struct bench_gemm_type *type,
                                    double (*figure)(const struct bench_gemm_row *row))
 {
-    double *values = malloc((r->nrows + 1) * sizeof *values);
+    double *values = array_new(r->nrows, sizeof *values);
     struct bench_stats stats;
     size_t n = 0;
-    if (values == NULL)
-        die("out of memory");
     for (size_t i = 0; i < r->nrows; i++) {
         const double value = figure(&r->rows[i]);
         if ((type == NULL || r->rows[i].of.shape.type == type) && isfinite(value))
@@ -117,27 +115,6 @@ static struct counts counts_of(const struct bench_gemm_result *r,
         c.fast += bench_gemm_is_far(row) && row->time.us < row->expected_us;
     }
     return c;
-}
-
-static void print_headline(const struct bench_gemm_about *a, const struct bench_gemm_result *r,
-                           FILE *out)
-{
-    const struct counts c = counts_of(r, NULL);
-    struct buf line = BUF_INIT;
-    buf_printf(&line, "%s: ", a->device);
-    if (c.all == 0)
-        buf_puts(&line, "no GEMM was measured");
-    else if (c.compared == 0)
-        buf_printf(&line, "%zu GEMMs measured; no profile to compare them with (--gpu)", c.all);
-    else if (c.slow + c.fast == 0)
-        buf_printf(&line, "normal: all of %zu GEMMs are near the model", c.compared);
-    else
-        buf_printf(&line, "%zu of %zu GEMMs are far from the model: %zu slower, %zu faster",
-                   c.slow + c.fast, c.compared, c.slow, c.fast);
-    buf_printf(&line, "%s.", r->complete ? "" : " (ended early)");
-    buf_make_printable(line.data);
-    opt_wrap(line.data, 0, 0, out);
-    buf_release(&line);
 }
 
 static void share_cell(struct table *t, double value)
@@ -246,7 +223,22 @@ void bench_gemm_text(const struct bench_gemm_about *a, const struct bench_gemm_r
                      FILE *out)
 {
     const struct bench_correlation heat = bench_gemm_heat(r);
-    print_headline(a, r, out);
+    const struct counts c = counts_of(r, NULL);
+    struct buf line = BUF_INIT;
+    buf_printf(&line, "%s: ", a->device);
+    if (c.all == 0)
+        buf_puts(&line, "no GEMM was measured");
+    else if (c.compared == 0)
+        buf_printf(&line, "%zu GEMMs measured; no profile to compare them with (--gpu)", c.all);
+    else if (c.slow + c.fast == 0)
+        buf_printf(&line, "normal: all of %zu GEMMs are near the model", c.compared);
+    else
+        buf_printf(&line, "%zu of %zu GEMMs are far from the model: %zu slower, %zu faster",
+                   c.slow + c.fast, c.compared, c.slow, c.fast);
+    buf_printf(&line, "%s.", r->complete ? "" : " (ended early)");
+    buf_make_printable(line.data);
+    opt_wrap(line.data, 0, 0, out);
+    buf_release(&line);
     if (r->nrows > 0)
         print_types(r, out);
     print_worst(r, out);
@@ -277,23 +269,6 @@ static cJSON *case_json(const struct bench_gemm_case *c)
     cJSON_AddStringToObject(o, "order", bench_gemm_order(&c->shape));
     cJSON_AddStringToObject(o, "cache", cache_word(c));
     cJSON_AddStringToObject(o, "family", c->family);
-    return o;
-}
-
-static cJSON *row_json(const struct bench_gemm_row *row)
-{
-    const bool known = isfinite(row->expected_us);
-    cJSON *o = case_json(&row->of);
-    json_add_number(o, "time_us", row->time.us);
-    json_add_number(o, "spread", row->time.spread);
-    json_add_number(o, "tflops", row->tflops);
-    json_add_number(o, "peak_tflops", row->peak_tflops > 0 ? row->peak_tflops : NAN);
-    json_add_number(o, "share_of_peak", share(row));
-    json_add_number(o, "predicted_us", row->expected_us);
-    json_add_number(o, "low_us", known ? row->interval.low_us : NAN);
-    json_add_number(o, "high_us", known ? row->interval.high_us : NAN);
-    json_add_number(o, "ratio", ratio(row));
-    cJSON_AddBoolToObject(o, "far", bench_gemm_is_far(row));
     return o;
 }
 
@@ -336,8 +311,22 @@ cJSON *bench_gemm_json(const struct bench_gemm_about *a, const struct bench_gemm
     cJSON_AddNumberToObject(doc, "not_begun", (double)r->left);
     add_types(doc, r);
     list = cJSON_AddArrayToObject(doc, "rows");
-    for (size_t i = 0; i < r->nrows; i++)
-        cJSON_AddItemToArray(list, row_json(&r->rows[i]));
+    for (size_t i = 0; i < r->nrows; i++) {
+        const struct bench_gemm_row *row = &r->rows[i];
+        const bool known = isfinite(row->expected_us);
+        cJSON *o = case_json(&row->of);
+        json_add_number(o, "time_us", row->time.us);
+        json_add_number(o, "spread", row->time.spread);
+        json_add_number(o, "tflops", row->tflops);
+        json_add_number(o, "peak_tflops", row->peak_tflops > 0 ? row->peak_tflops : NAN);
+        json_add_number(o, "share_of_peak", share(row));
+        json_add_number(o, "predicted_us", row->expected_us);
+        json_add_number(o, "low_us", known ? row->interval.low_us : NAN);
+        json_add_number(o, "high_us", known ? row->interval.high_us : NAN);
+        json_add_number(o, "ratio", ratio(row));
+        cJSON_AddBoolToObject(o, "far", bench_gemm_is_far(row));
+        cJSON_AddItemToArray(list, o);
+    }
     list = cJSON_AddArrayToObject(doc, "not_measured");
     for (size_t i = 0; i < r->nskips; i++) {
         cJSON *o = case_json(&r->skips[i].of);

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "report/bench_overlap.h"
 
+#include "base/buf.h"
 #include "calib/measured_names.h"
-#include "report/bench_run.h"
-#include "report/bench_state.h"
-#include "report/csv_text.h"
+#include "report/bench_common.h"
 #include "report/json_add.h"
 #include "report/table.h"
 
@@ -15,7 +14,7 @@
 struct channel_summary {
     int channels;
     struct bench_overlap_side gemm[2], collective; /* the largest slow-downs; by `memory` */
-    double alone;    /* of collectives: geometric mean over the quickest row's time */
+    double alone;    /* of collectives: time alone / that of the quickest row, geometric mean */
     double together; /* geometric mean */
 };
 
@@ -23,16 +22,6 @@ static void take_largest(struct bench_overlap_side *most, const struct bench_ove
 {
     if (side->slowdown > most->slowdown)
         *most = *side;
-}
-
-static double quickest(const struct bench_overlap_log *l, enum specter_comm_op op)
-{
-    double least = INFINITY;
-    for (size_t i = 0; i < l->n; i++) {
-        if (l->rows[i].op == op)
-            least = fmin(least, l->rows[i].collective.alone_us);
-    }
-    return least;
 }
 
 static struct channel_summary summarise(const struct bench_overlap_log *l, int channels)
@@ -45,7 +34,12 @@ static struct channel_summary summarise(const struct bench_overlap_log *l, int c
             continue;
         take_largest(&s.gemm[row->of->memory], &row->gemm);
         take_largest(&s.collective, &row->collective);
-        alone += log(row->collective.alone_us / quickest(l, row->op));
+        double least = INFINITY;
+        for (size_t k = 0; k < l->n; k++) {
+            if (l->rows[k].op == row->op)
+                least = fmin(least, l->rows[k].collective.alone_us);
+        }
+        alone += log(row->collective.alone_us / least);
         together += log(bench_overlap_together(l, row));
         n++;
     }
@@ -66,27 +60,6 @@ static const char *channels_sentence(int channels, char *buf, size_t size)
 {
     snprintf(buf, size, "%d channel%s", channels, channels > 1 ? "s" : "");
     return channels > 0 ? buf : "the library's own channels";
-}
-
-static void print_answer(const struct bench_overlap_report *r, FILE *out)
-{
-    const struct bench_overlap_log *l = r->log;
-    const struct channel_summary first = summarise(l, l->rows[0].channels);
-    int best = bench_overlap_best(l);
-    bool one = l->rows[l->n - 1].channels == first.channels; /* number of channels is known */
-    char bytes[32], count[64];
-    fprintf(out, "Overlap on %d GPUs%s%s%s%s\n", r->run->where.ranks,
-            r->complete ? "" : " (ended early)", one ? "" : ": ",
-            one ? "" : channels_sentence(best, count, sizeof count),
-            one         ? ""
-            : best == 1 ? " loses least"
-                        : " lose least");
-    fprintf(out, "With %s GEMMs overlapped by collectives of %s\n",
-            channels_sentence(first.channels, count, sizeof count),
-            text_bytes(bytes, sizeof bytes, (double)l->rows[0].bytes));
-    fprintf(out,
-            "  take up to %.2f times as long as alone, collectives overlapped by GEMMs %.2f.\n",
-            fmax(first.gemm[0].slowdown, first.gemm[1].slowdown), first.collective.slowdown);
 }
 
 static void add_slowdown(struct table *t, const struct bench_overlap_side *side)
@@ -122,9 +95,9 @@ static void print_summaries(const struct bench_overlap_log *l, FILE *out)
     }
     table_print(&t, out);
     table_release(&t);
-    fputs("GEMMs and collectives that overlap: over their time alone, the largest.\n"
-          "their time: collectives alone, over the quickest. together: both, over what\n"
-          "either takes at best; 1 loses nothing.\n",
+    fputs("GEMMs, collectives: overlapped / alone, the largest. their time: collectives\n"
+          "alone / the quickest. together: time of both / the time without loss; 1 loses\n"
+          "nothing.\n",
           out);
 }
 
@@ -163,7 +136,23 @@ static void print_rows(const struct bench_overlap_log *l, FILE *out)
 
 void bench_overlap_text(const struct bench_overlap_report *r, bool full, FILE *out)
 {
-    print_answer(r, out);
+    char bytes[32], count[64];
+    const struct bench_overlap_log *l = r->log;
+    const struct channel_summary first = summarise(l, l->rows[0].channels);
+    int best = bench_overlap_best(l);
+    bool one = l->rows[l->n - 1].channels == first.channels; /* number of channels in all rows */
+    fprintf(out, "Overlap on %d GPUs%s%s%s%s\n", r->run->where.ranks,
+            r->complete ? "" : " (ended early)", one ? "" : ": ",
+            one ? "" : channels_sentence(best, count, sizeof count),
+            one         ? ""
+            : best == 1 ? " loses least"
+                        : " lose least");
+    fprintf(out, "With %s GEMMs overlapped by collectives of %s\n",
+            channels_sentence(first.channels, count, sizeof count),
+            text_bytes(bytes, sizeof bytes, (double)l->rows[0].bytes));
+    fprintf(out,
+            "  take up to %.2f times as long as alone, collectives overlapped by GEMMs %.2f.\n",
+            fmax(first.gemm[0].slowdown, first.gemm[1].slowdown), first.collective.slowdown);
     if (full)
         print_rows(r->log, out);
     else
@@ -209,24 +198,6 @@ static cJSON *side_json(const struct bench_overlap_side *s)
     return o;
 }
 
-static cJSON *row_json(const struct bench_overlap_log *l, const struct bench_overlap_row *row)
-{
-    const struct bench_gemm_shape *s = &row->of->shape;
-    cJSON *o = cJSON_CreateObject();
-    cJSON_AddNumberToObject(o, "channels", row->channels);
-    cJSON_AddStringToObject(o, "collective", measured_op_name(row->op));
-    cJSON_AddNumberToObject(o, "bytes", (double)row->bytes);
-    cJSON_AddStringToObject(o, "bound", bench_overlap_bound(row->of->memory));
-    cJSON_AddNumberToObject(o, "m", (double)s->m);
-    cJSON_AddNumberToObject(o, "n", (double)s->n);
-    cJSON_AddNumberToObject(o, "k", (double)s->k);
-    cJSON_AddItemToObject(o, "gemm", side_json(&row->gemm));
-    cJSON_AddItemToObject(o, "collective_time", side_json(&row->collective));
-    json_add_number(o, "saved", bench_overlap_saved(row));
-    json_add_number(o, "together", bench_overlap_together(l, row));
-    return o;
-}
-
 cJSON *bench_overlap_json(const struct bench_overlap_report *r)
 {
     cJSON *doc = cJSON_CreateObject(), *rows;
@@ -242,8 +213,23 @@ cJSON *bench_overlap_json(const struct bench_overlap_report *r)
     cJSON_AddNumberToObject(doc, "repeats", r->repeats);
     json_add_number(doc, "best_channels", best >= 0 ? best : (double)NAN);
     rows = cJSON_AddArrayToObject(doc, "rows");
-    for (size_t i = 0; i < r->log->n; i++)
-        cJSON_AddItemToArray(rows, row_json(r->log, &r->log->rows[i]));
+    for (size_t i = 0; i < r->log->n; i++) {
+        const struct bench_overlap_row *row = &r->log->rows[i];
+        const struct bench_gemm_shape *s = &row->of->shape;
+        cJSON *o = cJSON_CreateObject();
+        cJSON_AddNumberToObject(o, "channels", row->channels);
+        cJSON_AddStringToObject(o, "collective", measured_op_name(row->op));
+        cJSON_AddNumberToObject(o, "bytes", (double)row->bytes);
+        cJSON_AddStringToObject(o, "bound", bench_overlap_bound(row->of->memory));
+        cJSON_AddNumberToObject(o, "m", (double)s->m);
+        cJSON_AddNumberToObject(o, "n", (double)s->n);
+        cJSON_AddNumberToObject(o, "k", (double)s->k);
+        cJSON_AddItemToObject(o, "gemm", side_json(&row->gemm));
+        cJSON_AddItemToObject(o, "collective_time", side_json(&row->collective));
+        json_add_number(o, "saved", bench_overlap_saved(row));
+        json_add_number(o, "together", bench_overlap_together(r->log, row));
+        cJSON_AddItemToArray(rows, o);
+    }
     cJSON_AddItemToObject(doc, "state", bench_state_json(r->gpus, r->ngpus));
     bench_notes_json(doc, r->result);
     return doc;

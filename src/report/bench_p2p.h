@@ -5,9 +5,9 @@
 #ifndef SPECTER_REPORT_BENCH_P2P_H
 #define SPECTER_REPORT_BENCH_P2P_H
 
-#include "bench/common_clock.h"
 #include "bench/checks.h"
-#include "bench/link_fit.h"
+#include "bench/drift.h"
+#include "bench/links.h"
 #include "bench/result.h"
 #include "bench/state.h"
 #include "report/bench_drift.h"
@@ -61,9 +61,6 @@ void bench_p2p_execution_trace(const struct bench_p2p_report *r, const struct be
 /* The answer first: whether all links are normal, else which are not. At most 14 lines of 80
  * columns and the checks, unless full: then all links with their fits. */
 void bench_p2p_text(const struct bench_p2p_report *r, bool full, FILE *out);
-
-/* The drift of the GPUs' clocks before and after. */
-void bench_p2p_drift(const struct bench_p2p_report *r, struct bench_drift_report out[2]);
 
 /* {"schema": "specter.bench/1", "kind": "p2p"}; medians of every configuration. Caller deletes. */
 struct cJSON *bench_p2p_json(const struct bench_p2p_report *r);

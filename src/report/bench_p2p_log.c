@@ -2,8 +2,9 @@
  *
  * The files of a folder of `specter bench p2p`.
  */
+#include "base/buf.h"
 #include "report/bench_p2p.h"
-#include "report/csv_text.h"
+#include "report/table.h"
 
 #include <math.h>
 
@@ -47,20 +48,6 @@ void bench_p2p_csv_rows(const struct bench_p2p_done *done, const struct bench_co
 
 static const char *const directions[BENCH_P2P_MODES] = {NULL, "one_way", "both", "all"};
 
-/* Returns whether a link that the message uses is slow, late or asymmetric. */
-static bool is_doubtful(const struct bench_links *links, const struct bench_p2p_config *c)
-{
-    bool doubtful = false;
-    for (int i = 0; i < links->ranks * links->ranks; i++) {
-        const struct bench_link *l = &links->list[i];
-        bool used = c->mode == BENCH_P2P_ALL || (l->src == c->src && l->dst == c->dst) ||
-                    (c->mode == BENCH_P2P_BOTH && l->src == c->dst && l->dst == c->src);
-        if (used && l->npieces > 0)
-            doubtful |= l->slow || l->late || l->asymmetric;
-    }
-    return doubtful;
-}
-
 static void put_message(const struct bench_p2p_report *r, const struct bench_p2p_done *d,
                         const struct buf *about, FILE *out)
 {
@@ -78,8 +65,18 @@ static void put_message(const struct bench_p2p_report *r, const struct bench_p2p
         fprintf(out, "%d,%d", c->src, c->dst);
     else
         fputc(',', out);
+    /* doubtful: a link that the message uses is slow, late or asymmetric */
+    const struct bench_links *links = r->links;
+    bool doubtful = false;
+    for (int i = 0; i < links->ranks * links->ranks; i++) {
+        const struct bench_link *l = &links->list[i];
+        bool used = c->mode == BENCH_P2P_ALL || (l->src == c->src && l->dst == c->dst) ||
+                    (c->mode == BENCH_P2P_BOTH && l->src == c->dst && l->dst == c->src);
+        if (used && l->npieces > 0)
+            doubtful |= l->slow || l->late || l->asymmetric;
+    }
     fprintf(out, ",%.*s%s\n", (int)about->len, about->data,
-            is_doubtful(r->links, c) ? "doubtful: over a faulty link" : "");
+            doubtful ? "doubtful: over a faulty link" : "");
 }
 
 void bench_p2p_messages_csv(const struct bench_p2p_report *r, const struct bench_target *target,
@@ -115,15 +112,6 @@ static void put_text(const char *before, const char *text, FILE *out)
     fputs("'\n", out);
 }
 
-static void put_plan(const struct bench_p2p_plan *p, FILE *out)
-{
-    fprintf(out, "seed: %llu\nwarmup: %d\nrepetitions: %d\nsizes: [", (unsigned long long)p->seed,
-            p->warmup, p->repeat);
-    for (size_t i = 0; i < p->nsizes; i++)
-        fprintf(out, "%s%llu", i > 0 ? ", " : "", (unsigned long long)p->sizes[i]);
-    fputs("]\n", out);
-}
-
 void bench_p2p_metadata(const struct bench_p2p_report *r, const struct bench_p2p_rank *rank,
                         FILE *out)
 {
@@ -144,7 +132,12 @@ void bench_p2p_metadata(const struct bench_p2p_report *r, const struct bench_p2p
         fputs(run->settings[i].name, out);
         put_text("':", run->settings[i].value, out);
     }
-    put_plan(r->plan, out);
+    const struct bench_p2p_plan *p = r->plan;
+    fprintf(out, "seed: %llu\nwarmup: %d\nrepetitions: %d\nsizes: [", (unsigned long long)p->seed,
+            p->warmup, p->repeat);
+    for (size_t i = 0; i < p->nsizes; i++)
+        fprintf(out, "%s%llu", i > 0 ? ", " : "", (unsigned long long)p->sizes[i]);
+    fputs("]\n", out);
     put_text("timestamps:",
              run->where.nodes < 2 || r->drift[0]->n > 0 ? "CLOCK_REALTIME of rank 0's host"
                                                         : "CLOCK_REALTIME of the source's host",

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 
 #define STREAM 7
-#define FIRST_ID 3 /* of a call in an execution trace: behind the process and its groups */
+#define FIRST_ID 3 /* of a call in an execution trace: after the process and its groups */
 
 /* One side of a message. */
 struct message_side {
@@ -44,13 +44,6 @@ static void each_side(const struct p2p_trace_writer *w,
             put(w, &side);
         }
     }
-}
-
-/* A text without what JSON would have to escape. */
-static void put_plain(const char *text, FILE *out)
-{
-    for (; *text != '\0'; text++)
-        fputc((unsigned char)*text < ' ' || *text == '"' || *text == '\\' ? '?' : *text, out);
 }
 
 static void put_ranks(const struct p2p_trace_writer *w)
@@ -133,7 +126,9 @@ void bench_p2p_kineto(const struct bench_p2p_report *r, const struct bench_p2p_r
     fputs("{\"schemaVersion\": 1,\n\"deviceProperties\": [", out);
     for (int i = 0; i < r->run->where.per_node; i++) { /* of this node: readers count them */
         fprintf(out, "%s{\"id\": %d, \"name\": \"", i > 0 ? ", " : "", i);
-        put_plain(r->run->gpu, out);
+        /* without what JSON would have to escape */
+        for (const char *p = r->run->gpu; *p != '\0'; p++)
+            fputc((unsigned char)*p < ' ' || *p == '"' || *p == '\\' ? '?' : *p, out);
         fputs("\"}", out);
     }
     fprintf(out,

@@ -5,9 +5,8 @@
 #include "base/idmap.h"
 #include "base/sink.h"
 #include "bench/samples.h"
-#include "report/bench_checks.h"
+#include "report/bench_common.h"
 #include "report/html.h"
-#include "report/plot.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -291,22 +290,6 @@ static void put_drift(struct buf *b, const struct bench_drift_log *log)
 
 /* ---- the page ---- */
 
-static void put_head(struct buf *b, const struct bench_page *p)
-{
-    buf_puts(b, "<h1>");
-    html_text(b, p->title);
-    buf_puts(b, "</h1><dl>");
-    if (p->run != NULL) {
-        char ranks[64];
-        snprintf(ranks, sizeof ranks, "%d on %d node%s", p->run->where.ranks, p->run->where.nodes,
-                 p->run->where.nodes == 1 ? "" : "s");
-        html_fact(b, "GPU", p->run->gpu[0] != '\0' ? p->run->gpu : NULL);
-        html_fact(b, "library", p->run->library[0] != '\0' ? p->run->library : NULL);
-        html_fact(b, "ranks", p->run->where.ranks > 0 ? ranks : NULL);
-    }
-    buf_puts(b, "</dl>");
-}
-
 int bench_page_write(const struct bench_page *p, const char *path, struct err *e)
 {
     struct buf b = BUF_INIT;
@@ -315,7 +298,18 @@ int bench_page_write(const struct bench_page *p, const char *path, struct err *e
     if (status < 0)
         return -1;
     html_begin(&b, "specter bench");
-    put_head(&b, p);
+    buf_puts(&b, "<h1>");
+    html_text(&b, p->title);
+    buf_puts(&b, "</h1><dl>");
+    if (p->run != NULL) {
+        char ranks[64];
+        snprintf(ranks, sizeof ranks, "%d on %d node%s", p->run->where.ranks, p->run->where.nodes,
+                 p->run->where.nodes == 1 ? "" : "s");
+        html_fact(&b, "GPU", p->run->gpu[0] != '\0' ? p->run->gpu : NULL);
+        html_fact(&b, "library", p->run->library[0] != '\0' ? p->run->library : NULL);
+        html_fact(&b, "ranks", p->run->where.ranks > 0 ? ranks : NULL);
+    }
+    buf_puts(&b, "</dl>");
     if (p->checks != NULL)
         put_checks(&b, p->checks);
     if (p->studies != NULL && p->studies->n > 0) {

@@ -2,16 +2,16 @@
  *
  * What a benchmark measured as one page that needs nothing else (html.h): the checks, curves of
  * what was measured beside the models, heat maps of links, temperatures, drift. Each picture has
- * its numbers as CSV behind it.
+ * its numbers as CSV after it.
  */
 #ifndef SPECTER_REPORT_BENCH_PAGE_H
 #define SPECTER_REPORT_BENCH_PAGE_H
 
-#include "bench/drift.h"
 #include "bench/checks.h"
+#include "bench/drift.h"
 #include "bench/judge.h"
-#include "bench/link_fit.h"
-#include "bench/temperatures.h"
+#include "bench/links.h"
+#include "bench/state.h"
 
 struct bench_page {
     const char *title;           /* of us or from outside: "bench p2p" */

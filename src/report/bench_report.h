@@ -15,7 +15,6 @@ struct cJSON;
 
 /* All rows of some studies, for CSV, Markdown and JSON; released with sheet_release(). */
 void bench_sheet(struct sheet *s, const struct bench_studies *studies);
-void bench_study_sheet(struct sheet *s, const struct bench_study *study);
 
 /* The answer for one operation, at most 14 lines: verdict, the sizes that show it, the likely
  * cause, what to look at. full: every cause, every row, and what the prediction rests on. */

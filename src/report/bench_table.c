@@ -1,28 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 #include "report/bench_table.h"
 
+#include "base/buf.h"
 #include "base/err.h"
 #include "bench/collective.h"
-#include "bench/expect.h"
+#include "bench/judge.h"
 #include "calib/measured_names.h"
-#include "report/bench_run.h"
-#include "report/csv_text.h"
+#include "report/bench_common.h"
+#include "report/table.h"
 #include "report/json_add.h"
 
 #include <cjson/cJSON.h>
 #include <math.h>
 #include <string.h>
-
-/* As nccl-tests names types. */
-static const char *type_name(enum specter_dtype type)
-{
-    static const char *const names[SPECTER_DTYPE_COUNT] = {
-        [SPECTER_FP16] = "half",     [SPECTER_FP32] = "float",     [SPECTER_FP64] = "double",
-        [SPECTER_BF16] = "bfloat16", [SPECTER_FP8E4M3] = "f8e4m3", [SPECTER_FP8E5M2] = "f8e5m2",
-    };
-    return type < SPECTER_DTYPE_COUNT && names[type] != NULL ? names[type]
-                                                             : specter_dtype_name(type);
-}
 
 /* ---- nccl-tests' table ---- */
 
@@ -76,8 +66,16 @@ void bench_table_row(const struct bench_run *run, const struct bench_row *row,
         const struct bench_row *before = row > run->rows ? row - 1 : NULL;
         if (before == NULL || before->op != row->op || before->where.ranks != row->where.ranks)
             fprintf(out, "# %s, %d ranks\n", measured_op_name(row->op), row->where.ranks);
+        /* As nccl-tests names types. */
+        enum specter_dtype type = row->dtype;
+        static const char *const names[SPECTER_DTYPE_COUNT] = {
+            [SPECTER_FP16] = "half",     [SPECTER_FP32] = "float",     [SPECTER_FP64] = "double",
+            [SPECTER_BF16] = "bfloat16", [SPECTER_FP8E4M3] = "f8e4m3", [SPECTER_FP8E5M2] = "f8e5m2",
+        };
         fprintf(out, "%12llu  %12llu  %8s  %6s  %6d", (unsigned long long)row->bytes,
-                (unsigned long long)row->count, type_name(row->dtype),
+                (unsigned long long)row->count,
+                type < SPECTER_DTYPE_COUNT && names[type] != NULL ? names[type]
+                                                                  : specter_dtype_name(type),
                 row->redop == SPECTER_REDOP_NONE ? "none" : specter_redop_name(row->redop),
                 row->root);
         print_times(row, out);
@@ -146,20 +144,6 @@ void bench_table_csv(const struct bench_run *run, const struct bench_target *tar
 
 /* ---- CCL-Bench's text ---- */
 
-/* 1048576 as 1,048,576. */
-static void print_grouped(uint64_t value, FILE *out)
-{
-    char digits[32], grouped[48];
-    size_t n = (size_t)snprintf(digits, sizeof digits, "%llu", (unsigned long long)value), at = 0;
-    for (size_t i = 0; i < n; i++) {
-        if (i > 0 && (n - i) % 3 == 0)
-            grouped[at++] = ',';
-        grouped[at++] = digits[i];
-    }
-    grouped[at] = '\0';
-    fputs(grouped, out);
-}
-
 static bool in_profile(const struct bench_row *r)
 {
     return !r->in_place && r->dtype == SPECTER_FP32;
@@ -191,8 +175,18 @@ static bool is_first(const struct bench_run *run, size_t i, bool count)
 static void print_size(const struct bench_run *run, size_t i, FILE *out)
 {
     const struct bench_row *first = &run->rows[i];
+    char digits[32], grouped[48];
     fputs("\nTensor Size: ", out);
-    print_grouped(first->count, out);
+    /* 1048576 as 1,048,576. */
+    size_t n = (size_t)snprintf(digits, sizeof digits, "%llu", (unsigned long long)first->count),
+           at = 0;
+    for (size_t k = 0; k < n; k++) {
+        if (k > 0 && (n - k) % 3 == 0)
+            grouped[at++] = ',';
+        grouped[at++] = digits[k];
+    }
+    grouped[at] = '\0';
+    fputs(grouped, out);
     fprintf(out, " elements (%.2f MB)\n",
             (double)first->count * specter_dtype_bits(first->dtype) / 8e6);
     for (; i < run->nrows; i++) {
@@ -256,16 +250,6 @@ static cJSON *row_json(const struct bench_row *r)
     return o;
 }
 
-static cJSON *run_json(const struct bench_run *run)
-{
-    cJSON *o = cJSON_CreateObject(), *rows;
-    bench_run_json(o, run);
-    rows = cJSON_AddArrayToObject(o, "rows");
-    for (size_t i = 0; i < run->nrows; i++)
-        cJSON_AddItemToArray(rows, row_json(&run->rows[i]));
-    return o;
-}
-
 cJSON *bench_table_json(const struct bench_result *result, bool complete)
 {
     cJSON *doc = cJSON_CreateObject(), *runs;
@@ -273,8 +257,15 @@ cJSON *bench_table_json(const struct bench_result *result, bool complete)
     cJSON_AddStringToObject(doc, "kind", "collective");
     cJSON_AddBoolToObject(doc, "complete", complete);
     runs = cJSON_AddArrayToObject(doc, "runs");
-    for (size_t i = 0; i < result->nruns; i++)
-        cJSON_AddItemToArray(runs, run_json(&result->runs[i]));
+    for (size_t i = 0; i < result->nruns; i++) {
+        const struct bench_run *run = &result->runs[i];
+        cJSON *o = cJSON_CreateObject(), *rows;
+        bench_run_json(o, run);
+        rows = cJSON_AddArrayToObject(o, "rows");
+        for (size_t k = 0; k < run->nrows; k++)
+            cJSON_AddItemToArray(rows, row_json(&run->rows[k]));
+        cJSON_AddItemToArray(runs, o);
+    }
     bench_notes_json(doc, result);
     return doc;
 }

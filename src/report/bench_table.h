@@ -18,7 +18,7 @@ struct bench_target {
     const struct network_profile *net;
 };
 
-/* nccl-tests' table, written while the benchmark goes on. Behind its columns stands the time that
+/* nccl-tests' table, written while the benchmark goes on. After its columns stands the time that
  * the models expect, where `target` is known. */
 void bench_table_head(const struct bench_run *run, const struct bench_target *target, FILE *out);
 /* A row out of place; then, with the same call, the same size in place, where there is one. */

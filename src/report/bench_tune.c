@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
- * Ranges of sizes, and the files for NCCL.
+ * Ranges of sizes, the files for NCCL, JSON.
  */
 #include "report/bench_tune.h"
 
-#include "bench/nccl_choice.h"
+#include "bench/tune.h"
+#include "report/bench_common.h"
+#include "report/json_add.h"
 
+#include <cjson/cJSON.h>
 #include <ctype.h>
 #include <limits.h>
 #include <math.h>
@@ -14,31 +17,11 @@
 
 #define LARGEST (UINT64_C(1) << 40) /* bytes that a table reaches to */
 
-/* ---- words ---- */
-
-char *bench_tune_choice(char *buf, size_t size, const struct comm_choice *choice)
-{
-    if (choice->algo == NULL)
-        snprintf(buf, size, "unknown");
-    else if (choice->channels > 0)
-        snprintf(buf, size, "%s/%s, %d channels", bench_nccl_word(choice->algo), choice->proto,
-                 choice->channels);
-    else
-        snprintf(buf, size, "%s/%s", bench_nccl_word(choice->algo), choice->proto);
-    return buf;
-}
-
 const char *bench_trial_state_name(enum bench_trial_state state)
 {
     static const char *const names[BENCH_TRIAL_STATES] = {"raced",   "same",  "ignored",
                                                           "refused", "wrong", "hangs"};
     return names[state];
-}
-
-const char *bench_tune_verdict_name(enum bench_tune_verdict verdict)
-{
-    static const char *const names[BENCH_TUNE_VERDICTS] = {"own", "gain", "open"};
-    return names[verdict];
 }
 
 /* ---- ranges ---- */
@@ -112,9 +95,11 @@ static bool suffices(const struct bench_tune_report *r, enum specter_comm_op op,
     return true;
 }
 
-/* NCCL's variables for channels hold for all operations, so a setting has none of its own. */
-const struct comm_choice *bench_tune_single(const struct bench_tune_report *r,
-                                            enum specter_comm_op op)
+/* Of an operation's sizes, the one setting that is as good everywhere: within the least gain of the
+ * best at every size. NULL: there is none, or nothing gains. NCCL's variables for channels hold for
+ * all operations, so a setting has none of its own. */
+static const struct comm_choice *bench_tune_single(const struct bench_tune_report *r,
+                                                   enum specter_comm_op op)
 {
     for (size_t i = 0; i < r->log->n; i++) {
         const struct bench_tuned *s = &r->log->sizes[i];
@@ -167,21 +152,6 @@ static uint64_t border(const struct bench_tuned *a, const struct bench_tuned *b)
     return (uint64_t)sqrt((double)a->bytes * (double)b->bytes);
 }
 
-static void print_range(const struct bench_tune_report *r, const struct bench_tune_range *range,
-                        FILE *out)
-{
-    const struct bench_tuned *before = range->first - 1, *behind = range->last + 1;
-    const struct comm_choice choice = to_take(range->first);
-    bool least = range->first == r->log->sizes || before->op != range->first->op;
-    bool most = behind == r->log->sizes + r->log->n || behind->op != range->first->op;
-    print_lower(specter_comm_op_name(range->first->op), out);
-    fprintf(out, ",%llu,%llu,%s,",
-            least ? 0ULL : (unsigned long long)border(before, range->first) + 1,
-            (unsigned long long)(most ? LARGEST : border(range->last, behind)), choice.algo);
-    print_lower(choice.proto, out);
-    fprintf(out, ",%d,%d,%d,-1,-1\n", choice.channels, r->run->where.nodes, r->run->where.ranks);
-}
-
 bool bench_tune_has_table(const struct bench_tune_report *r)
 {
     for (size_t i = 0; i < r->log->n; i++) {
@@ -228,7 +198,17 @@ void bench_tune_table(const struct bench_tune_report *r, FILE *out)
           out);
     for (size_t i = 0; i < r->log->n;) {
         struct bench_tune_range range = bench_tune_range_of(r->log, i, true);
-        print_range(r, &range, out);
+        const struct bench_tuned *before = range.first - 1, *behind = range.last + 1;
+        const struct comm_choice choice = to_take(range.first);
+        bool least = range.first == r->log->sizes || before->op != range.first->op;
+        bool most = behind == r->log->sizes + r->log->n || behind->op != range.first->op;
+        print_lower(specter_comm_op_name(range.first->op), out);
+        fprintf(out, ",%llu,%llu,%s,",
+                least ? 0ULL : (unsigned long long)border(before, range.first) + 1,
+                (unsigned long long)(most ? LARGEST : border(range.last, behind)), choice.algo);
+        print_lower(choice.proto, out);
+        fprintf(out, ",%d,%d,%d,-1,-1\n", choice.channels, r->run->where.nodes,
+                r->run->where.ranks);
         i = (size_t)(range.last - r->log->sizes) + 1;
     }
 }
@@ -255,4 +235,99 @@ void bench_tune_settings(const struct bench_tune_report *r, FILE *out)
                 realpath(r->folder, path) != NULL ? path : r->folder);
     buf_release(&algo);
     buf_release(&proto);
+}
+
+/* ---- JSON ---- */
+
+static void add_choice(cJSON *o, const char *key, const struct comm_choice *c)
+{
+    cJSON *choice = c->algo != NULL ? cJSON_CreateObject() : cJSON_CreateNull();
+    if (c->algo != NULL) {
+        cJSON_AddStringToObject(choice, "algorithm", c->algo);
+        cJSON_AddStringToObject(choice, "protocol", c->proto);
+        if (c->channels > 0)
+            cJSON_AddNumberToObject(choice, "channels", c->channels);
+        else
+            cJSON_AddNullToObject(choice, "channels");
+    }
+    cJSON_AddItemToObject(o, key, choice);
+}
+
+/* Nulls where nothing was measured. */
+static void add_ratio(cJSON *o, const struct bench_ratio *r)
+{
+    bool any = r->rounds > 0;
+    json_add_number(o, "ratio", any ? r->ratio : (double)NAN);
+    json_add_number(o, "low", any ? r->low : (double)NAN);
+    json_add_number(o, "high", any ? r->high : (double)NAN);
+    cJSON_AddNumberToObject(o, "rounds", (double)r->rounds);
+}
+
+static cJSON *size_json(const struct bench_tuned *s)
+{
+    const struct comm_choice none = {NULL, NULL, 0};
+    const struct bench_ratio nothing = {.rounds = 0};
+    bool any = s->verdict != BENCH_TUNE_OWN;
+    cJSON *o = cJSON_CreateObject(), *trials;
+    cJSON_AddStringToObject(o, "op", specter_comm_op_name(s->op));
+    cJSON_AddNumberToObject(o, "bytes", (double)s->bytes);
+    static const char *const names[BENCH_TUNE_VERDICTS] = {"own", "gain", "open"};
+    cJSON_AddStringToObject(o, "verdict", names[s->verdict]);
+    add_choice(o, "own", &s->own);
+    json_add_number(o, "own_us", s->own_us);
+    add_choice(o, "best", any ? &s->best.setting : &none);
+    add_choice(o, "best_took", any ? &s->best.took : &none);
+    json_add_number(o, "best_us", any && s->best_us > 0 ? s->best_us : (double)NAN);
+    add_ratio(o, any ? &s->gain : &nothing);
+    cJSON_AddNumberToObject(o, "wrong", s->wrong);
+    trials = cJSON_AddArrayToObject(o, "trials");
+    for (size_t i = 0; i < s->n; i++) {
+        const struct bench_trial *t = &s->trials[i];
+        cJSON *trial = cJSON_CreateObject();
+        add_choice(trial, "setting", &t->setting);
+        add_choice(trial, "took", &t->took);
+        cJSON_AddStringToObject(trial, "state", bench_trial_state_name(t->state));
+        add_ratio(trial, &t->race);
+        cJSON_AddItemToArray(trials, trial);
+    }
+    return o;
+}
+
+cJSON *bench_tune_json(const struct bench_tune_report *r)
+{
+    cJSON *doc = cJSON_CreateObject(), *list;
+    size_t gains = 0;
+    for (size_t i = 0; i < r->log->n; i++)
+        gains += r->log->sizes[i].verdict == BENCH_TUNE_GAIN;
+    cJSON_AddStringToObject(doc, "schema", "specter.bench/1");
+    cJSON_AddStringToObject(doc, "kind", "tune");
+    cJSON_AddBoolToObject(doc, "complete", r->complete && r->log->left == 0);
+    json_add_text(doc, "backend", r->run->backend);
+    json_add_text(doc, "library", r->run->library);
+    json_add_text(doc, "gpu", r->run->gpu);
+    cJSON_AddNumberToObject(doc, "ranks", r->run->where.ranks);
+    cJSON_AddNumberToObject(doc, "nodes", r->run->where.nodes);
+    cJSON_AddNumberToObject(doc, "gpus_per_node", r->run->where.per_node);
+    cJSON_AddStringToObject(doc, "dtype", specter_dtype_name(r->dtype));
+    json_add_number(doc, "least_gain", r->least_gain);
+    cJSON_AddNumberToObject(doc, "gains", (double)gains);
+    cJSON_AddNumberToObject(doc, "not_measured", (double)r->log->left);
+    struct buf algo = BUF_INIT, proto = BUF_INIT;
+    bool any = bench_tune_exports(r, &algo, &proto);
+    cJSON *exports = any ? cJSON_CreateObject() : cJSON_CreateNull();
+    if (any) {
+        cJSON_AddStringToObject(exports, "NCCL_ALGO", algo.data);
+        cJSON_AddStringToObject(exports, "NCCL_PROTO", proto.data);
+    }
+    cJSON_AddItemToObject(doc, "export", exports);
+    buf_release(&algo);
+    buf_release(&proto);
+    list = cJSON_AddObjectToObject(doc, "settings");
+    for (size_t i = 0; i < r->run->nsettings; i++)
+        json_add_text(list, r->run->settings[i].name, r->run->settings[i].value);
+    list = cJSON_AddArrayToObject(doc, "sizes");
+    for (size_t i = 0; i < r->log->n; i++)
+        cJSON_AddItemToArray(list, size_json(&r->log->sizes[i]));
+    bench_notes_json(doc, r->result);
+    return doc;
 }

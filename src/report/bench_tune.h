@@ -55,23 +55,14 @@ struct bench_tune_range {
 struct bench_tune_range bench_tune_range_of(const struct bench_tune_log *log, size_t i,
                                             bool explicit);
 
-/* Of an operation's sizes, the one setting that is as good everywhere: within the least gain of the
- * best at every size. NULL: there is none, or nothing gains. */
-const struct comm_choice *bench_tune_single(const struct bench_tune_report *r,
-                                            enum specter_comm_op op);
-
-/* Returns whether every operation that gains anywhere has such a setting, and one does; the
- * variables. */
+/* Returns whether every operation that gains anywhere has one setting that is as good
+ * everywhere, and one does; the variables. */
 bool bench_tune_exports(const struct bench_tune_report *r, struct buf *algo, struct buf *proto);
 
 /* Returns whether NCCL said what it takes at every size: the table has to name it, with channels.
  */
 bool bench_tune_has_table(const struct bench_tune_report *r);
 
-/* "Tree/LL128", "Ring/Simple, 8 channels"; "unknown". */
-char *bench_tune_choice(char *buf, size_t size, const struct comm_choice *choice);
-
 const char *bench_trial_state_name(enum bench_trial_state state);
-const char *bench_tune_verdict_name(enum bench_tune_verdict verdict);
 
 #endif

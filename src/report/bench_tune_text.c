@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "report/bench_tune.h"
 
+#include "base/arena.h"
 #include "base/opt.h"
-#include "bench/nccl_choice.h"
+#include "bench/tune.h"
 #include "report/table.h"
 
 #include <math.h>
@@ -12,6 +13,19 @@
 #define ANSWERS 5
 #define NAMED 3 /* choices of NCCL in an answer */
 
+/* "Tree/LL128", "Ring/Simple, 8 channels"; "unknown". */
+static char *choice_text(char *buf, size_t size, const struct comm_choice *choice)
+{
+    if (choice->algo == NULL)
+        snprintf(buf, size, "unknown");
+    else if (choice->channels > 0)
+        snprintf(buf, size, "%s/%s, %d channels", bench_nccl_word(choice->algo), choice->proto,
+                 choice->channels);
+    else
+        snprintf(buf, size, "%s/%s", bench_nccl_word(choice->algo), choice->proto);
+    return buf;
+}
+
 static void print_line(struct buf *text, FILE *out)
 {
     opt_wrap(text->data, 0, 2, out);
@@ -20,46 +34,40 @@ static void print_line(struct buf *text, FILE *out)
 
 /* ---- the answer ---- */
 
-/* What NCCL takes by itself over a range, each once. */
-static void put_own_choices(struct buf *out, const struct bench_tune_range *range)
-{
-    char words[NAMED][64];
-    int n = 0;
-    for (const struct bench_tuned *s = range->first; s <= range->last; s++) {
-        const struct comm_choice pair = {s->own.algo, s->own.proto, 0};
-        char word[64];
-        bool known = s->own.algo == NULL;
-        bench_tune_choice(word, sizeof word, &pair);
-        for (int i = 0; i < n && i < NAMED; i++)
-            known |= strcmp(words[i], word) == 0;
-        if (known)
-            continue;
-        if (n < NAMED)
-            memcpy(words[n], word, sizeof word);
-        n++;
-    }
-    for (int i = 0; i < n && i < NAMED; i++)
-        buf_printf(out, "%s%s", i == 0 ? " (" : ", ", words[i]);
-    if (n > 0)
-        buf_printf(out, "%s)", n > NAMED ? ", ..." : "");
-}
-
 static void print_gain(const struct bench_tune_range *range, FILE *out)
 {
     char first[32], last[32], word[96];
     struct buf text = BUF_INIT;
+    char words[NAMED][64];
     buf_printf(&text, "%s %s", specter_comm_op_name(range->first->op),
                text_bytes(first, sizeof first, (double)range->first->bytes));
     if (range->last != range->first)
         buf_printf(&text, " to %s", text_bytes(last, sizeof last, (double)range->last->bytes));
-    buf_printf(&text, ": %s is ",
-               bench_tune_choice(word, sizeof word, &range->first->best.setting));
+    buf_printf(&text, ": %s is ", choice_text(word, sizeof word, &range->first->best.setting));
     if (range->high - range->low < 0.005)
         buf_printf(&text, "%.2f", range->high);
     else
         buf_printf(&text, "%.2f to %.2f", range->low, range->high);
     buf_printf(&text, " times as fast as NCCL's own choice");
-    put_own_choices(&text, range);
+    /* What NCCL takes by itself over a range, each once. */
+    int n = 0;
+    for (const struct bench_tuned *s = range->first; s <= range->last; s++) {
+        const struct comm_choice pair = {s->own.algo, s->own.proto, 0};
+        char own[64];
+        bool known = s->own.algo == NULL;
+        choice_text(own, sizeof own, &pair);
+        for (int i = 0; i < n && i < NAMED; i++)
+            known |= strcmp(words[i], own) == 0;
+        if (known)
+            continue;
+        if (n < NAMED)
+            memcpy(words[n], own, sizeof own);
+        n++;
+    }
+    for (int i = 0; i < n && i < NAMED; i++)
+        buf_printf(&text, "%s%s", i == 0 ? " (" : ", ", words[i]);
+    if (n > 0)
+        buf_printf(&text, "%s)", n > NAMED ? ", ..." : "");
     buf_printf(&text, ".");
     print_line(&text, out);
     buf_release(&text);
@@ -74,10 +82,8 @@ static int by_gain(const void *a, const void *b)
 /* Returns how many ranges gain. */
 static size_t print_gains(const struct bench_tune_report *r, FILE *out)
 {
-    struct bench_tune_range *list = calloc(r->log->n + 1, sizeof *list);
+    struct bench_tune_range *list = array_new(r->log->n, sizeof *list);
     size_t n = 0;
-    if (list == NULL)
-        die("out of memory");
     for (size_t i = 0; i < r->log->n;) {
         struct bench_tune_range range = bench_tune_range_of(r->log, i, false);
         if (range.gains)
@@ -257,27 +263,11 @@ static void print_left_out(const struct bench_tune_report *r, enum bench_trial_s
             if (s->trials[k].state == state && !was_before(r->log, i, &s->trials[k]))
                 buf_printf(&text, "%s %s %s", text.len == 0 ? title : ";",
                            specter_comm_op_name(s->op),
-                           bench_tune_choice(word, sizeof word, &s->trials[k].setting));
+                           choice_text(word, sizeof word, &s->trials[k].setting));
         }
     }
     if (text.len > 0)
         print_line(&text, out);
-    buf_release(&text);
-}
-
-static void print_unknown(const struct bench_tune_report *r, FILE *out)
-{
-    struct buf text = BUF_INIT;
-    for (size_t i = 0; i < r->log->n; i++) {
-        if (r->log->sizes[i].own.algo != NULL)
-            continue;
-        buf_printf(&text,
-                   "%s does not say what it takes (NCCL 2.26 does, unless NCCL_PROFILER_PLUGIN is "
-                   "set): a setting that it ignores is not noticed.",
-                   r->run->library);
-        print_line(&text, out);
-        break;
-    }
     buf_release(&text);
 }
 
@@ -302,6 +292,17 @@ void bench_tune_text(const struct bench_tune_report *r, bool full, FILE *out)
     print_left_out(r, BENCH_TRIAL_HANGS, "Did not end, and were aborted:", out);
     print_left_out(r, BENCH_TRIAL_IGNORED, "Ignored by NCCL:", out);
     print_left_out(r, BENCH_TRIAL_REFUSED, "Refused by NCCL:", out);
-    print_unknown(r, out);
+    struct buf text = BUF_INIT;
+    for (size_t i = 0; i < r->log->n; i++) {
+        if (r->log->sizes[i].own.algo != NULL)
+            continue;
+        buf_printf(&text,
+                   "%s does not say what it takes (NCCL 2.26 does, unless NCCL_PROFILER_PLUGIN is "
+                   "set): a setting that it ignores is not noticed.",
+                   r->run->library);
+        print_line(&text, out);
+        break;
+    }
+    buf_release(&text);
     fputs(full ? "More: --json FILE|-, -o DIR.\n" : "More: --full, --json FILE|-, -o DIR.\n", out);
 }

@@ -8,13 +8,14 @@
 
 #include "calib/calibrate.h"
 #include "calib/fit_classes.h"
-#include "calib/overlap_fit.h"
 #include "calib/score.h"
 
 #include <stdio.h>
 
-/* Both scores finished, of the same rows. */
-void calibrate_text_errors(const struct score *before, const struct score *after, FILE *out);
+/* Scores finished, of the same rows. left_out: of rows that had no part in the fit, perhaps fewer;
+ * NULL: not known. */
+void calibrate_text_errors(const struct score *before, const struct score *after,
+                           const struct score *left_out, FILE *out);
 void calibrate_text_params(const struct calibration *c, FILE *out);
 
 /* What kernels lose beside communication; nothing where it was not measured. */

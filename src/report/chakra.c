@@ -3,6 +3,7 @@
 
 #include "base/arena.h"
 #include "base/idmap.h"
+#include "base/order.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -125,17 +126,6 @@ static uint32_t host_node(struct graph_builder *m, uint32_t tid, int64_t start_n
     return node;
 }
 
-/* What holds the recorded gap of a stream before work whose launch is not known. */
-static uint32_t gap_node(struct graph_builder *m, const struct tail *stream, int64_t start_ns)
-{
-    uint32_t node;
-    if (stream->end_ns == UNKNOWN_NS || stream->end_ns >= start_ns)
-        return CHAKRA_NONE;
-    node = add_node(m->g, CHAKRA_GAP, stream->end_ns, start_ns - stream->end_ns);
-    depend(m->g, node, stream->node);
-    return node;
-}
-
 /* ---- streams ---- */
 
 /* All that the stream has to be through with, as one node. */
@@ -147,19 +137,6 @@ static uint32_t stream_end(struct graph_builder *m, struct tail *stream)
         join(m->g, stream);
     *stream = (struct tail){.node = stream->waits[0], .end_ns = stream->end_ns, .group = -1};
     return stream->node;
-}
-
-/* What the members of a group stand behind, as one node. */
-static void begin_group(struct graph_builder *m, struct tail *stream, int32_t group)
-{
-    uint32_t before = stream->node;
-    if (stream->nwaits > 0) {
-        wait_for(m->g, stream, before);
-        join(m->g, stream);
-        before = stream->waits[0];
-    }
-    *stream = (struct tail){
-        .node = stream->node, .end_ns = stream->end_ns, .group = group, .base = before};
 }
 
 static uint32_t add_member(struct graph_builder *m, struct tail *stream, uint32_t launch,
@@ -182,13 +159,24 @@ static uint32_t device_node(struct graph_builder *m, struct tail *stream, uint32
     if (group >= 0 && stream->group == group)
         return add_member(m, stream, launch, start_ns, dur_ns);
     stream_end(m, stream);
-    if (launch == CHAKRA_NONE) {
-        launch = gap_node(m, stream, start_ns);
+    if (launch == CHAKRA_NONE) { /* a node holds the recorded gap of the stream */
+        if (stream->end_ns != UNKNOWN_NS && stream->end_ns < start_ns) {
+            launch = add_node(m->g, CHAKRA_GAP, stream->end_ns, start_ns - stream->end_ns);
+            depend(m->g, launch, stream->node);
+        }
         if (group >= 0)
-            wait_for(m->g, stream, launch); /* all of the group stands behind the gap */
+            wait_for(m->g, stream, launch); /* all of the group stands after the gap */
     }
     if (group >= 0) {
-        begin_group(m, stream, group);
+        /* What the members of a group stand behind, as one node. */
+        uint32_t before = stream->node;
+        if (stream->nwaits > 0) {
+            wait_for(m->g, stream, before);
+            join(m->g, stream);
+            before = stream->waits[0];
+        }
+        *stream = (struct tail){
+            .node = stream->node, .end_ns = stream->end_ns, .group = group, .base = before};
         return add_member(m, stream, launch, start_ns, dur_ns);
     }
     node = add_node(m->g, CHAKRA_DEVICE, start_ns, dur_ns);
@@ -203,7 +191,7 @@ static uint32_t device_node(struct graph_builder *m, struct tail *stream, uint32
 bool chakra_alone(const struct run *run, const struct rank *rank, const struct op *op)
 {
     const struct comm *comm;
-    if ((op->class != OP_COLL && op->class != OP_P2P) || op->coll.comm < 0)
+    if (!op_is_comm(op) || op->coll.comm < 0)
         return false;
     comm = &run->comms[op->coll.comm];
     if (op->class == OP_COLL)
@@ -212,27 +200,10 @@ bool chakra_alone(const struct run *run, const struct rank *rank, const struct o
            comm->ranks[op->coll.peer] == rank->rank;
 }
 
-static void find_groups(struct graph_builder *m)
-{
-    for (size_t i = 0; i < m->rank->nops; i++) {
-        const struct op *op = &m->rank->ops[i];
-        if (op->class == OP_P2P && op->coll.group >= 0 && !chakra_alone(m->run, m->rank, op))
-            idmap_add(&m->groups, op->coll.group);
-    }
-}
-
-/* A message to the rank itself, in a group with others: its copy is a part of the time that the
- * others have. */
-static bool is_part_of_others(const struct graph_builder *m, const struct op *op)
-{
-    return op->class == OP_P2P && op->coll.group >= 0 && chakra_alone(m->run, m->rank, op) &&
-           idmap_find(&m->groups, op->coll.group) != IDMAP_NONE;
-}
-
 static void add_op(struct graph_builder *m, const struct op *op)
 {
     bool called = op->host_ns != UNKNOWN_NS && op->host_end_ns != UNKNOWN_NS;
-    bool communicates = op->class == OP_COLL || op->class == OP_P2P;
+    bool communicates = op_is_comm(op);
     bool waits = called && op->class == OP_MEMORY && op->copy.wait == COPY_WAITS &&
                  op->copy.wait_ns != UNKNOWN_NS;
     uint32_t launch = CHAKRA_NONE, node;
@@ -244,7 +215,10 @@ static void add_op(struct graph_builder *m, const struct op *op)
         m->g->untimed++;
         return;
     }
-    if (is_part_of_others(m, op))
+    /* A message to the rank itself, in a group with others: its copy is a part of the time that the
+     * others have. */
+    if (op->class == OP_P2P && op->coll.group >= 0 && chakra_alone(m->run, m->rank, op) &&
+        idmap_find(&m->groups, op->coll.group) != IDMAP_NONE)
         return;
     node = device_node(m, tail_of(&m->streams, op->stream), launch, op->start_ns, op->dur_ns,
                        communicates ? op->coll.group : -1);
@@ -272,20 +246,6 @@ static void add_launches(struct graph_builder *m, uint32_t index)
     m->g->list[node].launches = l;
 }
 
-/* A host that waited for every stream. */
-static void wait_for_all(struct graph_builder *m, struct tail *thread)
-{
-    for (uint32_t i = 0; i < m->streams.ids.count; i++)
-        wait_for(m->g, thread, stream_end(m, &m->streams.list[i]));
-}
-
-static void await_event(struct graph_builder *m, const struct sync_call *sync)
-{
-    struct tail *stream = tail_of(&m->streams, sync->stream);
-    stream_end(m, stream);
-    wait_for(m->g, stream, tail_of(&m->events, sync->event)->node);
-}
-
 /* The host's way to the call; what the call waits for, the thread's next node depends on. */
 static void add_sync_call(struct graph_builder *m, const struct sync_call *sync)
 {
@@ -298,35 +258,35 @@ static void add_sync_call(struct graph_builder *m, const struct sync_call *sync)
     node = host_node(m, sync->tid, sync->host_ns, end_ns);
     m->g->list[node].sync = sync;
     thread = tail_of(&m->threads, sync->tid);
-    if (sync->kind == SYNC_CALL_RECORD)
+    if (sync->kind == SYNC_CALL_RECORD) {
         tail_of(&m->events, sync->event)->node = stream_end(m, tail_of(&m->streams, sync->stream));
-    else if (sync->kind == SYNC_CALL_WAIT)
-        await_event(m, sync);
-    else if (sync->kind == SYNC_CALL_STREAM && sync->stream >= 0)
+    } else if (sync->kind == SYNC_CALL_WAIT) {
+        struct tail *stream = tail_of(&m->streams, sync->stream);
+        stream_end(m, stream);
+        wait_for(m->g, stream, tail_of(&m->events, sync->event)->node);
+    } else if (sync->kind == SYNC_CALL_STREAM && sync->stream >= 0) {
         wait_for(m->g, thread, stream_end(m, tail_of(&m->streams, sync->stream)));
-    else if (sync->kind == SYNC_CALL_EVENT && sync->event >= 0)
+    } else if (sync->kind == SYNC_CALL_EVENT && sync->event >= 0) {
         wait_for(m->g, thread, tail_of(&m->events, sync->event)->node);
-    else if (waits)
-        wait_for_all(m, thread);
+    } else if (waits) {
+        /* A host that waited for every stream. */
+        for (uint32_t i = 0; i < m->streams.ids.count; i++)
+            wait_for(m->g, thread, stream_end(m, &m->streams.list[i]));
+    }
     if (waits && sync->host_end_ns != UNKNOWN_NS)
         thread->end_ns = sync->host_end_ns; /* the wait is the device's time, not the thread's */
 }
 
 /* ---- the order in which the host did it ---- */
 
-static int64_t op_at(const struct op *op)
-{
-    return op->host_ns != UNKNOWN_NS ? op->host_ns : op->start_ns;
-}
-
 static int by_time(const void *pa, const void *pb)
 {
     const struct deed *a = pa, *b = pb;
     if (a->at_ns != b->at_ns)
-        return a->at_ns < b->at_ns ? -1 : 1;
+        return ORDER(a->at_ns, b->at_ns);
     if (a->kind != b->kind)
-        return a->kind < b->kind ? -1 : 1;
-    return (a->index > b->index) - (a->index < b->index);
+        return ORDER(a->kind, b->kind);
+    return ORDER(a->index, b->index);
 }
 
 static struct deed *deeds_of(const struct rank *rank, size_t *count)
@@ -335,8 +295,8 @@ static struct deed *deeds_of(const struct rank *rank, size_t *count)
         array_new(rank->nops + rank->nsync_calls + rank->nlaunches + 1, sizeof *list);
     size_t n = 0;
     for (uint32_t i = 0; i < rank->nops; i++) {
-        if (op_at(&rank->ops[i]) != UNKNOWN_NS)
-            list[n++] = (struct deed){op_at(&rank->ops[i]), i, DEED_OP};
+        if (op_issued_ns(&rank->ops[i]) != UNKNOWN_NS)
+            list[n++] = (struct deed){op_issued_ns(&rank->ops[i]), i, DEED_OP};
     }
     for (uint32_t i = 0; i < rank->nsync_calls; i++) {
         if (rank->sync_calls[i].host_ns != UNKNOWN_NS)
@@ -364,7 +324,11 @@ void chakra_graph_init(struct chakra_graph *g, const struct run *run, size_t r,
     size_t count;
     struct deed *deeds = deeds_of(rank, &count);
     memset(g, 0, sizeof *g);
-    find_groups(&m);
+    for (size_t i = 0; i < m.rank->nops; i++) {
+        const struct op *op = &m.rank->ops[i];
+        if (op->class == OP_P2P && op->coll.group >= 0 && !chakra_alone(m.run, m.rank, op))
+            idmap_add(&m.groups, op->coll.group);
+    }
     for (size_t i = 0; i < count; i++) {
         if (deeds[i].kind == DEED_SYNC_CALL)
             add_sync_call(&m, &rank->sync_calls[deeds[i].index]);

@@ -4,7 +4,7 @@
  * launched, and what had to wait for what.
  *
  * Host nodes are the stretches of a thread between two of its calls, call included: each depends on
- * the one before it on the thread, so that a thread's nodes add up to its recorded time. Behind a
+ * the one before it on the thread, so that a thread's nodes add up to its recorded time. After a
  * synchronisation the thread depends on the device work it waited for; a thread that begins depends
  * on the latest node of another. Device nodes depend on the call that launched them, on the work
  * before them on their stream, and on the work that an event they wait for stands behind. Work of
@@ -12,7 +12,7 @@
  * is waited for at once than a node has room for, nodes without length join it.
  *
  * Untimed kernels are one device node for each of the rank's launches, with the time that a replay
- * takes for theirs (sim/program/untimed.h). Operations of one group on a stream are one kernel:
+ * takes for theirs (sim/program/untimed.c). Operations of one group on a stream are one kernel:
  * their nodes stand beside each other, and what follows on the stream depends on all of them. A
  * message of a group to the rank itself has no node, as its copy is a part of the group's time.
  */
@@ -38,7 +38,7 @@ struct chakra_node {
 };
 
 struct chakra_graph {
-    struct chakra_node *list; /* owned; every node behind what it depends on */
+    struct chakra_node *list; /* owned; every node after what it depends on */
     size_t count, cap;
     uint64_t untimed; /* operations without device time: not in it */
 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * Chakra execution traces (mlcommons/chakra, schema/protobuf/et_def.proto, version 0.0.4): a file
- * specter.<rank>.et for each rank, a GlobalMetadata message and then the nodes, each behind its
+ * specter.<rank>.et for each rank, a GlobalMetadata message and then the nodes, each after its
  * length. comm_groups.json says which ranks are in the groups that nodes name (pg_name), as
  * ASTRA-sim's --comm-group-configuration wants it.
  *
@@ -9,6 +9,7 @@
  * so that a chain of nodes does not drift; duration_ns has them exactly. comm_size is what goes in
  * at this rank, in bytes, as Chakra's own converter has it.
  */
+#include "base/order.h"
 #include "report/export.h"
 
 #include "base/proto.h"
@@ -81,15 +82,6 @@ static void put_int(struct buf *b, uint32_t in, uint32_t field, const char *name
     proto_close(b, at);
 }
 
-static void put_text(struct buf *b, const char *name, const char *text)
-{
-    char safe[NAME_MAX_BYTES];
-    size_t at = proto_open(b, NODE_ATTR);
-    proto_text(b, ATTR_NAME, name);
-    proto_text(b, ATTR_TEXT, text_safe(safe, sizeof safe, text, sizeof safe / 4));
-    proto_close(b, at);
-}
-
 /* What goes in at one rank, of the full buffer (bytes in specter/trace.h); -1 not known. */
 static int64_t input_bytes(const struct op *op, const struct comm *comm)
 {
@@ -111,15 +103,6 @@ static int global_rank(const struct comm *comm, int comm_rank)
     return comm != NULL && comm_rank >= 0 && comm_rank < comm->size ? comm->ranks[comm_rank] : -1;
 }
 
-static void put_message(const struct chakra *c, struct buf *b, const struct op *op)
-{
-    bool send = op->coll.op == SPECTER_SEND;
-    int peer = global_rank(comm_of(c->run, op), op->coll.peer);
-    put_int(b, NODE_ATTR, ATTR_INT32, "comm_src", send ? c->rank->rank : peer);
-    put_int(b, NODE_ATTR, ATTR_INT32, "comm_dst", send ? peer : c->rank->rank);
-    put_int(b, NODE_ATTR, ATTR_INT32, "comm_tag", op->coll.comm);
-}
-
 static void put_comm(const struct chakra *c, struct buf *b, const struct op *op)
 {
     const struct comm *comm = comm_of(c->run, op);
@@ -128,28 +111,22 @@ static void put_comm(const struct chakra *c, struct buf *b, const struct op *op)
     if (bytes >= 0)
         put_int(b, NODE_ATTR, ATTR_INT64, "comm_size", bytes);
     if (op->class == OP_P2P) {
-        put_message(c, b, op);
+        bool send = op->coll.op == SPECTER_SEND;
+        int peer = global_rank(comm_of(c->run, op), op->coll.peer);
+        put_int(b, NODE_ATTR, ATTR_INT32, "comm_src", send ? c->rank->rank : peer);
+        put_int(b, NODE_ATTR, ATTR_INT32, "comm_dst", send ? peer : c->rank->rank);
+        put_int(b, NODE_ATTR, ATTR_INT32, "comm_tag", op->coll.comm);
         return;
     }
     put_int(b, NODE_ATTR, ATTR_INT64, "comm_type", comm_type(op->coll.op));
     if (comm != NULL) {
         snprintf(group, sizeof group, "%d", op->coll.comm + 1);
-        put_text(b, "pg_name", group);
+        char safe[NAME_MAX_BYTES];
+        size_t at = proto_open(b, NODE_ATTR);
+        proto_text(b, ATTR_NAME, "pg_name");
+        proto_text(b, ATTR_TEXT, text_safe(safe, sizeof safe, group, sizeof safe / 4));
+        proto_close(b, at);
     }
-}
-
-static void put_gemm(struct buf *b, const struct op *op)
-{
-    double m = op->gemm.m, n = op->gemm.n, k = op->gemm.k, batch = op->gemm.batch;
-    double size = op->dtype < SPECTER_DTYPE_COUNT
-                      ? (double)specter_dtype_bits((enum specter_dtype)op->dtype) / 8
-                      : 0;
-    if (op->gemm.m == 0)
-        return;
-    put_int(b, NODE_ATTR, ATTR_INT64, "num_ops", (int64_t)(2 * m * n * k * batch));
-    if (size > 0)
-        put_int(b, NODE_ATTR, ATTR_INT64, "tensor_size",
-                (int64_t)((m * k + k * n + m * n) * batch * size));
 }
 
 /* ---- nodes ---- */
@@ -182,19 +159,6 @@ static const char *trace_title(const struct chakra_node *node, char buf[OP_TITLE
     return buf;
 }
 
-/* Safe text, in out. */
-static void node_name(const struct chakra_node *node, char out[NAME_MAX_BYTES])
-{
-    char title[OP_TITLE_MAX], text[NAME_MAX_BYTES];
-    const char *name = node->kind == CHAKRA_GAP    ? "gap"
-                       : node->kind == CHAKRA_JOIN ? "join"
-                                                   : trace_title(node, title);
-    snprintf(text, sizeof text, "%s%.*s",
-             node->kind == CHAKRA_HOST && node->sync == NULL ? "launch of " : "",
-             NAME_MAX_BYTES / 4, name);
-    text_safe(out, NAME_MAX_BYTES, text, NAME_MAX_BYTES / 4);
-}
-
 static int64_t rounded_us(int64_t ns)
 {
     return (ns + 500) / 1000;
@@ -223,18 +187,14 @@ static int64_t step_of(const struct rank *rank, const struct chakra_node *node)
                     : node->sync != NULL     ? node->sync->host_ns
                     : node->launches != NULL ? node->launches->host_ns
                                              : UNKNOWN_NS;
-    size_t from = 0, end = rank->nsteps;
-    while (from < end) { /* the first that begins behind it */
-        size_t middle = from + (end - from) / 2;
-        if (rank->steps[middle].start_ns <= at_ns)
-            from = middle + 1;
-        else
-            end = middle;
-    }
-    if (at_ns == UNKNOWN_NS || from == 0 ||
-        (rank->steps[from - 1].end_ns != UNKNOWN_NS && rank->steps[from - 1].end_ns <= at_ns))
+    struct bisect find = {.high = rank->nsteps};
+    while (bisect_next(&find)) /* the first that begins after it */
+        bisect_take(&find, rank->steps[find.mid].start_ns <= at_ns);
+    if (at_ns == UNKNOWN_NS || find.low == 0 ||
+        (rank->steps[find.low - 1].end_ns != UNKNOWN_NS &&
+         rank->steps[find.low - 1].end_ns <= at_ns))
         return -1;
-    return (int64_t)from - 1;
+    return (int64_t)find.low - 1;
 }
 
 static void put_node(struct chakra *c, const struct chakra_node *node, uint64_t id)
@@ -243,9 +203,16 @@ static void put_node(struct chakra *c, const struct chakra_node *node, uint64_t 
     char name[NAME_MAX_BYTES];
     int64_t start_ns = node->start_ns - c->origin_ns;
     int type = node_type(c, node);
+    char title[OP_TITLE_MAX], text[NAME_MAX_BYTES];
     start_ns = start_ns > 0 ? start_ns : 0;
     proto_uint(b, NODE_ID, id);
-    node_name(node, name);
+    const char *label = node->kind == CHAKRA_GAP    ? "gap"
+                        : node->kind == CHAKRA_JOIN ? "join"
+                                                    : trace_title(node, title);
+    snprintf(text, sizeof text, "%s%.*s",
+             node->kind == CHAKRA_HOST && node->sync == NULL ? "launch of " : "",
+             NAME_MAX_BYTES / 4, label);
+    text_safe(name, NAME_MAX_BYTES, text, NAME_MAX_BYTES / 4);
     proto_text(b, NODE_NAME, name);
     proto_int(b, NODE_TYPE, type);
     for (uint32_t i = 0; i < node->ndeps; i++)
@@ -257,20 +224,23 @@ static void put_node(struct chakra *c, const struct chakra_node *node, uint64_t 
     put_int(b, NODE_ATTR, ATTR_INT64, "duration_ns", node->dur_ns);
     if (type == TYPE_COLL || type == TYPE_SEND || type == TYPE_RECV)
         put_comm(c, b, node->op);
-    if (node->kind == CHAKRA_DEVICE && node->op != NULL && node->op->class == OP_GEMM)
-        put_gemm(b, node->op);
+    if (node->kind == CHAKRA_DEVICE && node->op != NULL && node->op->class == OP_GEMM) {
+        const struct op *op = node->op;
+        double m = op->gemm.m, n = op->gemm.n, k = op->gemm.k, batch = op->gemm.batch;
+        double size = op->dtype < SPECTER_DTYPE_COUNT
+                          ? (double)specter_dtype_bits((enum specter_dtype)op->dtype) / 8
+                          : 0;
+        if (op->gemm.m != 0) {
+            put_int(b, NODE_ATTR, ATTR_INT64, "num_ops", (int64_t)(2 * m * n * k * batch));
+            if (size > 0)
+                put_int(b, NODE_ATTR, ATTR_INT64, "tensor_size",
+                        (int64_t)((m * k + k * n + m * n) * batch * size));
+        }
+    }
     if (node->kind == CHAKRA_DEVICE && stream_of(node) >= 0)
         put_int(b, NODE_ATTR, ATTR_INT64, "stream", stream_of(node));
     if (step_of(c->rank, node) >= 0)
         put_int(b, NODE_ATTR, ATTR_INT64, "step", step_of(c->rank, node));
-    flush(c, FLUSH);
-}
-
-static void put_metadata(struct chakra *c)
-{
-    proto_text(&c->message, METADATA_VERSION, VERSION);
-    put_int(&c->message, METADATA_ATTR, ATTR_INT64, "rank", c->rank->rank);
-    put_int(&c->message, METADATA_ATTR, ATTR_INT64, "world_size", c->run->world_size);
     flush(c, FLUSH);
 }
 
@@ -286,7 +256,10 @@ static int put_rank(struct chakra *c, const char *where, struct err *e)
         return -1;
     chakra_graph_init(&g, c->run, (size_t)(c->rank - c->run->ranks),
                       c->untimed_ns[c->rank - c->run->ranks]);
-    put_metadata(c);
+    proto_text(&c->message, METADATA_VERSION, VERSION);
+    put_int(&c->message, METADATA_ATTR, ATTR_INT64, "rank", c->rank->rank);
+    put_int(&c->message, METADATA_ATTR, ATTR_INT64, "world_size", c->run->world_size);
+    flush(c, FLUSH);
     for (size_t i = 0; i < g.count; i++)
         put_node(c, &g.list[i], i);
     chakra_graph_release(&g);
@@ -327,58 +300,41 @@ static int put_groups(const struct run *run, const char *where, struct err *e)
     return rc;
 }
 
-/* ---- untimed kernels ---- */
-
-/* From a launch to the start of its work, on the GPU that the first rank names. */
-static int64_t launch_latency_ns(const struct run *run)
-{
-    const struct gpu_profile *gpu =
-        run->nranks > 0 ? gpu_profile_of_device(run->ranks[0].gpu) : NULL;
-    struct err ignored;
-    if (gpu == NULL)
-        gpu = gpu_profile_find(GPU_PROFILE_DEFAULT, &ignored);
-    return gpu != NULL ? llround(gpu->launch_us * 1e3) : 0;
-}
-
-/* What a replay takes for the time of kernels that were counted, not timed. */
-static void find_untimed(struct chakra *c)
-{
-    struct program p;
-    c->untimed_ns = array_new(c->run->nranks, sizeof *c->untimed_ns);
-    for (size_t r = 0; r < c->run->nranks; r++)
-        c->untimed_ns[r] = array_new(c->run->ranks[r].nlaunches, sizeof **c->untimed_ns);
-    program_init(&p, c->run, launch_latency_ns(c->run), true);
-    for (size_t i = 0; i < p.ncosts; i++) {
-        bool is_launch = p.costs[i].launch != PROGRAM_NONE; /* else a gap that a replay keeps */
-        if (p.costs[i].match == PROGRAM_NONE && p.costs[i].op == PROGRAM_NONE && is_launch)
-            c->untimed_ns[p.costs[i].rank][p.costs[i].launch] = p.costs[i].measured_ns;
-    }
-    program_release(&p);
-}
-
-static void release_untimed(struct chakra *c)
-{
-    for (size_t r = 0; r < c->run->nranks; r++)
-        free(c->untimed_ns[r]);
-    free(c->untimed_ns);
-}
-
 int export_chakra(const struct run *run, const char *where, size_t only, struct err *e)
 {
     struct chakra c = {.run = run, .origin_ns = tracks_origin(run)};
     int rc = 0;
+    struct program p;
+    struct err ignored;
     if (mkdir(where, 0777) < 0 && errno != EEXIST)
         return err_set(e, ERR_INPUT, "cannot make '%s': %s", where, strerror(errno));
     buf_init(&c.message);
     buf_init(&c.out);
-    find_untimed(&c);
+    /* What a replay takes for the time of kernels that were counted, not timed. */
+    c.untimed_ns = array_new(run->nranks, sizeof *c.untimed_ns);
+    for (size_t r = 0; r < run->nranks; r++)
+        c.untimed_ns[r] = array_new(run->ranks[r].nlaunches, sizeof **c.untimed_ns);
+    /* From a launch to the start of its work, on the GPU that the first rank names. */
+    const struct gpu_profile *gpu =
+        run->nranks > 0 ? gpu_profile_of_device(run->ranks[0].gpu) : NULL;
+    if (gpu == NULL)
+        gpu = gpu_profile_find(GPU_PROFILE_DEFAULT, &ignored);
+    program_init(&p, run, gpu != NULL ? llround(gpu->launch_us * 1e3) : 0, true);
+    for (size_t i = 0; i < p.ncosts; i++) {
+        bool is_launch = p.costs[i].launch != PROGRAM_NONE; /* else a gap that a replay keeps */
+        if (p.costs[i].match == PROGRAM_NONE && p.costs[i].op == PROGRAM_NONE && is_launch)
+            c.untimed_ns[p.costs[i].rank][p.costs[i].launch] = p.costs[i].measured_ns;
+    }
+    program_release(&p);
     for (size_t r = 0; r < run->nranks && rc == 0; r++) {
         if (only != SIZE_MAX && only != r)
             continue;
         c.rank = &run->ranks[r];
         rc = put_rank(&c, where, e);
     }
-    release_untimed(&c);
+    for (size_t r = 0; r < run->nranks; r++)
+        free(c.untimed_ns[r]);
+    free(c.untimed_ns);
     buf_release(&c.message);
     buf_release(&c.out);
     return rc < 0 ? -1 : put_groups(run, where, e);

@@ -9,7 +9,7 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/sink.h"
-#include "report/csv_text.h"
+#include "report/table.h"
 #include "report/op_text.h"
 #include "report/tracks.h"
 #include "trace/match.h"
@@ -84,48 +84,40 @@ static void put_comm(const struct csv_export *t, struct buf *b, const struct op 
     buf_puts(b, ",,,,");
 }
 
-static void put_shape(struct buf *b, const struct op *op)
-{
-    bool known = op->class == OP_GEMM && op->gemm.m > 0;
-    buf_puts(b, ",,,,,,,");
-    put_known(b, known, known ? op->gemm.m : 0);
-    put_known(b, known, known ? op->gemm.n : 0);
-    put_known(b, known, known ? op->gemm.k : 0);
-    put_known(b, known, known ? op->gemm.batch : 0);
-}
-
-static void put_op(struct csv_export *t, size_t r, size_t i)
-{
-    const struct rank *rank = &t->run->ranks[r];
-    const struct op *op = &rank->ops[i];
-    bool comm = op->class == OP_COLL || op->class == OP_P2P, timed = op_timed(op);
-    bool sized = (comm || op->class == OP_MEMORY) && !(op->flags & OP_BYTES_UNKNOWN);
-    struct buf *b = &t->out;
-    buf_printf(b, "%d,%" PRIu64 ",%s", rank->rank, op->id, op_class_name(op->class));
-    put_text(b, op->name);
-    put_moment(t, b, timed ? op->start_ns : UNKNOWN_NS);
-    put_us(b, timed ? op->dur_ns : UNKNOWN_NS);
-    put_text(b, specter_timing_name(op->timing));
-    put_moment(t, b, op->host_ns);
-    put_moment(t, b, op->host_end_ns);
-    put_known(b, op->device >= 0, op->device);
-    put_known(b, op->stream >= 0, op->stream);
-    put_known(b, true, op->tid);
-    put_known(b, sized, (int64_t)op->bytes);
-    put_text(b, op->dtype != SPECTER_DTYPE_UNKNOWN ? specter_dtype_name(op->dtype) : "");
-    if (comm)
-        put_comm(t, b, op);
-    else
-        put_shape(b, op);
-    put_known(b, t->match[r][i] >= 0, t->match[r][i]);
-    put_text(b, op->caller);
-    end_row(t);
-}
-
 static void put_ops(struct csv_export *t, size_t r)
 {
-    for (size_t i = 0; i < t->run->ranks[r].nops; i++)
-        put_op(t, r, i);
+    const struct rank *rank = &t->run->ranks[r];
+    for (size_t i = 0; i < rank->nops; i++) {
+        const struct op *op = &rank->ops[i];
+        bool comm = op_is_comm(op), timed = op_timed(op);
+        bool sized = (comm || op->class == OP_MEMORY) && !(op->flags & OP_BYTES_UNKNOWN);
+        struct buf *b = &t->out;
+        buf_printf(b, "%d,%" PRIu64 ",%s", rank->rank, op->id, op_class_name(op->class));
+        put_text(b, op->name);
+        put_moment(t, b, timed ? op->start_ns : UNKNOWN_NS);
+        put_us(b, timed ? op->dur_ns : UNKNOWN_NS);
+        put_text(b, specter_timing_name(op->timing));
+        put_moment(t, b, op->host_ns);
+        put_moment(t, b, op->host_end_ns);
+        put_known(b, op->device >= 0, op->device);
+        put_known(b, op->stream >= 0, op->stream);
+        put_known(b, true, op->tid);
+        put_known(b, sized, (int64_t)op->bytes);
+        put_text(b, op->dtype != SPECTER_DTYPE_UNKNOWN ? specter_dtype_name(op->dtype) : "");
+        if (comm)
+            put_comm(t, b, op);
+        else {
+            bool known = op->class == OP_GEMM && op->gemm.m > 0;
+            buf_puts(b, ",,,,,,,");
+            put_known(b, known, known ? op->gemm.m : 0);
+            put_known(b, known, known ? op->gemm.n : 0);
+            put_known(b, known, known ? op->gemm.k : 0);
+            put_known(b, known, known ? op->gemm.batch : 0);
+        }
+        put_known(b, t->match[r][i] >= 0, t->match[r][i]);
+        put_text(b, op->caller);
+        end_row(t);
+    }
 }
 
 /* ---- the others ---- */
@@ -200,13 +192,14 @@ static void put_members(struct csv_export *t, size_t r)
 }
 
 /* X(table, file, keys): a table that goes rank by rank through put_<table>(). */
-#define TABLES(X)                                                                                \
-    X(ops, "ops", "rank,id,class,name,start_us,duration_us,timing,host_us,host_end_us,device,stream,"   \
-           "thread,bytes,dtype,op,comm,group,comm_size,seq,peer,count,m,n,k,batch,match,caller") \
-    X(sync_calls, "acts", "rank,kind,host_us,host_end_us,thread,stream,event")                           \
-    X(steps, "steps", "rank,step,name,start_us,end_us")                                                   \
-    X(marks, "marks", "rank,name,start_us,end_us,thread")                                                 \
-    X(ranks, "ranks", "rank,host,gpu,pid,file,clock_domain,dropped,complete")                             \
+#define TABLES(X)                                                                           \
+    X(ops, "ops",                                                                           \
+      "rank,id,class,name,start_us,duration_us,timing,host_us,host_end_us,device,stream,"   \
+      "thread,bytes,dtype,op,comm,group,comm_size,seq,peer,count,m,n,k,batch,match,caller") \
+    X(sync_calls, "acts", "rank,kind,host_us,host_end_us,thread,stream,event")              \
+    X(steps, "steps", "rank,step,name,start_us,end_us")                                     \
+    X(marks, "marks", "rank,name,start_us,end_us,thread")                                   \
+    X(ranks, "ranks", "rank,host,gpu,pid,file,clock_domain,dropped,complete")               \
     X(members, "members", "rank,comm,group,comm_size,comm_rank")
 
 static int put_table(struct csv_export *t, const char *where, const char *name, const char *keys,
@@ -230,34 +223,27 @@ static int put_table(struct csv_export *t, const char *where, const char *name, 
     return sink_close(t->sink, e);
 }
 
-/* ---- matches ---- */
-
-static void number_matches(struct csv_export *t)
-{
-    struct matches m;
-    t->match = array_new(t->run->nranks + 1, sizeof *t->match);
-    for (size_t r = 0; r < t->run->nranks; r++) {
-        t->match[r] = array_new(t->run->ranks[r].nops + 1, sizeof **t->match);
-        memset(t->match[r], -1, (t->run->ranks[r].nops + 1) * sizeof **t->match);
-    }
-    matches_init(&m, t->run);
-    for (size_t i = 0; i < m.count; i++) {
-        for (uint32_t k = 0; k < m.list[i].nmembers; k++) {
-            const struct match_member *member = &m.members[m.list[i].first + k];
-            t->match[member->rank][member->op] = (int64_t)i;
-        }
-    }
-    matches_release(&m);
-}
-
 int export_csv(const struct run *run, const char *where, size_t only, struct err *e)
 {
     struct csv_export t = {.run = run, .only = only, .origin_ns = tracks_origin(run)};
     int rc = 0;
+    struct matches m;
     if (mkdir(where, 0777) < 0 && errno != EEXIST)
         return err_set(e, ERR_INPUT, "cannot make '%s': %s", where, strerror(errno));
     buf_init(&t.out);
-    number_matches(&t);
+    t.match = array_new(run->nranks + 1, sizeof *t.match);
+    for (size_t r = 0; r < run->nranks; r++) {
+        t.match[r] = array_new(run->ranks[r].nops + 1, sizeof **t.match);
+        memset(t.match[r], -1, (run->ranks[r].nops + 1) * sizeof **t.match);
+    }
+    matches_init(&m, run);
+    for (size_t i = 0; i < m.count; i++) {
+        for (uint32_t k = 0; k < m.list[i].nmembers; k++) {
+            const struct match_member *member = &m.members[m.list[i].first + k];
+            t.match[member->rank][member->op] = (int64_t)i;
+        }
+    }
+    matches_release(&m);
 #define X(table, file, keys) \
     if (rc == 0)             \
         rc = put_table(&t, where, file, keys, put_##table, e);

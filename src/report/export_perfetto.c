@@ -115,14 +115,14 @@ static uint64_t number_of(struct perfetto *p, struct written_names *names, uint3
 {
     const char *kept = intern_add(&names->texts, text, strlen(text));
     uint32_t known = names->ids.count, index = idmap_add(&names->ids, (int64_t)(uintptr_t)kept);
-    size_t size = strlen(text) + 1, cap = 0, at;
+    size_t at;
     char *safe;
     if (index < known)
         return index + 1;
-    safe = array_grow(NULL, &cap, size, 1);
+    safe = text_safe_copy(text);
     at = proto_open(&p->interned, field);
     proto_uint(&p->interned, INTERNED_IID, index + 1);
-    proto_text(&p->interned, INTERNED_TEXT, text_safe(safe, size, text, size));
+    proto_text(&p->interned, INTERNED_TEXT, safe);
     proto_close(&p->interned, at);
     free(safe);
     return index + 1;
@@ -150,24 +150,20 @@ static void put_rank(void *context, const struct rank *rank, size_t index)
     close_packet(p, packet);
 }
 
-static void put_end(struct perfetto *p)
-{
-    size_t packet = open_packet(p), event;
-    int64_t at_ns = p->open[--p->depth];
-    proto_uint(&p->out, PACKET_TIMESTAMP, (uint64_t)(at_ns - p->origin_ns));
-    event = proto_open(&p->out, PACKET_TRACK_EVENT);
-    proto_int(&p->out, EVENT_TYPE, TYPE_END);
-    proto_uint(&p->out, EVENT_TRACK_UUID, p->track);
-    proto_close(&p->out, event);
-    close_packet(p, packet);
-}
-
 /* Ends what is over at that moment. A slice without length that begins when another ends comes
- * behind it. */
+ * after it. */
 static void put_ends(struct perfetto *p, int64_t until_ns)
 {
-    while (p->depth > 0 && p->open[p->depth - 1] <= until_ns)
-        put_end(p);
+    while (p->depth > 0 && p->open[p->depth - 1] <= until_ns) {
+        size_t packet = open_packet(p), event;
+        int64_t at_ns = p->open[--p->depth];
+        proto_uint(&p->out, PACKET_TIMESTAMP, (uint64_t)(at_ns - p->origin_ns));
+        event = proto_open(&p->out, PACKET_TRACK_EVENT);
+        proto_int(&p->out, EVENT_TYPE, TYPE_END);
+        proto_uint(&p->out, EVENT_TRACK_UUID, p->track);
+        proto_close(&p->out, event);
+        close_packet(p, packet);
+    }
 }
 
 static void put_track(void *context, const struct track *track)
@@ -193,32 +189,6 @@ static void put_track(void *context, const struct track *track)
 
 /* ---- slices ---- */
 
-static void put_fields(struct perfetto *p, const struct op *op)
-{
-    struct op_field fields[OP_FIELDS_MAX];
-    size_t n = op_fields(p->run, op, fields);
-    for (size_t i = 0; i < n; i++) {
-        size_t at = proto_open(&p->out, EVENT_ANNOTATION);
-        proto_uint(&p->out, ANNOTATION_NAME_IID,
-                   number_of(p, &p->keys, INTERNED_ANNOTATIONS, fields[i].key));
-        if (fields[i].text != NULL) {
-            size_t size = strlen(fields[i].text) + 1, cap = 0;
-            char *safe = array_grow(NULL, &cap, size, 1);
-            proto_text(&p->out, ANNOTATION_TEXT, text_safe(safe, size, fields[i].text, size));
-            free(safe);
-        } else {
-            proto_int(&p->out, ANNOTATION_INT, fields[i].number);
-        }
-        proto_close(&p->out, at);
-    }
-}
-
-static void put_flow(struct perfetto *p, uint64_t flow, enum flow_part part)
-{
-    if (part != FLOW_NONE)
-        proto_fixed64(&p->out, part == FLOW_LAST ? EVENT_LAST_FLOWS : EVENT_FLOWS, flow);
-}
-
 static void put_slice(void *context, const struct track *track, const struct track_slice *s)
 {
     struct perfetto *p = context;
@@ -233,9 +203,26 @@ static void put_slice(void *context, const struct track *track, const struct tra
     proto_uint(&p->out, EVENT_CATEGORY_IIDS,
                number_of(p, &p->categories, INTERNED_CATEGORIES, s->category));
     proto_uint(&p->out, EVENT_NAME_IID, number_of(p, &p->titles, INTERNED_NAMES, s->title));
-    if (s->op != NULL)
-        put_fields(p, s->op);
-    put_flow(p, s->launch, s->launch_part);
+    if (s->op != NULL) {
+        struct op_field fields[OP_FIELDS_MAX];
+        size_t n = op_fields(p->run, s->op, fields);
+        for (size_t i = 0; i < n; i++) {
+            size_t at = proto_open(&p->out, EVENT_ANNOTATION);
+            proto_uint(&p->out, ANNOTATION_NAME_IID,
+                       number_of(p, &p->keys, INTERNED_ANNOTATIONS, fields[i].key));
+            if (fields[i].text != NULL) {
+                char *safe = text_safe_copy(fields[i].text);
+                proto_text(&p->out, ANNOTATION_TEXT, safe);
+                free(safe);
+            } else {
+                proto_int(&p->out, ANNOTATION_INT, fields[i].number);
+            }
+            proto_close(&p->out, at);
+        }
+    }
+    if (s->launch_part != FLOW_NONE)
+        proto_fixed64(&p->out, s->launch_part == FLOW_LAST ? EVENT_LAST_FLOWS : EVENT_FLOWS,
+                      s->launch);
     if (s->members_part != FLOW_NONE) /* passes its slices by start: which is the last is open */
         proto_fixed64(&p->out, EVENT_FLOWS, s->members);
     proto_close(&p->out, event);

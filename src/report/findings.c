@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "report/findings_rules.h"
 
+#include "base/arena.h"
 #include "base/buf.h"
-#include "report/hang_text.h"
+#include "base/order.h"
 #include "report/table.h"
 
 #include <ctype.h>
@@ -14,6 +15,8 @@
 #define LATE_FAIR_FACTOR 1.5 /* times its fair share (1/ranks) that one rank must cause */
 #define LATE_STEPS_MIN 3     /* with fewer it is not said in how many */
 #define SLOW_RANKS_MIN 3     /* with fewer ranks the median is one of the two compared */
+#define GEMM_SHARE_MIN 0.20  /* of the span: less GEMM time than this is not judged */
+#define MEMBERS_SHOWN 8      /* of a slow group */
 #define HANGS_TOLD 3         /* the others are in the JSON */
 
 /* Each rule returns true when it has something to say, with value, weight and text set. */
@@ -153,15 +156,16 @@ bool rule_straggler(const struct analysis *a, double threshold, struct finding *
         !(f->weight >= LATE_SHARE_MIN) || pipeline_explains(a, worst))
         return false;
     buf_printf(b, "Straggler: rank %d", a->run->ranks[rank].rank);
-    if (worst->last > 0)
-        buf_printf(b,
-                   " starts last in %llu of its %llu collectives; the others wait for it %s on "
-                   "average, %s in all.",
-                   (unsigned long long)worst->last, (unsigned long long)worst->collectives,
+    if (worst->last > 0) {
+        buf_printf(b, " starts last in %llu of its %llu collectives",
+                   (unsigned long long)worst->last, (unsigned long long)worst->collectives);
+        f->headline = b->len;
+        buf_printf(b, "; the others wait for it %s on average, %s in all.",
                    text_ns(each, sizeof each, worst->caused_ns / (double)worst->last),
                    text_ns(total, sizeof total, worst->caused_ns));
-    else
+    } else {
         buf_puts(b, " is never last itself; ranks that wait for it elsewhere are.");
+    }
     if (worst->origin_ns - (worst->caused_ns - worst->passed_ns) > 0.01 * worst->origin_ns)
         buf_printf(b, " With ranks that are late because they waited for it, it causes %s.",
                    text_ns(total, sizeof total, worst->origin_ns));
@@ -176,18 +180,17 @@ static int by_compute(const void *x, const void *y)
 {
     const struct rank_result *a = *(const struct rank_result *const *)x;
     const struct rank_result *b = *(const struct rank_result *const *)y;
-    return (a->breakdown.compute_ns > b->breakdown.compute_ns) -
-           (a->breakdown.compute_ns < b->breakdown.compute_ns);
+    return ORDER(a->breakdown.compute_ns, b->breakdown.compute_ns);
 }
 
 bool rule_slow_rank(const struct analysis *a, double threshold, struct finding *f, struct buf *b)
 {
     char slow[TIME_TEXT], usual[TIME_TEXT];
-    const struct rank_result **sorted = NULL;
-    size_t cap = 0, n = a->nranks;
+    const struct rank_result **sorted;
+    size_t n = a->nranks;
     if (n < SLOW_RANKS_MIN)
         return false;
-    ARRAY_GROW(sorted, cap, n);
+    sorted = array_new(n, sizeof *sorted);
     for (size_t i = 0; i < n; i++)
         sorted[i] = &a->ranks[i];
     qsort(sorted, n, sizeof *sorted, by_compute);
@@ -203,26 +206,6 @@ bool rule_slow_rank(const struct analysis *a, double threshold, struct finding *
                rank, f->value, text_ns(slow, sizeof slow, (double)most),
                text_ns(usual, sizeof usual, (double)median));
     return true;
-}
-
-static void put_slow_collective(const struct analysis *a, const struct comm_row *row, double share,
-                                struct buf *b)
-{
-    char bytes[32];
-    double error = expected_error(&a->machine, false);
-    buf_printf(
-        b,
-        "Slow collective: %s of %s over %d ranks reaches %.3g GB/s of bus bandwidth, " RATE_TEXT
-        " of the %.3g GB/s that the model expects on %s",
-        specter_comm_op_name(row->op), text_bytes(bytes, sizeof bytes, (double)row->bytes),
-        row->comm_size, row->of_expected * row->expected_busbw_GBps, percent(row->of_expected),
-        row->expected_busbw_GBps, a->machine.net->name);
-    if (isfinite(error))
-        buf_printf(b, " (its median error there: %.1f %%)", percent(error));
-    buf_printf(b,
-               ". It takes %.2g %% of the recorded time. Check its algorithm and transport "
-               "(NCCL_DEBUG=INFO), the links, and what shares them at that time.",
-               percent(share));
 }
 
 bool rule_slow_collective(const struct analysis *a, double threshold, struct finding *f,
@@ -241,9 +224,108 @@ bool rule_slow_collective(const struct analysis *a, double threshold, struct fin
         f->value = row->of_expected;
         f->weight = weight;
     }
-    if (worst != NULL)
-        put_slow_collective(a, worst, worst_share, b);
+    if (worst != NULL) {
+        char bytes[32];
+        buf_printf(
+            b,
+            "Slow collective: %s of %s over %d ranks reaches %.3g GB/s of bus bandwidth, " RATE_TEXT
+            " of the %.3g GB/s that the model expects on %s",
+            specter_comm_op_name(worst->op), text_bytes(bytes, sizeof bytes, (double)worst->bytes),
+            worst->comm_size, worst->of_expected * worst->expected_busbw_GBps,
+            percent(worst->of_expected), worst->expected_busbw_GBps, a->machine.net->name);
+        f->headline = b->len;
+        if (isfinite(worst->factor80))
+            buf_printf(b, " (elsewhere 80 %% of measured times are within a factor of %.2f)",
+                       worst->factor80);
+        buf_printf(b,
+                   ". It takes %.2g %% of the recorded time. Check its algorithm and transport "
+                   "(NCCL_DEBUG=INFO), the links, and what shares them at that time.",
+                   percent(worst_share));
+    }
     return worst != NULL;
+}
+
+bool rule_slow_group(const struct analysis *a, double threshold, struct finding *f, struct buf *b)
+{
+    struct slow_comm slow;
+    char bytes[32], own[32], usual[32];
+    double mean_span = (double)a->total.recorded_ns / (double)a->nranks;
+    slow_comm_find(&slow, &a->comm, &a->node_map, threshold);
+    if (slow.sample == NULL)
+        return false;
+    f->value = slow.median_ns / slow.usual_ns;
+    f->weight = slow.lost_ns / mean_span;
+    if (!(f->weight >= ANALYSIS_COMM_MIN))
+        return false;
+    buf_printf(b, "Slow group: %s of %s takes %s among ", specter_comm_op_name(slow.sample->op),
+               text_bytes(bytes, sizeof bytes, (double)slow.sample->bytes),
+               text_ns(own, sizeof own, slow.median_ns));
+    /* "ranks 2, 3", "ranks 0, 8, 16 and 29 more". */
+    const struct comm *comm = &a->run->comms[slow.sample->comm];
+    int shown = comm->size > MEMBERS_SHOWN ? MEMBERS_SHOWN - 1 : comm->size, known = 0;
+    for (int i = 0; i < shown; i++) {
+        if (comm->ranks[i] >= 0)
+            buf_printf(b, "%s%d", known++ == 0 ? "ranks " : ", ", comm->ranks[i]);
+    }
+    if (known > 0 && known < comm->size)
+        buf_printf(b, " and %d more", comm->size - known);
+    buf_printf(b, ", and %s in ", text_ns(usual, sizeof usual, slow.usual_ns));
+    if (slow.alike == 1)
+        buf_puts(b, "the other group like it");
+    else
+        buf_printf(b, "the %zu other groups like it", slow.alike);
+    buf_printf(
+        b,
+        " (median transfer time, without waiting for stragglers): %.2f times as long. "
+        "Over %llu of them that is %.2g %% of the recorded time. Check the links and the GPUs of "
+        "these ranks.",
+        f->value, (unsigned long long)slow.count, 100 * f->weight);
+    return true;
+}
+
+bool rule_gemm_efficiency(const struct analysis *a, double threshold, struct finding *f,
+                          struct buf *b)
+{
+    struct gemm_sum gemms = work_gemms(&a->work);
+    double share = gemms.total_ns / (double)a->total.recorded_ns;
+    if (!(share >= GEMM_SHARE_MIN))
+        return false;
+    f->value = gemms.flops / gemms.peak_flops;
+    f->weight = share * (1 - f->value);
+    if (f->value >= threshold)
+        return false;
+    buf_printf(b,
+               "Slow GEMMs: they reach " RATE_TEXT " of the dense peak (%.1f of %.0f TFLOPS) and "
+               "take " RATE_TEXT " of the recorded time.",
+               percent(f->value), gemms.flops / gemms.total_ns / 1e3,
+               gemms.peak_flops / gemms.total_ns / 1e3, percent(share));
+    return true;
+}
+
+bool rule_gemm_peak(const struct analysis *a, double threshold, struct finding *f, struct buf *b)
+{
+    const struct gemm_row *worst = NULL;
+    size_t n = 0;
+    for (size_t i = 0; i < a->work.ngemms; i++) {
+        const struct gemm_row *g = &a->work.gemms[i];
+        double ratio = g->tflops / g->peak_tflops;
+        if (!(ratio > threshold))
+            continue;
+        n++;
+        if (worst == NULL || ratio > f->value) {
+            worst = g;
+            f->value = ratio;
+        }
+    }
+    if (worst == NULL)
+        return false;
+    f->weight = 0;
+    buf_printf(b,
+               "Impossible GEMMs: %zu shape%s faster than the dense peak (%ux%ux%u: %.1f of %.0f "
+               "TFLOPS): a recorded time or shape is wrong.",
+               n, n == 1 ? " runs" : "s run", worst->m, worst->n, worst->k, worst->tflops,
+               worst->peak_tflops);
+    return true;
 }
 
 static const struct {
@@ -270,13 +352,12 @@ bool rule_speaks(const struct analysis *a, enum rule_id id)
     return speaks;
 }
 
-/* Places f by its weight; equal weights keep the order of the rules. */
-static void insert(struct findings *all, const struct finding *f)
+/* Returns how long the first sentence is, without its full stop. */
+static size_t first_sentence(const char *text)
 {
-    size_t at = all->count++;
-    for (; at > 0 && all->list[at - 1].weight < f->weight; at--)
-        all->list[at] = all->list[at - 1];
-    all->list[at] = *f;
+    const char *end = strstr(text, ". ");
+    size_t len = end != NULL ? (size_t)(end - text) : strlen(text);
+    return end == NULL && len > 0 && text[len - 1] == '.' ? len - 1 : len;
 }
 
 void findings_init(struct findings *f, const struct analysis *a)
@@ -285,12 +366,19 @@ void findings_init(struct findings *f, const struct analysis *a)
     memset(f, 0, sizeof *f);
     arena_init(&f->arena);
     for (size_t i = 0; i < RULE_COUNT; i++) {
-        struct finding one = {.rule = rules[i].name, .threshold = rules[i].threshold};
+        struct finding one = {
+            .id = (enum rule_id)i, .rule = rules[i].name, .threshold = rules[i].threshold};
         buf_reset(&text);
         if (!rules[i].speak(a, one.threshold, &one, &text))
             continue;
         one.text = arena_strndup(&f->arena, text.data, text.len);
-        insert(f, &one);
+        if (one.headline == 0)
+            one.headline = first_sentence(one.text);
+        /* Places f by its weight; equal weights keep the order of the rules. */
+        size_t at = f->count++;
+        for (; at > 0 && f->list[at - 1].weight < one.weight; at--)
+            f->list[at] = f->list[at - 1];
+        f->list[at] = one;
     }
     buf_release(&text);
 }
@@ -299,14 +387,6 @@ void findings_release(struct findings *f)
 {
     arena_release(&f->arena);
     memset(f, 0, sizeof *f);
-}
-
-/* Returns whether a step time that is shown rests on too few steps. */
-static bool few_steps(const struct analysis *a)
-{
-    uint32_t lengths = a->step_time.window.steps;
-    return analysis_timed(a) && a->job_steps.source != STEPS_WHOLE && lengths > 0 &&
-           lengths < STEPS_FEW;
 }
 
 void coverage_limits(const struct analysis *a, const char *list[COVERAGE_LIMITS])
@@ -331,7 +411,9 @@ void coverage_limits(const struct analysis *a, const char *list[COVERAGE_LIMITS]
     }
     if (a->total.devices > 1)
         list[n++] = "a rank drives several devices: its times are of their union";
-    if (few_steps(a))
+    uint32_t lengths = a->step_time.window.steps;
+    if (analysis_timed(a) && a->job_steps.source != STEPS_WHOLE && lengths > 0 &&
+        lengths < STEPS_FEW)
         list[n++] =
             "the step time rests on fewer than three step lengths: how much steps differ is "
             "not known";

@@ -17,17 +17,19 @@
 #define SPECTER_REPORT_FINDINGS_H
 
 #include "analysis/analysis.h"
+#include "analysis/hang.h"
 #include "base/arena.h"
+#include "base/buf.h"
 
 /* X(name, threshold, what is compared with it). Shares are of the span, pooled over the ranks. */
 #define RULES(X)                                                                       \
     X(hang, 1, "communication that never ended")                                       \
     X(under_way, 1, "operations that had not ended when dumps were written")           \
     X(untimed, 0.01, "share of operations without device time")                        \
-    X(compute, 0.50, "share of the step in which GPUs compute")                 \
-    X(exposed_comm, 0.10, "exposed communication, share of the step")       \
-    X(exposed_memory, 0.10, "exposed copies, share of the step")                     \
-    X(idle, 0.10, "share of the step without traced work")                    \
+    X(compute, 0.50, "share of the step in which GPUs compute")                        \
+    X(exposed_comm, 0.10, "exposed communication, share of the step")                  \
+    X(exposed_memory, 0.10, "exposed copies, share of the step")                       \
+    X(idle, 0.10, "share of the step without traced work")                             \
     X(step_variance, 0.10, "standard deviation of the steps over their mean")          \
     X(straggler, 0.50, "share of all waiting for stragglers that one rank causes")     \
     X(slow_rank, 1.20, "longest compute time of a rank over the median rank's")        \
@@ -47,11 +49,13 @@ enum rule_id {
 };
 
 struct finding {
+    enum rule_id id;
     const char *rule; /* its name in RULES */
     double threshold;
     double value;     /* what was compared */
     double weight;    /* share of the span that is at stake: the order of findings */
     const char *text; /* one paragraph, safe for a terminal; in the findings' arena */
+    size_t headline;  /* of it, the first so many bytes say what was found; without a full stop */
 };
 
 struct findings {
@@ -67,5 +71,21 @@ void findings_release(struct findings *f);
  * sentence each; ends with NULL. `list` has room for COVERAGE_LIMITS pointers to constant text. */
 #define COVERAGE_LIMITS 8
 void coverage_limits(const struct analysis *a, const char *list[COVERAGE_LIMITS]);
+
+/* ---- hangs (hang_text.c) ---- */
+
+/* A hang in one sentence: who is at fault, in which operation of which communicator, and who has
+ * waited for how long. Appends it, without a full stop; safe for a terminal. */
+void hang_text(struct buf *out, const struct hang *hang, const struct run *run);
+
+/* Appends "ranks 12, 14 block the others": all who are at fault, each once. False, and nothing,
+ * when no rank is. */
+bool hang_culprits_text(struct buf *out, const struct hangs *h);
+
+/* Likewise of what is under way and no hang as far as the traces show; there must be some. */
+void hang_under_way_text(struct buf *out, const struct hangs *h, const struct run *run);
+
+/* "AllReduce #17", "Send #3", "GemmEx": how an operation is called in a sentence. */
+void hang_op_text(struct buf *out, const struct op *op);
 
 #endif

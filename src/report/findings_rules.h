@@ -7,8 +7,6 @@
 
 #include "report/findings.h"
 
-struct buf;
-
 #define RATE_TEXT "%.0f %%"
 #define TIME_TEXT 32
 
@@ -28,18 +26,14 @@ double rule_threshold(enum rule_id id);
 /* True when the rule has something to say: another one then does not say the same again. */
 bool rule_speaks(const struct analysis *a, enum rule_id id);
 
+/* Idle more than anything else, and mostly because the host launches late; every kernel was timed.
+ */
+bool findings_host_bound(const struct analysis *a);
+
 /* The rank in which most waiting for late ranks has its origin: an index into run->ranks. */
 size_t worst_arrival(const struct analysis *a);
 
 /* The rank that truly holds the critical path, as such an index, and its share; SIZE_MAX: none. */
 size_t critical_holder(const struct analysis *a, double *share);
-
-/* Idle more than anything else, and mostly because the host launches late; every kernel was
- * timed. */
-bool host_bound(const struct analysis *a);
-
-/* The word for what shares of time refer to: "step", the steps that count; "recording" where it
- * is one step. */
-const char *span_word(const struct analysis *a);
 
 #endif

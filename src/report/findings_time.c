@@ -6,9 +6,13 @@
 
 #include <math.h>
 
+#define FAIR_FACTOR 1.5     /* times its fair share (1/ranks) that one rank must hold */
+#define MARGIN_MIN 0.01     /* of all steps: less lateness than this is chance */
 #define IDLE_CAUSE_MIN 0.05 /* of the idle time: a smaller cause is not told */
 
-const char *span_word(const struct analysis *a)
+/* The word for what shares of time refer to: "step", the steps that count; "recording" where it
+ * is one step. */
+static const char *span_word(const struct analysis *a)
 {
     return a->job_steps.source == STEPS_WHOLE ? "recording" : "step";
 }
@@ -67,6 +71,7 @@ bool rule_exposed_comm(const struct analysis *a, double threshold, struct findin
         return false;
     buf_printf(b, "Exposed communication: " RATE_TEXT " ", percent(f->value));
     put_of_span(b, a, a->total.exposed_comm_ns);
+    f->headline = b->len;
     buf_printf(b, "; " RATE_TEXT " of communication is overlapped.",
                percent(share_of(a->total.overlap_ns, a->total.comm_ns)));
     if (pipeline) { /* what is waited for is at stake there */
@@ -96,41 +101,16 @@ bool rule_exposed_memory(const struct analysis *a, double threshold, struct find
     return true;
 }
 
-/* True for the largest of the four parts of the span. */
-static bool is_largest(const struct analysis *a, int64_t part_ns)
+bool findings_host_bound(const struct analysis *a)
 {
     const struct time_breakdown *s = &a->total;
-    return part_ns >= s->compute_ns && part_ns >= s->exposed_comm_ns &&
-           part_ns >= s->exposed_memory_ns && part_ns >= s->idle_ns;
-}
-
-/* Most of the idle time ends with a launch that came late. */
-static bool host_is_late(const struct idle_sum *s)
-{
-    double late = (double)s->ns[IDLE_host_late] + (double)s->ns[IDLE_host_sync];
-    return late >= (double)idle_sum_ns(s) / 2;
-}
-
-/* "; 88 % of that: host launches late, 10 %: ...": the causes that matter, the largest first. */
-static void put_causes(struct buf *b, const struct idle_sum *s)
-{
-    enum idle_cause order[IDLE_CAUSE_COUNT];
-    int n = idle_by_cost(s, order);
-    int64_t all = idle_sum_ns(s);
-    for (int i = 0; i < n; i++) {
-        double share = share_of(s->ns[order[i]], all);
-        if (i > 0 && !(share >= IDLE_CAUSE_MIN))
-            break;
-        buf_printf(b, "%s" RATE_TEXT "%s: %s", i == 0 ? "; " : ", ", percent(share),
-                   i == 0 ? " of that" : "", idle_cause_text[order[i]]);
-    }
-    buf_putc(b, '.');
-}
-
-bool host_bound(const struct analysis *a)
-{
-    return a->coverage & COVER_KERNELS && is_largest(a, a->total.idle_ns) &&
-           host_is_late(&a->idle.total);
+    const struct idle_sum *idle = &a->idle.total;
+    /* of the four parts of the span */
+    bool largest = s->idle_ns >= s->compute_ns && s->idle_ns >= s->exposed_comm_ns &&
+                   s->idle_ns >= s->exposed_memory_ns;
+    /* of idle time that ends with a launch that came late */
+    double late = (double)idle->ns[IDLE_host_late] + (double)idle->ns[IDLE_host_sync];
+    return a->coverage & COVER_KERNELS && largest && late >= (double)idle_sum_ns(idle) / 2;
 }
 
 bool rule_idle(const struct analysis *a, double threshold, struct finding *f, struct buf *b)
@@ -141,16 +121,30 @@ bool rule_idle(const struct analysis *a, double threshold, struct finding *f, st
     if (!sees_compute(a) || !(f->value >= threshold))
         return false;
     if (sees_all)
-        buf_printf(b, "%s: %s idle " RATE_TEXT " ", host_bound(a) ? "Host-bound" : "Idle",
+        buf_printf(b, "%s: %s idle " RATE_TEXT " ", findings_host_bound(a) ? "Host-bound" : "Idle",
                    a->nranks > 1 ? "GPUs are" : "the GPU is", percent(f->value));
     else
         buf_printf(b, "No traced work runs in " RATE_TEXT " ", percent(f->value));
     put_of_span(b, a, a->total.idle_ns);
-    if (sees_all)
-        put_causes(b, causes);
-    else
+    f->headline = b->len;
+    if (sees_all) {
+        /* "; 88 % of that: host launches late, 10 %: ...": the causes that matter, the largest
+         * first. */
+        enum idle_cause order[IDLE_CAUSE_COUNT];
+        int n = idle_by_cost(causes, order);
+        int64_t all = idle_sum_ns(causes);
+        for (int i = 0; i < n; i++) {
+            double share = share_of(causes->ns[order[i]], all);
+            if (i > 0 && !(share >= IDLE_CAUSE_MIN))
+                break;
+            buf_printf(b, "%s" RATE_TEXT "%s: %s", i == 0 ? "; " : ", ", percent(share),
+                       i == 0 ? " of that" : "", idle_cause_text[order[i]]);
+        }
+        buf_putc(b, '.');
+    } else {
         buf_printf(b, ". Other kernels were not %s, so how much of it is idle is not known.",
                    a->coverage & COVER_LAUNCHES ? "timed" : "traced");
+    }
     put_path(b, a, BOUND_HOST);
     return true;
 }
@@ -164,12 +158,124 @@ bool rule_step_variance(const struct analysis *a, double threshold, struct findi
     if (s->steps < STEPS_JUDGED || !(f->value >= threshold))
         return false;
     f->weight = (s->of.mean - s->of.min) / s->of.mean;
-    buf_printf(
-        b,
-        "Uneven steps: they take from %s to %s, median %s (%zu steps%s; they vary by " RATE_TEXT
-        " of their mean).",
-        text_ns(low, sizeof low, s->of.min), text_ns(high, sizeof high, s->of.max),
-        text_ns(middle, sizeof middle, s->of.median), s->steps,
-        s->warm_up ? " behind a warm-up" : "", percent(f->value));
+    buf_printf(b, "Uneven steps: they take from %s to %s, median %s",
+               text_ns(low, sizeof low, s->of.min), text_ns(high, sizeof high, s->of.max),
+               text_ns(middle, sizeof middle, s->of.median));
+    f->headline = b->len;
+    buf_printf(b, " (%zu steps%s; they vary by " RATE_TEXT " of their mean).", s->steps,
+               s->warm_up ? " after a warm-up" : "", percent(f->value));
+    return true;
+}
+
+/* ---- the critical path ---- */
+
+/* Where ranks are equal the path is on one of them by chance: only a rank for which others truly
+ * waited holds it. */
+size_t critical_holder(const struct analysis *a, double *share)
+{
+    const struct critical *c = &a->critical;
+    size_t top = 0;
+    if (c->why != NULL || c->run->nranks < 2)
+        return SIZE_MAX;
+    for (size_t r = 1; r < c->run->nranks; r++) {
+        int64_t more_ns = c->ranks[r].sum.all_ns - c->ranks[top].sum.all_ns;
+        if (more_ns > 0 || (more_ns == 0 && c->run->ranks[r].rank < c->run->ranks[top].rank))
+            top = r;
+    }
+    *share = share_of(c->ranks[top].sum.all_ns, c->length.all_ns);
+    if (!(*share > rule_threshold(RULE_critical_rank)) ||
+        *share < FAIR_FACTOR / (double)c->run->nranks ||
+        !(share_of(c->ranks[top].margin_ns, c->length.all_ns) >= MARGIN_MIN))
+        return SIZE_MAX;
+    return top;
+}
+
+bool rule_critical_rank(const struct analysis *a, double threshold, struct finding *f,
+                        struct buf *b)
+{
+    const struct critical *c = &a->critical;
+    size_t rank = critical_holder(a, &f->value);
+    char margin[TIME_TEXT];
+    (void)threshold;
+    if (rank == SIZE_MAX || (worst_arrival(a) == rank && rule_speaks(a, RULE_straggler)))
+        return false;
+    f->weight = share_of(c->ranks[rank].margin_ns, c->length.all_ns);
+    buf_printf(b,
+               "Critical path: " RATE_TEXT " of it is on rank %d. Where it came last to "
+               "communication, it did so %s after the next rank, over all steps.",
+               percent(f->value), c->run->ranks[rank].rank,
+               text_ns(margin, sizeof margin, (double)c->ranks[rank].margin_ns));
+    return true;
+}
+
+/* Late launches that cost idle time. A host that is ahead by little is on the path as well, and
+ * costs nothing; where it is what binds the job, the rule of idle time has said so. */
+bool rule_critical_host(const struct analysis *a, double threshold, struct finding *f,
+                        struct buf *b)
+{
+    const struct critical *c = &a->critical;
+    const int64_t *idle = a->idle.total.ns;
+    double late = share_of(idle[IDLE_host_late] + idle[IDLE_host_sync], a->total.span_ns);
+    int64_t host_ns = path_kind_sum(c, PATH_HOST).all_ns;
+    char part[TIME_TEXT], whole[TIME_TEXT];
+    if (c->why != NULL)
+        return false;
+    f->value = share_of(host_ns, c->length.all_ns);
+    f->weight = 0; /* what is at stake, idle time, has a rule of its own */
+    if (!(f->value > threshold) || !(a->coverage & COVER_DEPS))
+        return false; /* a host whose waits are not seen may wait for the device */
+    if (!(a->coverage & COVER_KERNELS) || !(late >= rule_threshold(RULE_idle)) ||
+        findings_host_bound(a))
+        return false;
+    buf_printf(b,
+               "Host on the critical path: the host's way to its next call is " RATE_TEXT
+               " of it (%s of %s, all steps); GPUs are idle " RATE_TEXT " of the %s for that.",
+               percent(f->value), text_ns(part, sizeof part, (double)host_ns),
+               text_ns(whole, sizeof whole, (double)c->length.all_ns), percent(late), span_word(a));
+    return true;
+}
+
+/* ---- pipelines ---- */
+
+bool rule_bubble(const struct analysis *a, double threshold, struct finding *f, struct buf *b)
+{
+    const struct bubbles *x = &a->bubbles;
+    char part[32], whole[32];
+    if (x->why != NULL)
+        return false;
+    f->value = f->weight = share_of(x->total.bubble_ns, x->total.window_ns);
+    if (!(f->value > threshold))
+        return false;
+    buf_printf(b,
+               "Pipeline bubble: for %.0f %% of a step (%s of %s) a stage neither computes nor "
+               "moves data.",
+               100 * f->value,
+               text_ns(part, sizeof part, (double)x->total.bubble_ns / (double)x->windows),
+               text_ns(whole, sizeof whole, (double)x->total.window_ns / (double)x->windows));
+    if (isnan(x->schedule_ns))
+        return true;
+    if (x->schedule_ns >= x->uneven_ns && x->schedule_ns >= x->rest_ns) {
+        double twice = bubble_ideal(x->stages.count, x->stages.parts, 2 * x->stages.micro);
+        buf_printf(
+            b,
+            " Most of it is the schedule: %d stages with %g micro-batches leave %.0f %% even when "
+            "they are equal, %g would leave %.0f %%.",
+            x->stages.count, x->stages.micro, 100 * x->ideal, 2 * x->stages.micro, 100 * twice);
+    } else if (x->uneven_ns >= x->rest_ns) {
+        buf_printf(
+            b,
+            " Most of it is waiting for stage %d, which works %.2f times as long as the mean "
+            "stage.",
+            x->slowest, x->imbalance);
+    } else if ((double)x->total.idle_ns >= x->rest_ns / 2) {
+        buf_puts(b,
+                 a->coverage & COVER_KERNELS
+                     ? " Most of it is the host, which launches late: no message is awaited then."
+                     : " Most of it is time between operations, when no message is awaited: "
+                       "kernels that were not timed, or a late host.");
+    } else {
+        buf_puts(b, " Most of it is waiting for messages that are under way to other stages, or "
+                    "for collectives.");
+    }
     return true;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "report/hang_text.h"
+#include "report/findings.h"
 
 #include "base/arena.h"
 #include "base/order.h"
@@ -44,11 +44,6 @@ static void put_safe(struct buf *out, const char *text)
     buf_puts(out, text_safe(safe, sizeof safe, text, NAME_COLUMNS));
 }
 
-static bool is_comm(const struct op *op)
-{
-    return op->class == OP_COLL || op->class == OP_P2P;
-}
-
 /* "64 MiB bf16". */
 static void put_size(struct buf *out, const struct op *op)
 {
@@ -72,7 +67,7 @@ void hang_op_text(struct buf *out, const struct op *op)
         return;
     }
     put_safe(out, op->name);
-    if (!is_comm(op))
+    if (!op_is_comm(op))
         return;
     seq = op->class == OP_P2P ? op->coll.p2p_seq : op->coll.seq;
     if (seq >= 0)
@@ -93,22 +88,6 @@ static void put_comm(struct buf *out, const struct run *run, int32_t index)
     buf_putc(out, ')');
 }
 
-static bool comes_from(const struct op *op)
-{
-    return op->coll.op == SPECTER_RECV || op->coll.op == SPECTER_WAIT_SIGNAL;
-}
-
-static void put_peer(struct buf *out, const struct op *op, const struct run *run)
-{
-    const struct comm *comm;
-    if (op->class != OP_P2P || op->coll.comm < 0)
-        return;
-    comm = &run->comms[op->coll.comm];
-    /* a wait for signals has no peer, or many */
-    if (op->coll.peer >= 0 && op->coll.peer < comm->size && comm->ranks[op->coll.peer] >= 0)
-        buf_printf(out, " %s rank %d", comes_from(op) ? "from" : "to", comm->ranks[op->coll.peer]);
-}
-
 /* What the first of the ranks at fault does, where that says more. */
 static void put_instead(struct buf *out, const struct hang *hang, const struct run *run)
 {
@@ -123,26 +102,20 @@ static void put_instead(struct buf *out, const struct hang *hang, const struct r
     else
         buf_puts(out, " called last ");
     hang_op_text(out, op);
-    put_peer(out, op, run);
-    if (is_comm(op) && op->coll.comm >= 0 && op->coll.comm != hang->comm) {
+    if (op->class == OP_P2P && op->coll.comm >= 0) {
+        const struct comm *comm = &run->comms[op->coll.comm];
+        bool receives = op->coll.op == SPECTER_RECV || op->coll.op == SPECTER_WAIT_SIGNAL;
+        /* a wait for signals has no peer, or many */
+        if (op->coll.peer >= 0 && op->coll.peer < comm->size && comm->ranks[op->coll.peer] >= 0)
+            buf_printf(out, " %s rank %d", receives ? "from" : "to", comm->ranks[op->coll.peer]);
+    }
+    if (op_is_comm(op) && op->coll.comm >= 0 && op->coll.comm != hang->comm) {
         buf_puts(out, " of ");
         put_comm(out, run, op->coll.comm);
     }
     if (op->timing != SPECTER_TIMING_NONE && hang->instead_ns != UNKNOWN_NS)
         buf_printf(out, ", %s before the newest time in the dumps",
                    text_ns(time, sizeof time, (double)hang->instead_ns));
-}
-
-/* How long it was when the first time-out was over: PyTorch's watchdog then writes the dumps. */
-static void put_timed_out(struct buf *out, const struct hang *hang)
-{
-    char time[32];
-    if (hang_expired(hang))
-        buf_printf(out, ", longer than its time-out of %s",
-                   text_ns(time, sizeof time, (double)hang->timeout_ns));
-    else if (hang->timed_out_ns != UNKNOWN_NS)
-        buf_printf(out, ", %s if a time-out wrote the dumps",
-                   text_ns(time, sizeof time, (double)hang->timed_out_ns));
 }
 
 static void put_waiting(struct buf *out, const struct hang *hang)
@@ -159,8 +132,17 @@ static void put_waiting(struct buf *out, const struct hang *hang)
         buf_printf(out, "; %zu ranks have waited for %s%s", hang->waiting, least, time);
     else if (hang->cause == HANG_UNFINISHED)
         buf_printf(out, "; it was called %s%s before", least, time);
-    if (hang->waiting > 0 || hang->cause == HANG_UNFINISHED)
-        put_timed_out(out, hang);
+    if (hang->waiting > 0 || hang->cause == HANG_UNFINISHED) {
+        /* How long it was when the first time-out was over: PyTorch's watchdog then writes the
+         * dumps. */
+        char limit[32];
+        if (hang_expired(hang))
+            buf_printf(out, ", longer than its time-out of %s",
+                       text_ns(limit, sizeof limit, (double)hang->timeout_ns));
+        else if (hang->timed_out_ns != UNKNOWN_NS)
+            buf_printf(out, ", %s if a time-out wrote the dumps",
+                       text_ns(limit, sizeof limit, (double)hang->timed_out_ns));
+    }
     if (hang->followers > 0)
         buf_printf(out, ", and %zu other operation%s because of it", hang->followers,
                    hang->followers == 1 ? " waits" : "s wait");
@@ -258,13 +240,6 @@ static void put_circle(struct buf *out, const struct hang *hang, const struct ru
     put_what(out, hang, run);
 }
 
-static void put_all(struct buf *out, const struct hang *hang, const struct run *run)
-{
-    buf_puts(out, "all members have called ");
-    put_what(out, hang, run);
-    buf_puts(out, ", and it does not end");
-}
-
 static void put_work(struct buf *out, const struct hang *hang)
 {
     char time[32];
@@ -281,11 +256,6 @@ static void put_verb(struct buf *out, const struct hang *hang, const struct run 
     put_ranks(out, hang->ranks, hang->nranks);
     buf_printf(out, " %s ", hang->nranks > 1 ? several : one);
     put_what(out, hang, run);
-}
-
-static int by_number(const void *pa, const void *pb)
-{
-    return ORDER(*(const int *)pa, *(const int *)pb);
 }
 
 /* How sure it is that the ranks of a hang are at fault. */
@@ -314,7 +284,7 @@ static int *culprits(const struct hangs *h, enum certainty certainty, size_t *co
         for (size_t k = 0; k < hang->nranks && certainty_of(hang) == certainty; k++)
             list[n++] = hang->ranks[k];
     }
-    qsort(list, n, sizeof *list, by_number);
+    qsort(list, n, sizeof *list, order_ints);
     for (size_t i = 0; i < n; i++) {
         if (list[i] >= 0 && (kept == 0 || list[i] != list[kept - 1]))
             list[kept++] = list[i];
@@ -428,7 +398,9 @@ void hang_text(struct buf *out, const struct hang *hang, const struct run *run)
         put_what(out, hang, run);
         break;
     case HANG_ALL_CALLED:
-        put_all(out, hang, run);
+        buf_puts(out, "all members have called ");
+        put_what(out, hang, run);
+        buf_puts(out, ", and it does not end");
         break;
     case HANG_WORK:
     case HANG_CAUSE_COUNT:

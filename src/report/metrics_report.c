@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "report/metrics_report.h"
 
+#include "base/arena.h"
 #include "base/opt.h"
 #include "report/json_add.h"
+#include "report/screen.h"
 #include "report/table.h"
 
 #include <cjson/cJSON.h>
@@ -12,6 +14,7 @@
 
 #define SCHEMA "specter.metrics/1"
 #define TEXT_COLUMNS 200
+#define REASON_AT 36 /* column of the table where units and reasons begin */
 
 void metrics_list(FILE *out)
 {
@@ -39,16 +42,31 @@ static void put_number(double value, FILE *out)
         fprintf(out, "%.6g", value);
 }
 
-static void put_field(const struct metric_field *f, FILE *out)
+void metrics_summary(const struct metrics *m, FILE *out)
 {
-    char text[4 * TEXT_COLUMNS];
-    fprintf(out, "  %s ", text_safe(text, sizeof text, f->key, 48));
-    if (f->text != NULL)
-        opt_wrap(text_safe(text, sizeof text, f->text, TEXT_COLUMNS), strlen(f->key) + 3, 6, out);
-    else
-        put_number(f->value, out);
-    if (f->text == NULL)
-        fputc('\n', out);
+    struct screen screen;
+    struct table t;
+    char text[4 * TEXT_COLUMNS], number[32];
+    screen_init(&screen, out, 0);
+    table_init(&t);
+    table_column(&t, "metric", TABLE_LEFT);
+    table_column(&t, "value", TABLE_RIGHT);
+    table_column(&t, "unit", TABLE_LEFT);
+    for (size_t i = 0; i < m->count; i++) {
+        const struct metric *metric = &m->list[i];
+        snprintf(number, sizeof number, "%.4g", metric->value);
+        table_cell(&t, "%s", metric->name);
+        table_cell(&t, "%s", isfinite(metric->value) ? number : "-");
+        if (metric->reason == NULL)
+            table_cell(&t, "%s", metric->unit);
+        else
+            table_text(&t, text_safe(text, sizeof text, metric->reason, TEXT_COLUMNS),
+                       screen.width - REASON_AT);
+    }
+    table_print(&t, out);
+    fputs("More: --full, or --metric NAME\n", out);
+    table_release(&t);
+    screen_release(&screen);
 }
 
 void metrics_text(const struct metrics *m, FILE *out)
@@ -62,31 +80,19 @@ void metrics_text(const struct metrics *m, FILE *out)
             fputs("  not known: ", out);
             opt_wrap(metric->reason, 13, 6, out);
         }
-        for (size_t k = 0; k < metric->nfields; k++)
-            put_field(&metric->fields[k], out);
+        for (size_t k = 0; k < metric->nfields; k++) {
+            const struct metric_field *f = &metric->fields[k];
+            char text[4 * TEXT_COLUMNS];
+            fprintf(out, "  %s ", text_safe(text, sizeof text, f->key, 48));
+            if (f->text != NULL)
+                opt_wrap(text_safe(text, sizeof text, f->text, TEXT_COLUMNS), strlen(f->key) + 3, 6,
+                         out);
+            else
+                put_number(f->value, out);
+            if (f->text == NULL)
+                fputc('\n', out);
+        }
     }
-}
-
-static cJSON *metric_json(const struct metric *metric)
-{
-    cJSON *o = cJSON_CreateObject(), *parts;
-    cJSON_AddStringToObject(o, "name", metric->name);
-    cJSON_AddStringToObject(o, "unit", metric->unit);
-    json_add_number(o, "value", metric->value);
-    json_add_text(o, "reason", metric->reason);
-    parts = cJSON_AddObjectToObject(o, "details");
-    for (size_t k = 0; k < metric->nfields; k++) {
-        const struct metric_field *f = &metric->fields[k];
-        size_t cap = 0, size = strlen(f->key) + 1;
-        char *key = array_grow(NULL, &cap, size, 1);
-        text_safe(key, size, f->key, size);
-        if (f->text != NULL)
-            json_add_text(parts, key, f->text);
-        else
-            json_add_number(parts, key, f->value);
-        free(key);
-    }
-    return o;
 }
 
 struct cJSON *metrics_json(const struct metrics *m)
@@ -96,7 +102,24 @@ struct cJSON *metrics_json(const struct metrics *m)
     json_add_text(doc, "source", m->in.run->source);
     cJSON_AddNumberToObject(doc, "ranks", (double)m->in.run->nranks);
     list = cJSON_AddArrayToObject(doc, "metrics");
-    for (size_t i = 0; i < m->count; i++)
-        cJSON_AddItemToArray(list, metric_json(&m->list[i]));
+    for (size_t i = 0; i < m->count; i++) {
+        const struct metric *metric = &m->list[i];
+        cJSON *o = cJSON_CreateObject(), *parts;
+        cJSON_AddStringToObject(o, "name", metric->name);
+        cJSON_AddStringToObject(o, "unit", metric->unit);
+        json_add_number(o, "value", metric->value);
+        json_add_text(o, "reason", metric->reason);
+        parts = cJSON_AddObjectToObject(o, "details");
+        for (size_t k = 0; k < metric->nfields; k++) {
+            const struct metric_field *f = &metric->fields[k];
+            char *key = text_safe_copy(f->key);
+            if (f->text != NULL)
+                json_add_text(parts, key, f->text);
+            else
+                json_add_number(parts, key, f->value);
+            free(key);
+        }
+        cJSON_AddItemToArray(list, o);
+    }
     return doc;
 }

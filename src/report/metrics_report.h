@@ -10,6 +10,9 @@
 #include <stdio.h>
 
 void metrics_list(FILE *out); /* names, units, definitions */
+
+/* The values, a line each, or why there is none; and with all details. */
+void metrics_summary(const struct metrics *m, FILE *out);
 void metrics_text(const struct metrics *m, FILE *out);
 
 struct cJSON;

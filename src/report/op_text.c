@@ -68,48 +68,62 @@ static void add_text(struct fields *f, const char *key, const char *text)
         f->list[f->count++] = (struct op_field){key, text, 0};
 }
 
-static void add_comm(struct fields *f, const struct run *run, const struct op *op)
-{
-    if (!(op->flags & OP_BYTES_UNKNOWN))
-        add_number(f, "bytes", (int64_t)op->bytes);
-    if (op->coll.comm < 0)
-        return;
-    add_text(f, "comm", run->comms[op->coll.comm].id);
-    add_text(f, "group", run->comms[op->coll.comm].name);
-    if (run->comms[op->coll.comm].size > 0)
-        add_number(f, "ranks", run->comms[op->coll.comm].size);
-    if (op->class == OP_COLL && op->coll.seq >= 0)
-        add_number(f, "seq", op->coll.seq);
-    if (op->class == OP_P2P && op->coll.p2p_seq >= 0)
-        add_number(f, "seq", op->coll.p2p_seq);
-    if (op->coll.peer >= 0)
-        add_number(f, "peer", op->coll.peer);
-}
-
-static void add_gemm(struct fields *f, const struct op *op)
-{
-    if (op->gemm.m == 0)
-        return;
-    add_number(f, "m", op->gemm.m);
-    add_number(f, "n", op->gemm.n);
-    add_number(f, "k", op->gemm.k);
-    add_number(f, "batch", op->gemm.batch);
-}
-
 size_t op_fields(const struct run *run, const struct op *op, struct op_field list[OP_FIELDS_MAX])
 {
     struct fields f = {list, 0};
     add_number(&f, "id", (int64_t)op->id);
-    if (op->class == OP_COLL || op->class == OP_P2P)
-        add_comm(&f, run, op);
+    if (op_is_comm(op)) {
+        if (!(op->flags & OP_BYTES_UNKNOWN))
+            add_number(&f, "bytes", (int64_t)op->bytes);
+        if (op->coll.comm >= 0) {
+            add_text(&f, "comm", run->comms[op->coll.comm].id);
+            add_text(&f, "group", run->comms[op->coll.comm].name);
+            if (run->comms[op->coll.comm].size > 0)
+                add_number(&f, "ranks", run->comms[op->coll.comm].size);
+            if (op->class == OP_COLL && op->coll.seq >= 0)
+                add_number(&f, "seq", op->coll.seq);
+            if (op->class == OP_P2P && op->coll.p2p_seq >= 0)
+                add_number(&f, "seq", op->coll.p2p_seq);
+            if (op->coll.peer >= 0)
+                add_number(&f, "peer", op->coll.peer);
+        }
+    }
     if (op->class == OP_MEMORY && !(op->flags & OP_BYTES_UNKNOWN))
         add_number(&f, "bytes", (int64_t)op->bytes);
-    if (op->class == OP_GEMM)
-        add_gemm(&f, op);
+    if (op->class == OP_GEMM && op->gemm.m != 0) {
+        add_number(&f, "m", op->gemm.m);
+        add_number(&f, "n", op->gemm.n);
+        add_number(&f, "k", op->gemm.k);
+        add_number(&f, "batch", op->gemm.batch);
+    }
     if (op->dtype < SPECTER_DTYPE_COUNT && op->dtype != SPECTER_DTYPE_UNKNOWN)
         add_text(&f, "dtype", specter_dtype_name((enum specter_dtype)op->dtype));
-    if (op->class == OP_COLL || op->class == OP_P2P || op->class == OP_GEMM)
+    if (op_is_comm(op) || op->class == OP_GEMM)
         add_text(&f, "kernel", op->name);
     add_text(&f, "caller", op->caller);
     return f.count;
+}
+
+/* ---- in sheets ---- */
+
+const char *comm_op_text(unsigned op)
+{
+    return op < SPECTER_COMM_OP_COUNT ? specter_comm_op_name((enum specter_comm_op)op) : "unknown";
+}
+
+const char *comm_dtype_text(unsigned dtype)
+{
+    return dtype < SPECTER_DTYPE_COUNT ? specter_dtype_name((enum specter_dtype)dtype) : "";
+}
+
+const char *comm_gemm_dtype_text(unsigned dtype, unsigned compute)
+{
+    return comm_dtype_text(dtype == SPECTER_FP32 && compute == SPECTER_TF32 ? compute : dtype);
+}
+
+const char *comm_group_text(int size, const char *name, struct arena *arena)
+{
+    const char *space = name[0] != '\0' ? " " : "";
+    return size > 0 ? arena_printf(arena, "%d%s%s", size, space, name)
+                    : arena_printf(arena, "-%s%s", space, name);
 }

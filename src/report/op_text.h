@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
  * What an operation is called on a timeline, and what is told of it there, for every format that
- * draws one.
+ * draws one; how sheets name operations, types and groups.
  */
 #ifndef SPECTER_REPORT_OP_TEXT_H
 #define SPECTER_REPORT_OP_TEXT_H
 
+#include "base/arena.h"
 #include "trace/run.h"
 
 /* "AllReduce", "GEMM 4096x4096x512", "graph 3", a kernel's name. Made in buf where need be. */
@@ -27,5 +28,20 @@ struct op_field {
 /* What is known of it beside its times; how many fields. */
 #define OP_FIELDS_MAX 16
 size_t op_fields(const struct run *run, const struct op *op, struct op_field list[OP_FIELDS_MAX]);
+
+/* ---- in sheets ---- */
+
+/* "AllReduce"; "unknown" where the trace does not tell: such rows are counted like others. */
+const char *comm_op_text(unsigned op);
+
+/* "fp16"; "" unknown. */
+const char *comm_dtype_text(unsigned dtype);
+
+/* Of a product, in what it is computed where the type of its operands does not tell: "tf32" of fp32
+ * operands. */
+const char *comm_gemm_dtype_text(unsigned dtype, unsigned compute);
+
+/* "8 tp": size, where known, and name of a communicator. */
+const char *comm_group_text(int size, const char *name, struct arena *arena);
 
 #endif

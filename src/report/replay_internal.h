@@ -7,8 +7,6 @@
 
 #include "sim/replay/replay.h"
 
-#include <stdio.h>
-
 /* The parts of an iteration, which add up to it. */
 #define REPLAY_SHARES 9
 
@@ -26,11 +24,14 @@ bool replay_share_seen(const struct replay *rep, int share);          /* at any 
 /* "6.2 %", "38 %"; in buf, which it returns. */
 char *replay_percent(char *buf, size_t size, double share);
 
+/* "9.10 to 11.2 ms"; "not known". */
+char *replay_interval(char *buf, size_t size, const double ends_ns[2]);
+
 /* "+2.1 %", "-0.3 %", "+0.0 %". */
 char *replay_change(char *buf, size_t size, double share);
 
-/* Returns whether part of the error bar rests on something that was never measured. Then a "?" is
- * behind it. */
+/* Returns whether the interval is known, and part of it rests on something that was never measured.
+ * Then a "?" is behind it. */
 bool replay_unmeasured(const struct replay_scale *s);
 
 /* Communication of one axis; NULL: none at this scale. */
@@ -42,15 +43,26 @@ double replay_exposed_percent(const struct replay_scale *s, const struct axis_ti
 /* A thousand is "1 k": "23.4 M"; NAN is "-". */
 char *replay_rate(char *buf, size_t size, double per_s);
 
-/* What the tables and the critical paths of all scales are; replay_text.c has the rest. */
-void replay_tables(const struct replay *rep, FILE *out);
-
 /* From the scale at *at on: how many GPUs ("8 GPUs", "8 to 64 GPUs": those with the same critical
  * path in a row) and its words. false when there is none left. */
-bool replay_next_path(const struct replay *rep, size_t *at, char gpus[64], const char **words);
+bool replay_next_path(struct replay *rep, size_t *at, char gpus[64], const char **words);
 
-/* What the error bars say of themselves: the sentence that is returned leads to those of the list,
- * NULL behind the last. In the arena. */
+/* One to three sentences of a critical path, in the arena:
+ *
+ *     52 % of the step is dp AllReduce, nearly all in the last 3 of its 12 calls, not overlapped,
+ *     41 % GEMMs, 7 % rest */
+const char *replay_path_text(struct replay *rep, const struct path_summary *s);
+
+/* What a replay assumed, and what it could not know: sentences, NULL after the last. In the arena.
+ */
+const char **replay_assumptions(struct replay *rep);
+const char **replay_notes(struct replay *rep);
+
+/* Why a prediction is bound otherwise than the recording; NULL: it is not. */
+const char *replay_bounds_cause(enum bounds_cause cause);
+
+/* What the intervals rest on: the sentence that is returned leads to those of the list,
+ * NULL after the last. In the arena. */
 #define REPLAY_BARS_MAX 6
 const char *replay_error_text(struct replay *rep, const char *list[REPLAY_BARS_MAX + 1]);
 
@@ -62,10 +74,5 @@ const char *replay_spread_text(struct replay *rep);
 
 /* Work of an iteration, and the peak: "4.19e+06 tokens, 3.2e+15 FLOPs (told); ..."; NULL: none. */
 const char *replay_work_text(struct replay *rep);
-
-struct cJSON;
-
-/* replay_scales_json.c: the keys of one scale beside its iteration. */
-void replay_scale_json(struct cJSON *o, const struct replay_scale *s, const struct workload *w);
 
 #endif

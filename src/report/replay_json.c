@@ -12,6 +12,13 @@
 
 #define SCHEMA "specter.replay/1"
 
+static cJSON *add_object(cJSON *list)
+{
+    cJSON *o = cJSON_CreateObject();
+    cJSON_AddItemToArray(list, o);
+    return o;
+}
+
 static void add_time(cJSON *o, const struct iteration_time *t)
 {
     json_add_us(o, "iteration_us", t->span_ns);
@@ -57,34 +64,12 @@ static void add_spread(cJSON *o, const struct iteration_spread *s)
     json_add_us(one, "max_us", s->max_ns);
 }
 
-/* Of one iteration of the whole recorded job. */
-static void add_work(cJSON *doc, const struct workload *w)
-{
-    cJSON *o = cJSON_AddObjectToObject(doc, "work");
-    json_add_number(o, "tokens", w->tokens > 0 ? w->tokens : NAN);
-    json_add_number(o, "flops", w->flops > 0 ? w->flops : NAN);
-    cJSON_AddStringToObject(o, "flops_from", w->given ? "told" : "gemms");
-    json_add_number(o, "peak_tflops", w->peak_tflops > 0 ? w->peak_tflops : NAN);
-    add_name(o, "mix", w->mix != NULL && w->mix[0] != '\0' ? w->mix : NULL);
-    add_name(o, "missing", w->missing);
-    cJSON_AddNumberToObject(o, "gemms_without_shape", (double)w->shapeless);
-}
-
-static void add_waits(cJSON *source, const struct waits *w)
-{
-    cJSON *o = cJSON_AddObjectToObject(source, "waits");
-    cJSON_AddNumberToObject(o, "collectives", (double)w->collectives);
-    json_add_us(o, "recorded_us", w->recorded_ns);
-    json_add_us(o, "replayed_us", w->replayed_ns);
-    json_add_number(o, "median_off", w->median_off);
-}
-
 static void add_source(cJSON *doc, const struct replay *rep, const struct run *run)
 {
     cJSON *o = cJSON_AddObjectToObject(doc, "source");
     add_name(o, "gpu", rep->gpu_known ? rep->from.gpu->name : NULL);
     add_name(o, "network", rep->network_known ? rep->from.network->name : NULL);
-    json_add_text(o, "path", run->source);
+    json_add_text(o, "traces", run->source);
     json_add_text(o, "run", run->id);
     cJSON_AddNumberToObject(o, "ranks", (double)rep->nranks);
     cJSON_AddNumberToObject(o, "world_size", rep->world);
@@ -93,11 +78,16 @@ static void add_source(cJSON *doc, const struct replay *rep, const struct run *r
     cJSON_AddStringToObject(o, "bound", bound_name(rep->bound));
     cJSON_AddStringToObject(o, "path", bound_name(rep->path_bound));
     add_name(o, "why", rep->bound_why);
-    add_name(o, "recorded_why", rep->recorded_why);
+    add_name(o, "recorded_why", replay_bounds_cause(rep->recorded_cause));
     add_spread(o, &rep->spread);
     add_time(cJSON_AddObjectToObject(o, "recorded"), &rep->recorded);
     add_time(cJSON_AddObjectToObject(o, "replayed"), &rep->own);
-    add_waits(o, &rep->waits);
+    const struct waits *w = &rep->waits;
+    cJSON *waits = cJSON_AddObjectToObject(o, "waits");
+    cJSON_AddNumberToObject(waits, "collectives", (double)w->collectives);
+    json_add_us(waits, "recorded_us", w->recorded_ns);
+    json_add_us(waits, "replayed_us", w->replayed_ns);
+    json_add_number(waits, "median_off", w->median_off);
 }
 
 /* ---- the grid ---- */
@@ -105,44 +95,32 @@ static void add_source(cJSON *doc, const struct replay *rep, const struct run *r
 static const char *const states[] = {
     [GRID_FOUND] = "found", [GRID_AMBIGUOUS] = "ambiguous", [GRID_NONE] = "unknown"};
 
-static void add_axes(cJSON *o, struct replay *rep)
+static void add_parallel(cJSON *doc, struct replay *rep)
 {
-    cJSON *list = cJSON_AddArrayToObject(o, "axes");
+    cJSON *o = cJSON_AddObjectToObject(doc, "parallel"), *list;
+    const struct grid *g = &rep->grid;
+    cJSON_AddStringToObject(o, "grid", states[g->state]);
+    cJSON *axes = cJSON_AddArrayToObject(o, "axes");
     for (int a = 0; a < rep->grid.naxes; a++) {
         const struct grid_axis *axis = &rep->grid.axes[a];
         cJSON *one;
         if (axis->size == 1 && rep->grid.world > 1)
             continue;
-        one = cJSON_CreateObject();
-        cJSON_AddItemToArray(list, one);
+        one = add_object(axes);
         add_name(one, "name", rep->grid.state == GRID_FOUND ? grid_role_name(axis->role) : NULL);
         cJSON_AddNumberToObject(one, "size", axis->size);
         cJSON_AddNumberToObject(one, "stride", axis->stride);
         add_name(one, "from", rep->grid.state == GRID_FOUND ? grid_trust_name(axis->trust) : NULL);
         json_add_text(one, "evidence", grid_axis_text(&rep->grid, &rep->groups, a));
     }
-}
-
-static void add_groups(cJSON *o, struct replay *rep)
-{
-    cJSON *list = cJSON_AddArrayToObject(o, "communicators");
+    cJSON *comms = cJSON_AddArrayToObject(o, "communicators");
     for (size_t c = 0; c < rep->groups.ncomms; c++) {
-        cJSON *one = cJSON_CreateObject();
-        cJSON_AddItemToArray(list, one);
+        cJSON *one = add_object(comms);
         json_add_text(one, "comm", rep->groups.comms[c].id);
         json_add_text(one, "name", rep->groups.comms[c].name);
         cJSON_AddNumberToObject(one, "size", rep->groups.comms[c].size);
         add_name(one, "axes", rep->grid.state == GRID_FOUND ? grid_comm_text(&rep->grid, c) : NULL);
     }
-}
-
-static void add_parallel(cJSON *doc, struct replay *rep)
-{
-    cJSON *o = cJSON_AddObjectToObject(doc, "parallel"), *list;
-    const struct grid *g = &rep->grid;
-    cJSON_AddStringToObject(o, "grid", states[g->state]);
-    add_axes(o, rep);
-    add_groups(o, rep);
     list = cJSON_AddArrayToObject(o, "candidates");
     for (int i = 0; i < g->ncandidates; i++)
         cJSON_AddItemToArray(list, cJSON_CreateString(g->candidates[i]));
@@ -151,26 +129,22 @@ static void add_parallel(cJSON *doc, struct replay *rep)
     cJSON_AddStringToObject(o, "grow", grid_role_name(rep->grown));
 }
 
-/* Coordinates of a rank, by role: a key is there once, also where two axes have it. */
-static void add_place(cJSON *o, const struct grid *g, int rank)
-{
-    cJSON *place = cJSON_AddObjectToObject(o, "place");
-    for (int a = 0; g->state == GRID_FOUND && rank >= 0 && a < g->naxes; a++) {
-        enum grid_role role = g->axes[a].role;
-        if (g->axes[a].size > 1 && !cJSON_HasObjectItem(place, grid_role_name(role)))
-            cJSON_AddNumberToObject(place, grid_role_name(role), grid_place_along(g, role, rank));
-    }
-}
-
 static void add_ranks(cJSON *doc, const struct replay *rep)
 {
     cJSON *list = cJSON_AddArrayToObject(doc, "ranks");
     for (size_t r = 0; r < rep->nranks; r++) {
-        cJSON *o = cJSON_CreateObject();
-        cJSON_AddItemToArray(list, o);
+        cJSON *o = add_object(list);
         cJSON_AddNumberToObject(o, "rank", rep->ranks[r].rank);
         cJSON_AddNumberToObject(o, "iterations", rep->iterations);
-        add_place(o, &rep->grid, rep->ranks[r].rank);
+        /* Coordinates of a rank, by role: a key is there once, also where two axes have it. */
+        const struct grid *g = &rep->grid;
+        cJSON *place = cJSON_AddObjectToObject(o, "place");
+        for (int a = 0; g->state == GRID_FOUND && rep->ranks[r].rank >= 0 && a < g->naxes; a++) {
+            enum grid_role role = g->axes[a].role;
+            if (g->axes[a].size > 1 && !cJSON_HasObjectItem(place, grid_role_name(role)))
+                cJSON_AddNumberToObject(place, grid_role_name(role),
+                                        grid_place_along(g, role, rep->ranks[r].rank));
+        }
         json_add_us(o, "recorded_us", rep->ranks[r].recorded_ns);
         json_add_us(o, "replayed_us", rep->ranks[r].replayed_ns);
         json_add_us(o, "recorded_waits_us", rep->ranks[r].waits.recorded_ns);
@@ -209,19 +183,83 @@ static void add_variation(cJSON *doc, const struct replay *rep)
     add_samples(cJSON_AddObjectToObject(o, "recorded"), &rep->recorded_spread);
 }
 
-static void add_scales(cJSON *doc, const struct replay *rep)
+static void add_path(cJSON *o, struct replay *rep, const struct path_summary *s)
+{
+    cJSON *path = cJSON_AddObjectToObject(o, "critical_path"), *list;
+    json_add_text(path, "words", replay_path_text(rep, s));
+    list = cJSON_AddArrayToObject(path, "parts");
+    for (int i = 0; i < s->count; i++) {
+        const struct path_part *p = &s->parts[i];
+        cJSON *one = add_object(list), *thirds;
+        json_add_text(one, "name", p->name);
+        json_add_us(one, "us", p->ns);
+        json_add_number(one, "share", p->share);
+        thirds = cJSON_AddArrayToObject(one, "thirds");
+        for (int t = 0; t < 3; t++)
+            cJSON_AddItemToArray(thirds, cJSON_CreateNumber(p->thirds[t]));
+        if (p->what == PATH_COMM) {
+            json_add_us(one, "overlapped_us", p->overlapped_ns);
+            cJSON_AddNumberToObject(one, "calls", p->calls);
+            cJSON_AddNumberToObject(one, "last_calls", p->last);
+            json_add_number(one, "bytes", p->bytes > 0 ? (double)p->bytes : NAN);
+        }
+    }
+    json_add_us(path, "rest_us", s->rest_ns);
+    json_add_number(path, "slow_rank", s->slow_rank >= 0 ? s->slow_rank : NAN);
+    json_add_number(path, "slow_rank_work", s->slow_rank >= 0 ? s->slow_work : NAN);
+    json_add_number(path, "slower", s->slow_rank >= 0 ? s->slower : NAN);
+}
+
+static void add_error(cJSON *o, const struct uncertainty *u)
+{
+    cJSON *error = cJSON_AddObjectToObject(o, "error"), *list;
+    json_add_number(error, "share", u->share);
+    json_add_number(error, "replay", u->replay);
+    json_add_number(error, "waits", u->waits);
+    json_add_number(error, "steps", u->steps);
+    json_add_number(error, "unmeasured", u->unmeasured);
+    list = cJSON_AddArrayToObject(error, "rests_on");
+    for (int b = 0; b < BASIS_COUNT; b++) {
+        cJSON *one;
+        if (!(u->shares[b] > 0) && !(u->longer_ns[b] > 0))
+            continue;
+        one = add_object(list);
+        cJSON_AddStringToObject(one, "what", basis_name((enum basis)b));
+        json_add_number(one, "share", u->shares[b]);
+        json_add_number(one, "error", u->errors[b]);
+        json_add_number(one, "unmeasured", u->unknown[b]);
+        json_add_us(one, "shorter_us", u->shorter_ns[b]);
+        json_add_us(one, "longer_us", u->longer_ns[b]);
+    }
+}
+
+static void add_scales(cJSON *doc, struct replay *rep)
 {
     cJSON *list = cJSON_AddArrayToObject(doc, "scales");
     for (size_t i = 0; i < rep->nscales; i++) {
         const struct replay_scale *s = &rep->scales[i];
-        cJSON *o = cJSON_CreateObject();
-        cJSON_AddItemToArray(list, o);
+        cJSON *o = add_object(list);
         cJSON_AddNumberToObject(o, "scale", (double)s->scale);
         cJSON_AddNumberToObject(o, "gpus", (double)s->gpus);
         add_time(o, &s->time);
         json_add_number(o, "speedup", s->speedup);
         json_add_number(o, "efficiency", s->efficiency);
-        replay_scale_json(o, s, &rep->workload);
+        const struct workload *w = &rep->workload;
+        json_add_interval(o, "interval50", s->error.interval50);
+        json_add_interval(o, "interval80", s->error.interval80);
+        add_error(o, &s->error);
+        const struct axis_times *axes = &s->axes;
+        cJSON *groups = cJSON_AddArrayToObject(o, "groups");
+        for (int k = 0; k < axes->count; k++) {
+            cJSON *group = add_object(groups);
+            json_add_text(group, "axes", axes->list[k].name);
+            json_add_us(group, "comm_us", axes->list[k].total_ns);
+            json_add_us(group, "exposed_us", axes->list[k].exposed_ns);
+        }
+        add_path(o, rep, &s->path);
+        json_add_number(o, "tokens_per_s", w->tokens > 0 ? s->rate.tokens_per_s : NAN);
+        json_add_number(o, "tokens_per_s_gpu", w->tokens > 0 ? s->rate.tokens_per_s_gpu : NAN);
+        json_add_number(o, "utilisation", w->missing == NULL ? s->rate.utilisation : NAN);
         if (s->jitter.samples > 0)
             add_samples(cJSON_AddObjectToObject(o, "variation"), &s->jitter);
         if (s->fault_free_ns > 0)
@@ -229,7 +267,7 @@ static void add_scales(cJSON *doc, const struct replay *rep)
     }
 }
 
-/* Measured and on the target, by what the latter rests on. */
+/* Device time, measured and predicted, by the rule that predicted it. */
 static void add_device_time(cJSON *doc, const struct replay *rep)
 {
     cJSON *list = cJSON_AddArrayToObject(doc, "device_time");
@@ -239,8 +277,7 @@ static void add_device_time(cJSON *doc, const struct replay *rep)
         cJSON *o;
         if (sum->count == 0)
             continue;
-        o = cJSON_CreateObject();
-        cJSON_AddItemToArray(list, o);
+        o = add_object(list);
         cJSON_AddStringToObject(o, "rule", cost_rule_name((enum cost_rule)rule));
         cJSON_AddNumberToObject(o, "operations", (double)sum->count);
         cJSON_AddNumberToObject(o, "timed", (double)sum->timed);
@@ -250,11 +287,11 @@ static void add_device_time(cJSON *doc, const struct replay *rep)
     }
 }
 
-static void add_lines(cJSON *doc, const char *key, const struct replay_lines *lines)
+static void add_lines(cJSON *doc, const char *key, const char *const *lines)
 {
     cJSON *list = cJSON_AddArrayToObject(doc, key);
-    for (size_t i = 0; i < lines->count; i++)
-        cJSON_AddItemToArray(list, cJSON_CreateString(lines->list[i].text));
+    for (; *lines != NULL; lines++)
+        cJSON_AddItemToArray(list, cJSON_CreateString(*lines));
 }
 
 cJSON *replay_json(struct replay *rep, const struct run *run)
@@ -271,12 +308,21 @@ cJSON *replay_json(struct replay *rep, const struct run *run)
     cJSON_AddNumberToObject(doc, "host_speed", rep->host_speed);
     json_add_number(doc, "unmodelled", rep->unmodelled);
     add_device_time(doc, rep);
-    add_work(doc, &rep->workload);
+    /* Of one iteration of the whole recorded job. */
+    const struct workload *w = &rep->workload;
+    cJSON *o = cJSON_AddObjectToObject(doc, "work");
+    json_add_number(o, "tokens", w->tokens > 0 ? w->tokens : NAN);
+    json_add_number(o, "flops", w->flops > 0 ? w->flops : NAN);
+    cJSON_AddStringToObject(o, "flops_from", w->given ? "told" : "gemms");
+    json_add_number(o, "peak_tflops", w->peak_tflops > 0 ? w->peak_tflops : NAN);
+    add_name(o, "mix", w->mix != NULL && w->mix[0] != '\0' ? w->mix : NULL);
+    add_name(o, "missing", w->missing);
+    cJSON_AddNumberToObject(o, "gemms_without_shape", (double)w->shapeless);
     add_parallel(doc, rep);
     add_variation(doc, rep);
     add_scales(doc, rep);
     add_ranks(doc, rep);
-    add_lines(doc, "assumptions", &rep->assumptions);
-    add_lines(doc, "notes", &rep->notes);
+    add_lines(doc, "assumptions", replay_assumptions(rep));
+    add_lines(doc, "notes", replay_notes(rep));
     return doc;
 }

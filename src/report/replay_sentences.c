@@ -4,18 +4,81 @@
  */
 #include "report/replay_internal.h"
 
+#include "base/buf.h"
 #include "report/table.h"
 
 #include <math.h>
 #include <string.h>
 
-bool replay_next_path(const struct replay *rep, size_t *at, char gpus[64], const char **words)
+/* ---- critical paths ---- */
+
+#define NAMED 0.03    /* smaller parts go into the rest of a sentence */
+#define NAMED_MAX 4   /* parts that a sentence names */
+#define UNHIDDEN 0.05 /* of a part's time, beside computation: "none of it" */
+
+static void put_part(struct buf *b, const struct path_part *p, int percent, bool first)
+{
+    static const char *const where[] = {"first", "middle", "last"};
+    buf_printf(b, "%s%d %%%s %s", first ? "" : ", ", percent, first ? " of the step is" : "",
+               p->name);
+    if (!first)
+        return;
+    if (p->last == 1)
+        buf_printf(b, ", nearly all in the last of its %u calls", p->calls);
+    else if (p->last > 1)
+        buf_printf(b, ", nearly all in the last %u of its %u calls", p->last, p->calls);
+    for (int t = 0; t < 3 && p->last == 0 && p->many; t++) {
+        if (p->thirds[t] >= PATH_ENDS)
+            buf_printf(b, " in the %s third of it", where[t]);
+    }
+    if (p->what == PATH_COMM && p->overlapped_ns <= UNHIDDEN * p->ns)
+        buf_puts(b, ", not overlapped");
+}
+
+/* Whole percents of what a sentence names; what is left is the rest, never below 0. */
+static int percents(const struct path_summary *s, int list[NAMED_MAX])
+{
+    int n = 0, sum = 0;
+    while (n < s->count && n < NAMED_MAX && (n == 0 || s->parts[n].share >= NAMED)) {
+        list[n] = (int)lround(100 * s->parts[n].share);
+        sum += list[n++];
+    }
+    for (int i = 0; sum > 100; i = (i + 1) % n, sum--)
+        list[i]--;
+    return n;
+}
+
+const char *replay_path_text(struct replay *rep, const struct path_summary *s)
+{
+    struct buf b = BUF_INIT;
+    const char *text;
+    int list[NAMED_MAX], n = percents(s, list), rest = 100;
+    for (int i = 0; i < n; i++) {
+        put_part(&b, &s->parts[i], list[i], i == 0);
+        rest -= list[i];
+    }
+    if (n == 0)
+        buf_puts(&b, "nothing is on the path");
+    else if (rest > 0)
+        buf_printf(&b, ", %d %% rest", rest);
+    if (s->slow_rank >= 0)
+        buf_printf(&b,
+                   ". %.0f %% of the work on the path is rank %d's, which computes %.0f %% longer "
+                   "than the median rank",
+                   100 * s->slow_work, s->slow_rank, 100 * s->slower);
+    text = arena_strdup(&rep->arena, b.data);
+    buf_release(&b);
+    return text;
+}
+
+bool replay_next_path(struct replay *rep, size_t *at, char gpus[64], const char **words)
 {
     size_t first = *at, last = first;
     if (first >= rep->nscales)
         return false;
-    *words = rep->scales[first].path.words;
-    while (last + 1 < rep->nscales && strcmp(rep->scales[last + 1].path.words, *words) == 0)
+    *words = replay_path_text(rep, &rep->scales[first].path);
+    while (last + 1 < rep->nscales &&
+           strcmp(replay_path_text(rep, &rep->scales[last + 1].path), *words) == 0)
         last++;
     if (last > first)
         snprintf(gpus, 64, "%lld to %lld GPUs", (long long)rep->scales[first].gpus,
@@ -27,20 +90,22 @@ bool replay_next_path(const struct replay *rep, size_t *at, char gpus[64], const
     return true;
 }
 
-/* ---- error bars ---- */
+/* ---- intervals ---- */
 
-/* Waits that are sure to stay are no error. */
-static double weight_of(const struct replay_scale *s, enum basis basis)
+/* By how much the step may be longer for it, as a share. */
+static double effect_of(const struct replay_scale *s, enum basis basis)
 {
-    return s->error.shares[basis] * (basis == BASIS_WAIT ? s->error.errors[basis] : 1);
+    const struct uncertainty *u = &s->error;
+    return s->time.span_ns > 0 ? fmax(u->shorter_ns[basis], u->longer_ns[basis]) / s->time.span_ns
+                               : 0;
 }
 
-/* The scale whose path rests most on this. */
+/* The scale whose step rests most on this. */
 static const struct replay_scale *most(const struct replay *rep, enum basis basis)
 {
     const struct replay_scale *top = &rep->scales[0];
     for (size_t i = 1; i < rep->nscales; i++) {
-        if (weight_of(&rep->scales[i], basis) > weight_of(top, basis))
+        if (effect_of(&rep->scales[i], basis) > effect_of(top, basis))
             top = &rep->scales[i];
     }
     return top;
@@ -48,82 +113,65 @@ static const struct replay_scale *most(const struct replay *rep, enum basis basi
 
 #define SAME 0.0005 /* a ratio that is shown as 1 */
 
-/* Of waits for ranks that were not recorded. */
-static const char *wait_text(struct replay *rep, const struct uncertainty *u, const char *share,
-                             const char *error)
+/* Why the error of a basis is what it is. */
+static const char *reason_text(struct replay *rep, const struct uncertainty *u, enum basis basis)
 {
-    const char *start = arena_printf(
-        &rep->arena, "up to %s of the step is waits for ranks that were not recorded", share);
-    if (u->errors[BASIS_WAIT] >= 1)
-        return arena_printf(&rep->arena,
-                            "%s: what they are on this hardware is not known, and they are taken "
-                            "to be off by as much",
-                            start);
-    if (fabs(u->wait_ratio - 1) < SAME)
-        return arena_printf(&rep->arena,
-                            "%s: they are kept, and taken to be off by %s, as communication "
-                            "changes",
-                            start, error);
-    return arena_printf(&rep->arena,
-                        "%s: they take x %.3g, as computation does, and are taken to be off by %s, "
-                        "as computation and communication change",
-                        start, u->wait_ratio, error);
+    bool known = !(u->unknown[basis] > 0);
+    bool source_known =
+        basis == BASIS_COLLECTIVE || basis == BASIS_P2P ? rep->network_known : rep->gpu_known;
+    if (basis <= BASIS_RULE && !known && !source_known &&
+        u->errors[basis] > UNCERTAINTY_BLIND - 1 - SAME)
+        return "kept as measured, as the recording's hardware is not known: half to twice of it "
+               "is assumed";
+    switch (basis) {
+    case BASIS_UNSIZED:
+        return "they keep their measured times, and half to twice of these is assumed";
+    case BASIS_WAIT:
+        if (u->errors[basis] >= 1)
+            return "what they are on this hardware is not known, and all of it is assumed";
+        if (fabs(u->wait_ratio - 1) < SAME)
+            return "they are kept; up to half of them may disappear or appear on the target";
+        return arena_printf(
+            &rep->arena,
+            "they take x %.3g, as computation does; up to half of them may disappear or "
+            "appear on the target",
+            u->wait_ratio);
+    case BASIS_RULE:
+        return "not validated, the change is taken as the error";
+    default:
+        return known ? "the model's, on such machines that had no part in its fit"
+                     : "not measured on such hardware: the model's on other hardware";
+    }
 }
 
 static const char *basis_text(struct replay *rep, enum basis basis)
 {
-    static const char *const on[] = {[BASIS_COLLECTIVE] = "the model of collectives",
-                                     [BASIS_P2P] = "the model of messages",
-                                     [BASIS_GEMM] = "the model of GEMMs",
-                                     [BASIS_RULE] = "ratios of the hardware's figures"};
-    const struct uncertainty *u = &most(rep, basis)->error;
-    char share[32], error[32];
-    if (!(weight_of(most(rep, basis), basis) > 0.0005))
+    static const char *const on[] = {[BASIS_COLLECTIVE] = "collectives",
+                                     [BASIS_P2P] = "messages",
+                                     [BASIS_GEMM] = "GEMMs",
+                                     [BASIS_RULE] = "ratios of the hardware's figures",
+                                     [BASIS_WAIT] = "waits for ranks that were not recorded",
+                                     [BASIS_UNSIZED] =
+                                         "communication of unknown size or communicator"};
+    const struct replay_scale *s = most(rep, basis);
+    const struct uncertainty *u = &s->error;
+    char share[32], error[32], shorter[32], longer[32];
+    if (!(effect_of(s, basis) > 0.0005))
         return NULL;
     replay_percent(share, sizeof share, u->shares[basis]);
     replay_percent(error, sizeof error, u->errors[basis]);
-    if (basis == BASIS_UNSIZED)
-        return arena_printf(
-            &rep->arena,
-            "up to %s of the step is communication of unknown size or communicator: "
-            "it keeps its measured time, and its error is taken as all of it",
-            share);
-    if (basis == BASIS_WAIT)
-        return wait_text(rep, u, share, error);
-    if (u->unknown[basis] > 0 && u->errors[basis] == 1)
-        return arena_printf(
-            &rep->arena,
-            "up to %s is measured times that were kept: their times on this hardware are "
-            "not known, so their error is taken as their whole time",
-            share);
-    if (!(u->unknown[basis] > 0))
-        return arena_printf(&rep->arena,
-                            "up to %s is predicted by %s: error %s, as measured on such hardware",
-                            share, on[basis], error);
-    if (basis == BASIS_RULE)
-        return arena_printf(&rep->arena,
-                            "up to %s is scaled by %s: not validated, the error is taken as the "
-                            "change (%s)",
-                            share, on[basis], error);
+    replay_percent(shorter, sizeof shorter, u->shorter_ns[basis] / s->time.span_ns);
+    replay_percent(longer, sizeof longer, u->longer_ns[basis] / s->time.span_ns);
     return arena_printf(
-        &rep->arena,
-        "up to %s is predicted by %s: not validated on this hardware; %s is the error of such "
-        "models on hardware they were not fitted to",
-        share, on[basis], error);
-}
-
-static bool any_unmeasured(const struct replay *rep)
-{
-    for (size_t i = 0; i < rep->nscales; i++) {
-        if (replay_unmeasured(&rep->scales[i]))
-            return true;
-    }
-    return false;
+        &rep->arena, "%s: %s of the critical path%s%s (%s); a step %s shorter to %s longer",
+        on[basis], share, u->shares[basis] > 0 ? ", error " : "", u->shares[basis] > 0 ? error : "",
+        reason_text(rep, u, basis), shorter, longer);
 }
 
 const char *replay_error_text(struct replay *rep, const char *list[REPLAY_BARS_MAX + 1])
 {
     char off[32];
+    bool unmeasured = false;
     int n = 0;
     for (int b = BASIS_KEPT + 1; b < BASIS_COUNT && rep->nscales > 0; b++) {
         const char *words = basis_text(rep, (enum basis)b);
@@ -131,6 +179,8 @@ const char *replay_error_text(struct replay *rep, const char *list[REPLAY_BARS_M
             list[n++] = words;
     }
     list[n] = NULL;
+    for (size_t i = 0; i < rep->nscales; i++)
+        unmeasured = unmeasured || replay_unmeasured(&rep->scales[i]);
     replay_percent(off, sizeof off, rep->scales[0].error.replay);
     return arena_printf(
         &rep->arena, "%s%s%s%s",
@@ -145,8 +195,8 @@ const char *replay_error_text(struct replay *rep, const char *list[REPLAY_BARS_M
                            rep->lengths < STEPS_FEW ? "too few steps" : "steps differ",
                            100 * rep->scales[0].error.steps)
             : "",
-        any_unmeasured(rep) ? "; ? marks an error that is not measured in full" : "",
-        n > 0 ? ". Of the critical path" : "");
+        unmeasured ? "; ? marks an interval that is assumed in part" : "",
+        n > 0 ? "; and errors of" : "");
 }
 
 /* ---- the recording ---- */
@@ -174,7 +224,7 @@ const char *replay_spread_text(struct replay *rep)
     text_ns(low, sizeof low, s->p5_ns);
     text_ns(high, sizeof high, s->p95_ns);
     return arena_printf(&rep->arena, "%zu %s: median %s, %s%s to %s", s->count,
-                        rep->warm_up ? "recorded behind a warm-up that is left out"
+                        rep->warm_up ? "recorded after a warm-up that is left out"
                                      : "of known length",
                         median, s->count < 20 ? "" : "5 to 95 % of them ", low, high);
 }

@@ -3,14 +3,14 @@
 
 #include "base/buf.h"
 #include "base/opt.h"
-#include "report/csv_text.h"
-#include "report/cut_text.h"
+#include "base/order.h"
 #include "report/table.h"
 
 #include <cjson/cJSON.h>
 #include <ctype.h>
 #include <math.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -75,16 +75,118 @@ size_t sheet_rows(const struct sheet *s)
     return s->ncells / s->ncolumns;
 }
 
-/* ---- for people ---- */
+/* ---- columns of text ----
+ *
+ * Texts of a table's column in at most so many columns of a terminal, so that different texts stay
+ * different: names of C++ kernels often differ in their last template argument only. A text that
+ * is too long ends in "..."; where another one would then read the same, it keeps its end instead
+ * of its middle, and where that does not do, either, it gets a number: "kernel<int, ... (2)". */
 
-/* One unit for all times of a sheet that are in SHEET_NS, so that its numbers compare at a
- * glance. */
-struct time_unit {
-    const char *name; /* NULL: there are none */
-    double ns;
-    int decimals;
+#define ELLIPSIS "..."
+#define NUMBER_COLUMNS 8 /* of " (12345)", at most */
+
+/* A text, sorted beside those that read the same. */
+struct cut {
+    const char *shown, *text, *whole;
+    size_t at;
 };
 
+/* Ways to tell texts apart, the plainest first. */
+enum way { ENDS_OF_TEXT, ENDS_OF_WHOLE, NUMBER, CUT_WAYS };
+
+static int by_shown(const void *pa, const void *pb)
+{
+    const struct cut *a = pa, *b = pb;
+    int order = strcmp(a->shown, b->shown);
+    if (order == 0)
+        order = strcmp(a->whole, b->whole);
+    return order != 0 ? order : ORDER(a->at, b->at);
+}
+
+/* All of a text, made safe_text: no character of it becomes longer by that. */
+static char *safe_text(struct arena *arena, const char *text, size_t max)
+{
+    size_t size = strlen(text) + sizeof ELLIPSIS;
+    return text_safe(arena_alloc(arena, size), size, text, max);
+}
+
+static bool starts_character(char c)
+{
+    return ((unsigned char)c & 0xc0) != 0x80;
+}
+
+/* The last `columns` characters. */
+static const char *tail_of(const char *text, size_t columns)
+{
+    const char *p = text + strlen(text);
+    while (p > text && columns > 0)
+        columns -= starts_character(*--p);
+    return p;
+}
+
+/* Bytes of the first `columns` characters. */
+static int head_of(const char *text, size_t columns)
+{
+    const char *p = text;
+    while (*p != '\0' && (columns > 0 || !starts_character(*p)))
+        columns -= starts_character(*p++);
+    return (int)(p - text);
+}
+
+/* Begin and end of the text: "void kernel<...int, 4>". */
+static const char *cut_middle(struct arena *arena, const char *text, size_t max)
+{
+    const char *all = safe_text(arena, text, strlen(text));
+    size_t left = max - strlen(ELLIPSIS), head = left / 2;
+    if (max <= strlen(ELLIPSIS) || all[head_of(all, max)] == '\0')
+        return all;
+    return arena_printf(arena, "%.*s" ELLIPSIS "%s", head_of(all, head), all,
+                        tail_of(all, left - head));
+}
+
+/* Of list[0..n), which read the same: shows more of those whose whole texts differ. */
+static void distinguish(struct arena *arena, struct cut *list, size_t n, size_t max, enum way way)
+{
+    size_t number = 0;
+    if (strcmp(list[0].whole, list[n - 1].whole) == 0)
+        return;
+    for (size_t i = 0; i < n; i++) {
+        struct cut *c = &list[i];
+        number += i == 0 || strcmp(c->whole, list[i - 1].whole) != 0;
+        if (way == NUMBER) {
+            size_t room = max > NUMBER_COLUMNS ? max - NUMBER_COLUMNS : 0;
+            c->shown = arena_printf(arena, "%.*s (%zu)", head_of(c->shown, room), c->shown, number);
+        } else {
+            c->shown = cut_middle(arena, way == ENDS_OF_TEXT ? c->text : c->whole, max);
+        }
+    }
+}
+
+/* Replaces each of `shown` by what is to be printed, safe for a terminal, in the arena. whole[i]
+ * tells which texts are the same: shown[i] may be a shorter form of it. */
+static void cut_texts(struct arena *arena, const char **shown, const char *const *whole, size_t n,
+                      size_t max)
+{
+    struct cut *list = array_new(n, sizeof *list);
+    for (size_t i = 0; i < n; i++)
+        list[i] = (struct cut){safe_text(arena, shown[i], max), shown[i], whole[i], i};
+    for (int way = 0; way < CUT_WAYS && n > 0; way++) {
+        qsort(list, n, sizeof *list, by_shown);
+        for (size_t first = 0, end; first < n; first = end) {
+            const char *text = list[first].shown;
+            for (end = first + 1; end < n && strcmp(list[end].shown, text) == 0;)
+                end++;
+            distinguish(arena, &list[first], end - first, max, (enum way)way);
+        }
+    }
+    for (size_t i = 0; i < n; i++)
+        shown[list[i].at] = list[i].shown;
+    free(list);
+}
+
+/* ---- for people ---- */
+
+/* Of all times of a sheet that are in SHEET_NS; without a name where there are none. */
 static struct time_unit scale_of(const struct sheet *s, size_t rows)
 {
     double longest = -1;
@@ -94,14 +196,10 @@ static struct time_unit scale_of(const struct sheet *s, size_t rows)
         if (column->unit == SHEET_NS && column->heading != NULL && isfinite(ns) && ns > longest)
             longest = ns;
     }
-    if (longest < 10e6)
-        return (struct time_unit){longest >= 0 ? "us" : NULL, 1e3, 1};
-    return longest < 10e9 ? (struct time_unit){"ms", 1e6, 2} : (struct time_unit){"s", 1e9, 2};
-}
-
-static void rate_cell(struct table *t, double value)
-{
-    table_cell(t, value < 9.995 ? "%.2f" : value < 99999.95 ? "%.1f" : "%.0e", value);
+    struct time_unit unit = time_unit_for(longest);
+    if (longest < 0)
+        unit.name = NULL;
+    return unit;
 }
 
 /* 0 for what would be printed as -0. */
@@ -125,16 +223,21 @@ static void number_cell(struct table *t, enum sheet_unit unit, const struct time
     else if (unit == SHEET_SHARE)
         table_cell(t, fabs(value) < 0.0995 ? "%.1f %%" : "%.0f %%", 100 * value);
     else if (unit == SHEET_RATE)
-        rate_cell(t, value);
+        table_cell(t, value < 9.995 ? "%.2f" : value < 99999.95 ? "%.1f" : "%.0e", value);
     else
         table_cell(t, "%.0f", value);
 }
 
-/* A C++ kernel's name without its return type and its namespaces, which fill a line and tell
- * little: "void at::native::reduce_kernel<512, ...>" becomes "reduce_kernel<512, ...>". In place.
- */
-static void shorten(char *name)
+static const char *text_for_people(const char *text, const struct sheet_column *column,
+                                   struct arena *arena)
 {
+    char *name;
+    if (column->unit != SHEET_NAME)
+        return text;
+    name = arena_strdup(arena, text);
+    /* A C++ kernel's name without its return type and its namespaces, which fill a line and tell
+     * little: "void at::native::reduce_kernel<512, ...>" becomes "reduce_kernel<512, ...>". In
+     * place. */
     static const char unnamed[] = "(anonymous namespace)";
     const size_t len = sizeof unnamed - 1;
     char *out = name;
@@ -151,21 +254,6 @@ static void shorten(char *name)
             out--;
     }
     *out = '\0';
-}
-
-static bool is_text(const struct sheet_column *c)
-{
-    return c->unit == SHEET_TEXT || c->unit == SHEET_NAME;
-}
-
-static const char *text_for_people(const char *text, const struct sheet_column *column,
-                                   struct arena *arena)
-{
-    char *name;
-    if (column->unit != SHEET_NAME)
-        return text;
-    name = arena_strdup(arena, text);
-    shorten(name);
     return name;
 }
 
@@ -207,7 +295,8 @@ static const char *fill_table(const struct sheet *s, size_t rows, bool whole, st
         const struct sheet_column *column = &s->columns[c];
         if (column->heading == NULL)
             continue;
-        table_column(t, column->heading, is_text(column) ? TABLE_LEFT : TABLE_RIGHT);
+        bool text = column->unit == SHEET_TEXT || column->unit == SHEET_NAME;
+        table_column(t, column->heading, text ? TABLE_LEFT : TABLE_RIGHT);
         texts[c] = text_of_column(s, c, rows, whole, &arena);
     }
     for (size_t i = 0; i < rows * s->ncolumns; i++) {
@@ -271,38 +360,6 @@ void sheet_markdown(const struct sheet *s, FILE *out)
 
 /* ---- for programs ---- */
 
-/* Whole numbers as such, others with all digits that a double holds; the C locale's point. */
-static void print_number(double value, FILE *out)
-{
-    char text[64];
-    if (!isfinite(value))
-        return;
-    if (value == floor(value) && fabs(value) < 1e15)
-        snprintf(text, sizeof text, "%.0f", value);
-    else
-        snprintf(text, sizeof text, "%.15g", value);
-    fputs(text, out);
-}
-
-/* Without control bytes, as valid UTF-8. */
-static char *safe_copy(const char *text)
-{
-    size_t cap = 0, len = strlen(text);
-    char *copy = array_grow(NULL, &cap, len + 1, 1);
-    return text_safe(copy, cap, text, len);
-}
-
-static void print_csv_cell(const struct sheet_cell *cell, enum sheet_unit unit, FILE *out)
-{
-    struct buf text = BUF_INIT;
-    if (cell->text != NULL)
-        csv_put_text(&text, cell->text);
-    else
-        print_number(cell->number / divisors[unit], out);
-    fwrite(text.data, 1, text.len, out);
-    buf_release(&text);
-}
-
 void sheet_csv(const struct sheet *s, FILE *out)
 {
     const char *before = "";
@@ -319,7 +376,18 @@ void sheet_csv(const struct sheet *s, FILE *out)
             continue;
         fputs(before, out);
         before = ",";
-        print_csv_cell(&s->cells[i], s->columns[i % s->ncolumns].unit, out);
+        /* Whole numbers as such, others with all digits that a double holds. */
+        const struct sheet_cell *cell = &s->cells[i];
+        double value = cell->number / divisors[s->columns[i % s->ncolumns].unit];
+        struct buf text = BUF_INIT;
+        if (cell->text != NULL)
+            csv_put_text(&text, cell->text);
+        else if (value == floor(value) && fabs(value) < 1e15)
+            buf_printf(&text, "%.0f", value);
+        else if (isfinite(value))
+            buf_printf(&text, "%.15g", value);
+        fwrite(text.data, 1, text.len, out);
+        buf_release(&text);
     }
     putc('\n', out);
 }
@@ -333,7 +401,7 @@ static cJSON *json_cell(const struct sheet_cell *cell, enum sheet_unit unit)
                                       : cJSON_CreateNull();
     if (cell->text[0] == '\0')
         return cJSON_CreateNull();
-    safe = safe_copy(cell->text);
+    safe = text_safe_copy(cell->text);
     item = cJSON_CreateString(safe);
     free(safe);
     return item;

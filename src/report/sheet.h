@@ -74,7 +74,7 @@ struct sheet {
     const char **notes; /* owned; lines below the table, for people */
     size_t nnotes, cap_notes;
     size_t json_rows; /* in JSON no more than so many; 0: all */
-    bool off_page;    /* another sheet of this report says the same to people, and more */
+    bool off_page;    /* not in text for people: too little to say, or another sheet says it */
 };
 
 void sheet_init(struct sheet *s, const char *name, const char *title,

@@ -5,25 +5,20 @@
 #include "report/analyze_sheets.h"
 
 #include "base/buf.h"
-#include "report/comm_text.h"
+#include "report/op_text.h"
 
 #include <math.h>
 
 #define GROUP_COLUMNS 10 /* of a communicator's size and name */
 #define WAY_COLUMNS 26   /* of how NCCL ran it */
 
-/* For people: a star where the instances were launched in groups. */
-static void op_cell(struct sheet *s, const struct comm_row *row)
-{
-    char *text =
-        arena_printf(&s->arena, "%s%s", comm_op_text(row->op), row->grouped > 0 ? "*" : "");
-    sheet_text(s, text);
-}
-
 static void kind_cells(struct sheet *s, const struct comm_row *row)
 {
     sheet_text(s, row->op < SPECTER_COMM_OP_COUNT ? specter_comm_op_name(row->op) : "");
-    op_cell(s, row);
+    /* For people: a star where the instances were launched in groups. */
+    char *text =
+        arena_printf(&s->arena, "%s%s", comm_op_text(row->op), row->grouped > 0 ? "*" : "");
+    sheet_text(s, text);
     sheet_text(s, comm_dtype_text(row->dtype));
     sheet_number(s, row->comm_size > 0 ? row->comm_size : NAN);
     sheet_text(s, row->name);
@@ -177,21 +172,6 @@ void sheet_of_p2p(struct sheet *s, const struct analysis *a)
         note_limits(s, &a->comm);
 }
 
-/* "RING LL128 x8"; of a message "x2". */
-static const char *way(struct sheet *s, const struct comm_row *row)
-{
-    struct buf text = BUF_INIT;
-    const char *copy;
-    buf_puts(&text, row->algo);
-    if (row->proto[0] != '\0')
-        buf_printf(&text, "%s%s", text.len > 0 ? " " : "", row->proto);
-    if (row->channels > 0)
-        buf_printf(&text, "%sx%u", text.len > 0 ? " " : "", row->channels);
-    copy = arena_strndup(&s->arena, text.data != NULL ? text.data : "", text.len);
-    buf_release(&text);
-    return copy;
-}
-
 void sheet_of_nccl_choices(struct sheet *s, const struct analysis *a)
 {
     static const struct sheet_column columns[] = {
@@ -211,23 +191,21 @@ void sheet_of_nccl_choices(struct sheet *s, const struct analysis *a)
         if (row->profiled == 0)
             continue;
         kind_cells(s, row);
-        sheet_text(s, way(s, row));
+        /* "RING LL128 x8"; of a message "x2". */
+        struct buf text = BUF_INIT;
+        const char *copy;
+        buf_puts(&text, row->algo);
+        if (row->proto[0] != '\0')
+            buf_printf(&text, "%s%s", text.len > 0 ? " " : "", row->proto);
+        if (row->channels > 0)
+            buf_printf(&text, "%sx%u", text.len > 0 ? " " : "", row->channels);
+        copy = arena_strndup(&s->arena, text.data != NULL ? text.data : "", text.len);
+        buf_release(&text);
+        sheet_text(s, copy);
         sheet_text(s, arena_printf(&s->arena, "%llu of %llu", (unsigned long long)row->alike,
                                    (unsigned long long)row->profiled));
         way_cells(s, row);
     }
-}
-
-/* What the model's figures are for. */
-static void note_model(struct sheet *s, const struct machine *m)
-{
-    double error = expected_error(m, false);
-    sheet_note(s, "model: %s on %s%s, all ranks arrive at once and nothing overlaps", m->gpu->name,
-               m->net->name, m->by == NETWORK_USUAL ? " (where it usually sits; --network)" : "");
-    if (isfinite(error))
-        sheet_note(s, "its median error on measured collectives there is %.1f %%", 100 * error);
-    else
-        sheet_note(s, "its error there is not known: too little was measured");
 }
 
 /* Rows that the model can be compared with; empty where the machine is not known. */
@@ -242,8 +220,13 @@ void sheet_of_expected(struct sheet *s, const struct analysis *a)
         {"expected_busbw_GBps", "model", SHEET_RATE, 0},
         {"of_expected", "reached", SHEET_SHARE, 0},
         {"share", "share", SHEET_SHARE, 0},
+        {"low50_us", NULL, SHEET_TIME, 0},
+        {"high50_us", NULL, SHEET_TIME, 0},
+        {"low80_us", NULL, SHEET_TIME, 0},
+        {"high80_us", NULL, SHEET_TIME, 0},
     };
     const struct comm_rows *rows = analysis_has_names(a) ? &a->collectives_named : &a->collectives;
+    const struct comm_row *widest = NULL;
     sheet_init(s, "expected", "Collectives and what the model expects, busbw in GB/s",
                SHEET_COLUMNS(columns));
     for (size_t i = 0; i < rows->count; i++) {
@@ -258,7 +241,24 @@ void sheet_of_expected(struct sheet *s, const struct analysis *a)
         sheet_number(s, row->expected_busbw_GBps);
         sheet_number(s, row->of_expected);
         sheet_number(s, row->share);
+        sheet_number(s, row->expected_ns / row->factor50);
+        sheet_number(s, row->expected_ns * row->factor50);
+        sheet_number(s, row->expected_ns / row->factor80);
+        sheet_number(s, row->expected_ns * row->factor80);
+        if (widest == NULL || row->factor80 > widest->factor80)
+            widest = row;
     }
-    if (sheet_rows(s) > 0)
-        note_model(s, &a->machine);
+    if (sheet_rows(s) > 0) {
+        /* What the model's figures are for. */
+        const struct machine *m = &a->machine;
+        sheet_note(s, "model: %s on %s%s, all ranks arrive at once and nothing overlaps",
+                   m->gpu->name, m->net->name,
+                   m->by == NETWORK_USUAL ? " (where it usually sits; --network)" : "");
+        if (isfinite(widest->factor80))
+            sheet_note(
+                s, "elsewhere half of measured times are within a factor of %.2f, 80 %% of %.2f",
+                widest->factor50, widest->factor80);
+        else
+            sheet_note(s, "how far it may be off is not known: too little was measured");
+    }
 }

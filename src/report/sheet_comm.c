@@ -2,9 +2,10 @@
  *
  * Sheets of single collectives, and of what communication as a whole rests on.
  */
+#include "base/arena.h"
 #include "report/analyze_sheets.h"
 #include "base/order.h"
-#include "report/comm_text.h"
+#include "report/op_text.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -26,9 +27,8 @@ static int by_time(const void *x, const void *y)
 
 static const struct comm_instance **collectives_of(const struct comm_study *study, size_t *count)
 {
-    const struct comm_instance **list = NULL;
-    size_t cap = 0, n = 0;
-    ARRAY_GROW(list, cap, study->count + 1);
+    const struct comm_instance **list = array_new(study->count, sizeof *list);
+    size_t n = 0;
     for (size_t i = 0; i < study->count; i++) {
         if (!study->list[i].p2p)
             list[n++] = &study->list[i];
@@ -36,11 +36,6 @@ static const struct comm_instance **collectives_of(const struct comm_study *stud
     qsort(list, n, sizeof *list, by_time);
     *count = n;
     return list;
-}
-
-static double known_ns(int64_t ns)
-{
-    return ns != UNKNOWN_NS ? (double)ns : NAN;
 }
 
 /* to - from; NAN when either is not known. */
@@ -70,12 +65,6 @@ static void who_cells(struct sheet *s, const struct analysis *a, const struct co
     sheet_number(s, in->timed);
 }
 
-static const char *step_name(const struct analysis *a, const struct comm_instance *in)
-{
-    uint32_t step = op_step(&a->job_steps, in->first.rank, in->first.op);
-    return op_step_name(&a->job_steps, a->run, in->first.rank, step);
-}
-
 /* Since the first collective; NAN where their clocks do not agree. */
 static double since(const struct analysis *a, const struct comm_instance *zero,
                     const struct comm_instance *in)
@@ -90,12 +79,13 @@ static void time_cells(struct sheet *s, const struct analysis *a, const struct c
                        const struct comm_instance *zero)
 {
     const struct coll_timing *m = &in->timing;
-    sheet_text(s, step_name(a, in));
+    uint32_t step = op_step(&a->job_steps, in->first.rank, in->first.op);
+    sheet_text(s, op_step_name(&a->job_steps, a->run, in->first.rank, step));
     sheet_number(s, since(a, zero, in));
     sheet_number(s, between(m->last_start_ns != UNKNOWN_NS ? m->first_start_ns : UNKNOWN_NS,
                             m->last_start_ns));
     sheet_number(s, between(m->first_end_ns, m->last_end_ns));
-    sheet_number(s, in->timed > 0 ? known_ns(in->transfer_ns) : NAN);
+    sheet_number(s, in->timed > 0 && in->transfer_ns != UNKNOWN_NS ? (double)in->transfer_ns : NAN);
     sheet_number(s, in->wait_ns);
     sheet_number(s, m->wait_max_ns);
     sheet_number(s, m->arrive_wait_ns);
@@ -165,23 +155,6 @@ void sheet_of_collective_instances(struct sheet *s, const struct analysis *a)
 
 /* ---- all together ---- */
 
-static const char *network_text(enum network_by by)
-{
-    return by == NETWORK_TOLD ? "given" : by == NETWORK_USUAL ? "usual" : "";
-}
-
-static void hardware_cells(struct sheet *s, const struct analysis *a)
-{
-    const struct machine *m = &a->machine;
-    sheet_text(s, m->gpu != NULL ? m->gpu->name : "");
-    sheet_text(s, m->net != NULL ? m->net->name : "");
-    sheet_text(s, network_text(m->by));
-    sheet_number(s, expected_error(m, false));
-    sheet_number(s, expected_error(m, true));
-    sheet_text(s, node_map_source_name(a->node_map.by));
-    sheet_number(s, a->node_map.nodes > 0 ? a->node_map.nodes : NAN);
-}
-
 void sheet_of_communication(struct sheet *s, const struct analysis *a)
 {
     static const struct sheet_column columns[] = {
@@ -210,7 +183,14 @@ void sheet_of_communication(struct sheet *s, const struct analysis *a)
     }
     if (a->comm.count == 0)
         return;
-    hardware_cells(s, a);
+    const struct machine *m = &a->machine;
+    sheet_text(s, m->gpu != NULL ? m->gpu->name : "");
+    sheet_text(s, m->net != NULL ? m->net->name : "");
+    sheet_text(s, m->by == NETWORK_TOLD ? "given" : m->by == NETWORK_USUAL ? "usual" : "");
+    sheet_number(s, expected_error(m, false));
+    sheet_number(s, expected_error(m, true));
+    sheet_text(s, node_map_source_name(a->node_map.by));
+    sheet_number(s, a->node_map.nodes > 0 ? a->node_map.nodes : NAN);
     sheet_number(s, (double)collectives);
     sheet_number(s, (double)messages);
     sheet_number(s, (double)unknown);

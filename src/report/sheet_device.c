@@ -120,9 +120,9 @@ void sheet_of_idle_streams(struct sheet *s, const struct analysis *a)
 void sheet_of_idle_gaps(struct sheet *s, const struct analysis *a)
 {
     static const struct sheet_column columns[] = {
-        {"rank", "rank", SHEET_COUNT, 0},     {"at_us", "at", SHEET_NS, 0},
-        {"gap_us", "gap", SHEET_NS, 0},       {"cause", "cause", SHEET_TEXT, 10},
-        {"before", "behind", SHEET_NAME, 18}, {"after", "ended by", SHEET_NAME, 18},
+        {"rank", "rank", SHEET_COUNT, 0},      {"at_us", "at", SHEET_NS, 0},
+        {"gap_us", "gap", SHEET_NS, 0},        {"cause", "cause", SHEET_TEXT, 10},
+        {"before", "follows", SHEET_NAME, 18}, {"after", "ended by", SHEET_NAME, 18},
         {"stream", NULL, SHEET_COUNT, 0},
     };
     sheet_init(s, "idle_gaps", "Longest gaps of a device, from its first operation on",
@@ -142,9 +142,9 @@ void sheet_of_idle_gaps(struct sheet *s, const struct analysis *a)
 void sheet_of_overlap(struct sheet *s, const struct analysis *a)
 {
     static const struct sheet_column columns[] = {
-        {"rank", "rank", SHEET_COUNT, 0},       {"comm_us", "comm", SHEET_NS, 0},
-        {"compute_us", "compute", SHEET_NS, 0}, {"overlap_us", "both", SHEET_NS, 0},
-        {"of_comm", "of comm", SHEET_SHARE, 0}, {"of_compute", "of compute", SHEET_SHARE, 0},
+        {"rank", "rank", SHEET_COUNT, 0},        {"comm_us", "comm", SHEET_NS, 0},
+        {"compute_us", "compute", SHEET_NS, 0},  {"overlap_us", "both", SHEET_NS, 0},
+        {"of_comm", "of comm", SHEET_SHARE, 0},  {"of_compute", "of compute", SHEET_SHARE, 0},
         {"of_span", "of total", SHEET_SHARE, 0},
     };
     sheet_init(s, "overlap", "Communication and compute at the same time", SHEET_COLUMNS(columns));

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
  * Sheets of what the device ran: kinds and lengths of kernels, the framework's operations
- * behind them, and what GEMMs could reach.
+ * after them, and what GEMMs could reach.
  */
 #include "report/analyze_sheets.h"
-#include "report/comm_text.h"
+#include "report/op_text.h"
 
 #include <math.h>
 

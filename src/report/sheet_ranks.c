@@ -14,20 +14,6 @@ static void times(struct sheet *s, const struct time_breakdown *x)
 #undef X
 }
 
-static void waits(struct sheet *s, const struct time_breakdown *x)
-{
-    sheet_number(s, x->wait_known ? (double)x->exposed_wait_ns : NAN);
-}
-
-static void arrivals(struct sheet *s, const struct arrival *x)
-{
-    bool known = x->collectives > 0;
-    sheet_number(s, known ? (double)x->last : NAN);
-    sheet_number(s, known ? (double)x->collectives : NAN);
-    sheet_number(s, x->late_ns / (double)x->collectives);
-    sheet_number(s, known ? x->caused_ns : NAN);
-}
-
 void sheet_of_ranks(struct sheet *s, const struct analysis *a)
 {
     static const struct sheet_column columns[] = {
@@ -65,8 +51,13 @@ void sheet_of_ranks(struct sheet *s, const struct analysis *a)
         const struct rank_result *r = &a->ranks[i];
         sheet_number(s, r->rank->rank);
         times(s, &r->breakdown);
-        waits(s, &r->breakdown);
-        arrivals(s, r->arrival);
+        sheet_number(s, r->breakdown.wait_known ? (double)r->breakdown.exposed_wait_ns : NAN);
+        const struct arrival *x = r->arrival;
+        bool known = x->collectives > 0;
+        sheet_number(s, known ? (double)x->last : NAN);
+        sheet_number(s, known ? (double)x->collectives : NAN);
+        sheet_number(s, x->late_ns / (double)x->collectives);
+        sheet_number(s, known ? x->caused_ns : NAN);
         sheet_number(s, (double)r->breakdown.timed_ops);
         sheet_number(s, (double)time_breakdown_untimed(&r->breakdown));
         sheet_number(s, (double)r->rank->dropped);

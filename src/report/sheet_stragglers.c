@@ -2,6 +2,7 @@
  *
  * Sheet of the ranks that come late, by the waiting that they cause.
  */
+#include "base/order.h"
 #include "report/analyze_sheets.h"
 #include "report/findings_rules.h"
 #include "report/table.h"
@@ -20,21 +21,7 @@ static int by_caused(const void *pa, const void *pb)
     double x = fmax(a->caused_ns, a->origin_ns), y = fmax(b->caused_ns, b->origin_ns);
     if (x != y)
         return x > y ? -1 : 1;
-    return (a > b) - (a < b);
-}
-
-static void put_worst(struct sheet *s, const struct analysis *a, const struct arrival *x)
-{
-    const struct match *m = &a->comm.matches.list[x->worst];
-    if (x->last == 0) {
-        for (int i = 0; i < 4; i++)
-            sheet_number(s, NAN);
-        return;
-    }
-    sheet_number(s, x->worst_ns);
-    sheet_text(s, m->op < SPECTER_COMM_OP_COUNT ? specter_comm_op_name(m->op) : "");
-    sheet_text(s, a->run->comms[m->comm].id);
-    sheet_number(s, (double)m->seq);
+    return ORDER(a, b);
 }
 
 static void put_rank(struct sheet *s, const struct analysis *a, const struct arrival *x)
@@ -50,7 +37,16 @@ static void put_rank(struct sheet *s, const struct analysis *a, const struct arr
     sheet_number(s, x->caused_ns);
     sheet_number(s, x->caused_ns / last);
     sheet_number(s, steps > 0 ? x->stepped_ns / (double)steps : NAN);
-    put_worst(s, a, x);
+    if (x->last > 0) {
+        const struct match *m = &a->comm.matches.list[x->worst];
+        sheet_number(s, x->worst_ns);
+        sheet_text(s, m->op < SPECTER_COMM_OP_COUNT ? specter_comm_op_name(m->op) : "");
+        sheet_text(s, a->run->comms[m->comm].id);
+        sheet_number(s, (double)m->seq);
+    } else {
+        for (int i = 0; i < 4; i++)
+            sheet_number(s, NAN);
+    }
     sheet_number(s, x->passed_ns);
     sheet_number(s, x->origin_ns);
     sheet_number(s, (double)x->explained);
@@ -78,7 +74,8 @@ static void note_steps(struct sheet *s, const struct analysis *a)
                            : "it changes");
 }
 
-#define ON_PAGE_SHARE 0.01 /* of all spans: with less waiting it is not on the page */
+#define ON_PAGE_SHARE \
+    0.01 /* of the recorded time of all ranks: with less waiting it is not on the page */
 
 void sheet_of_stragglers(struct sheet *s, const struct analysis *a)
 {
@@ -109,7 +106,8 @@ void sheet_of_stragglers(struct sheet *s, const struct analysis *a)
     size_t n = 0;
     sheet_init(s, "stragglers", "Late ranks, by the waiting they cause", SHEET_COLUMNS(columns));
     s->off_page = !(a->stragglers.caused_ns >= ON_PAGE_SHARE * (double)a->total.recorded_ns) ||
-                  (a->bubbles.why == NULL && !rule_speaks(a, RULE_straggler)); /* its schedule */
+                  (a->bubbles.why == NULL &&
+                   !rule_speaks(a, RULE_straggler)); /* then the schedule explains it */
     for (size_t r = 0; r < a->run->nranks; r++) {
         const struct arrival *x = &a->stragglers.arrivals[r];
         if (x->caused_ns > 0 || x->origin_ns > 0)
@@ -120,8 +118,11 @@ void sheet_of_stragglers(struct sheet *s, const struct analysis *a)
     for (size_t i = 0; i < n; i++)
         put_rank(s, a, list[i]);
     if (n > 0) {
-        sheet_note(s, "caused: mean wait of the others for it; origin: as far as it began here;");
-        sheet_note(s, "compute to idle: its time before, more than that of the median rank");
+        sheet_note(
+            s, "caused: mean wait of the others where it was last, summed; origin: waiting that "
+               "any rank caused and that goes back to this one;");
+        sheet_note(
+            s, "compute to idle: its time since the collective before, minus the median rank's");
         note_steps(s, a);
         if (a->bubbles.why == NULL)
             sheet_note(s,

@@ -3,16 +3,11 @@
  * Sheets of what communication moved, and between which ranks.
  */
 #include "report/analyze_sheets.h"
-#include "report/comm_text.h"
+#include "report/op_text.h"
 
 #include <math.h>
 
 #define PAIRS_LISTED 64 /* in JSON; the other forms have all */
-
-static double times(const struct traffic_sum *sum)
-{
-    return sum->timed > 0 ? sum->time_ns : NAN;
-}
 
 /* Nothing is known of the bytes when no instance has a size. */
 static double known(const struct traffic_sum *sum, double bytes)
@@ -39,10 +34,10 @@ static void sum_cells(struct sheet *s, const struct traffic_sum *sum)
     sheet_number(s, known(sum, sum->wire_bytes - sum->inter_bytes));
     sheet_number(s, known(sum, sum->inter_bytes));
     sheet_number(s, (double)sum->timed);
-    sheet_number(s, times(sum));
+    sheet_number(s, sum->timed > 0 ? sum->time_ns : NAN);
 }
 
-/* What stands behind the split into nodes. */
+/* What stands after the split into nodes. */
 static void note_places(struct sheet *s, const struct analysis *a)
 {
     if (a->node_map.by == NODE_MAP_LAYOUT)
@@ -131,12 +126,6 @@ void sheet_of_comm_groups(struct sheet *s, const struct analysis *a)
     }
 }
 
-static const char *across_text(const struct pair_row *row)
-{
-    int across = row->across;
-    return row->src == row->dst ? "self" : across < 0 ? "" : across > 0 ? "inter" : "intra";
-}
-
 void sheet_of_pairs(struct sheet *s, const struct analysis *a)
 {
     static const struct sheet_column columns[] = {
@@ -153,7 +142,11 @@ void sheet_of_pairs(struct sheet *s, const struct analysis *a)
         const struct pair_row *row = &a->pairs.list[i];
         sheet_number(s, row->src);
         sheet_number(s, row->dst);
-        sheet_text(s, across_text(row));
+        int across = row->across;
+        sheet_text(s, row->src == row->dst ? "self"
+                      : across < 0         ? ""
+                      : across > 0         ? "inter"
+                                           : "intra");
         sheet_number(s, (double)row->count);
         sheet_number(s, (double)row->unsized);
         sheet_number(s, row->unsized < row->count ? row->bytes : NAN);

@@ -4,7 +4,6 @@
  * longest.
  */
 #include "report/analyze_sheets.h"
-#include "report/comm_text.h"
 #include "report/op_text.h"
 #include "report/table.h"
 
@@ -122,7 +121,7 @@ void sheet_of_launch_classes(struct sheet *s, const struct analysis *a)
         sheet_number(s, (double)l->in_steps_of[k] / (double)l->steps);
     }
     if (l->max_gap_ns > 0)
-        sheet_note(s, "longest time between two on the host: %s",
+        sheet_note(s, "longest host time between two launches on a stream: %s",
                    text_ns(gap, sizeof gap, (double)l->max_gap_ns));
 }
 
@@ -150,7 +149,7 @@ void sheet_of_graphs(struct sheet *s, const struct analysis *a)
     sheet_note(s, "their time counts as compute, unless all in them is known to be communication");
 }
 
-/* Every operation is in a table of its own kind: products, communication, copies. */
+/* Every operation is in a table of its own kind: GEMMs, communication, copies. */
 static bool shown_elsewhere(const struct work *w)
 {
     for (size_t i = 0; i < w->ntop; i++) {
@@ -166,7 +165,7 @@ void sheet_of_top(struct sheet *s, const struct analysis *a)
     static const struct sheet_column columns[] = {
         {"name", "operation", SHEET_NAME, 0}, {"class", NULL, SHEET_TEXT, 0},
         {"count", "count", SHEET_COUNT, 0},   {"total_us", "total", SHEET_TIME, 0},
-        {"mean_us", "mean", SHEET_TIME, 0},   {"share", "of span", SHEET_SHARE, 0},
+        {"mean_us", "mean", SHEET_TIME, 0},   {"share", "of recorded", SHEET_SHARE, 0},
         {"kind", NULL, SHEET_TEXT, 0},        {"min_us", NULL, SHEET_NS, 0},
         {"max_us", NULL, SHEET_NS, 0},        {"std_us", NULL, SHEET_NS, 0},
     };

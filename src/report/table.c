@@ -97,9 +97,9 @@ void table_column(struct table *t, const char *title, enum table_align align)
 /* Keeps a copy of the text. */
 static void add_cell(struct table *t, const char *text)
 {
-    size_t size = strlen(text) + 1, cap = 0;
+    size_t size = strlen(text) + 1;
     ARRAY_GROW(t->cells, t->cap_cells, t->ncells + 1);
-    char *copy = array_grow(NULL, &cap, size, 1);
+    char *copy = array_new(size, 1);
     memcpy(copy, text, size);
     t->cells[t->ncells++] = copy;
 }
@@ -124,16 +124,6 @@ void table_text(struct table *t, const char *text, size_t max)
     buf_release(&b);
 }
 
-static size_t column_width(const struct table *t, size_t column)
-{
-    size_t width = columns(t->heads[column].title);
-    for (size_t i = column; i < t->ncells; i += t->nheads) {
-        size_t n = columns(t->cells[i]);
-        width = n > width ? n : width;
-    }
-    return width;
-}
-
 /* One cell; spaces that are due are kept in *owed until something follows them. */
 static void print_cell(FILE *out, const char *text, size_t width, enum table_align align,
                        size_t *owed)
@@ -150,28 +140,29 @@ static void print_cell(FILE *out, const char *text, size_t width, enum table_ali
     *owed += INDENT;
 }
 
-static void print_rule(FILE *out, size_t width, size_t *owed)
-{
-    fprintf(out, "%*s", (int)*owed, "");
-    for (size_t i = 0; i < width; i++)
-        fputc('-', out);
-    *owed = INDENT;
-}
-
 void table_print(const struct table *t, FILE *out)
 {
-    size_t *width = NULL, cap = 0, owed = INDENT;
+    size_t *width, owed = INDENT;
     if (t->nheads == 0)
         return;
-    ARRAY_GROW(width, cap, t->nheads);
+    width = array_new(t->nheads, sizeof *width);
     for (size_t c = 0; c < t->nheads; c++) {
-        width[c] = column_width(t, c);
+        size_t most = columns(t->heads[c].title);
+        for (size_t at = c; at < t->ncells; at += t->nheads) {
+            size_t n = columns(t->cells[at]);
+            most = n > most ? n : most;
+        }
+        width[c] = most;
         print_cell(out, t->heads[c].title, width[c], t->heads[c].align, &owed);
     }
     fputc('\n', out);
     owed = INDENT;
-    for (size_t c = 0; c < t->nheads; c++)
-        print_rule(out, width[c], &owed);
+    for (size_t c = 0; c < t->nheads; c++) {
+        fprintf(out, "%*s", (int)owed, "");
+        for (size_t k = 0; k < width[c]; k++)
+            fputc('-', out);
+        owed = INDENT;
+    }
     for (size_t i = 0; i < t->ncells; i++) {
         size_t c = i % t->nheads;
         if (c == 0) {
@@ -260,6 +251,13 @@ char *text_ns(char *buf, size_t size, double ns)
     return buf;
 }
 
+struct time_unit time_unit_for(double longest_ns)
+{
+    if (longest_ns < 10e6)
+        return (struct time_unit){"us", 1e3, 1};
+    return longest_ns < 10e9 ? (struct time_unit){"ms", 1e6, 2} : (struct time_unit){"s", 1e9, 2};
+}
+
 char *text_bytes(char *buf, size_t size, double bytes)
 {
     static const struct unit units[] = {{"B", 1},        {"KiB", 0x1p10}, {"MiB", 0x1p20},
@@ -283,4 +281,26 @@ char *text_safe(char *buf, size_t size, const char *text, size_t max)
     snprintf(buf, size, "%s", b.data);
     buf_release(&b);
     return buf;
+}
+
+char *text_safe_copy(const char *text)
+{
+    size_t size = strlen(text) + 1;
+    return text_safe(array_new(size, 1), size, text, size);
+}
+
+void csv_put_text(struct buf *out, const char *text)
+{
+    char *safe = text_safe_copy(text);
+    const char *quote = strpbrk(text, ",\"\r\n") != NULL ? "\"" : "";
+    buf_puts(out, quote);
+    if (text[0] != '\0' && strchr("=+-@\t\r", text[0]) != NULL)
+        buf_putc(out, '\'');
+    for (const char *p = safe; *p != '\0'; p++) {
+        if (*p == '"')
+            buf_putc(out, '"');
+        buf_putc(out, *p);
+    }
+    buf_puts(out, quote);
+    free(safe);
 }

@@ -53,8 +53,24 @@ void markdown_text(const char *text, FILE *out);
 char *text_ns(char *buf, size_t size, double ns);
 char *text_bytes(char *buf, size_t size, double bytes);
 
+/* One unit for all times of a table, so that its numbers compare at a glance: us, ms or s. */
+struct time_unit {
+    const char *name;
+    double ns;
+    int decimals;
+};
+struct time_unit time_unit_for(double longest_ns);
+
 /* Text from outside, safe for a terminal, in at most `max` columns: what is no valid UTF-8, control
  * characters (C1 included) and those that reorder a line become '?'. */
 char *text_safe(char *buf, size_t size, const char *text, size_t max);
+
+/* All of a text, made safe; the caller frees it. */
+char *text_safe_copy(const char *text);
+
+/* Appends text to a CSV cell (RFC 4180): quoted where it must be; without control bytes and as
+ * valid UTF-8; and with a ' in front of what a spreadsheet would take for a formula. */
+struct buf;
+void csv_put_text(struct buf *out, const char *text);
 
 #endif

@@ -4,7 +4,6 @@
 #include "base/arena.h"
 #include "base/order.h"
 #include "report/op_text.h"
-#include "report/tracks_count.h"
 #include "trace/match.h"
 
 #include <stdio.h>
@@ -45,7 +44,7 @@ static bool op_span(const struct op *op, int64_t *start_ns, int64_t *end_ns)
     if (!op_timed(op) || op->start_ns == UNKNOWN_NS || op->dur_ns < 0)
         return false;
     *start_ns = op->start_ns;
-    *end_ns = op->start_ns + op->dur_ns;
+    *end_ns = op_end_ns(op);
     return true;
 }
 
@@ -70,55 +69,49 @@ static bool same_call(const struct rank *rank, uint32_t op)
 
 /* ---- what there is ---- */
 
-static void add(struct track_walk *d, enum track_kind kind, int32_t id, enum slice_what what,
-                uint32_t index, int64_t start_ns, int64_t end_ns)
+static void add(struct track_walk *d, const struct pending_slice *s)
 {
-    if (start_ns == UNKNOWN_NS || end_ns == UNKNOWN_NS || end_ns < start_ns)
+    if (s->start_ns == UNKNOWN_NS || s->end_ns == UNKNOWN_NS || s->end_ns < s->start_ns)
         return;
     ARRAY_GROW(d->list, d->cap, d->count + 1);
-    d->list[d->count++] =
-        (struct pending_slice){start_ns, end_ns, (uint8_t)kind, (uint8_t)what, 0, id, index};
-}
-
-static void add_op(struct track_walk *d, const struct rank *rank, uint32_t i)
-{
-    const struct op *op = &rank->ops[i];
-    int64_t start_ns, end_ns;
-    if (op_span(op, &start_ns, &end_ns))
-        add(d, TRACK_STREAM, op->stream, SLICE_OP, i, start_ns, end_ns);
-    if (call_span(op, &start_ns, &end_ns) && !same_call(rank, i))
-        add(d, TRACK_THREAD, (int32_t)op->tid, SLICE_CALL, i, start_ns, end_ns);
+    d->list[d->count++] = *s;
 }
 
 static void collect(struct track_walk *d, const struct rank *rank)
 {
     d->count = 0;
-    for (uint32_t i = 0; i < rank->nsteps; i++)
-        add(d, TRACK_STEPS, 0, SLICE_STEP, i, rank->steps[i].start_ns, rank->steps[i].end_ns);
-    for (uint32_t i = 0; i < rank->nmarks; i++)
-        add(d, TRACK_MARKS, (int32_t)rank->marks[i].tid, SLICE_MARK, i, rank->marks[i].start_ns,
-            rank->marks[i].end_ns);
-    for (uint32_t i = 0; i < rank->nsync_calls; i++)
-        add(d, TRACK_THREAD, (int32_t)rank->sync_calls[i].tid, SLICE_SYNC_CALL, i,
-            rank->sync_calls[i].host_ns, rank->sync_calls[i].host_end_ns);
-    for (uint32_t i = 0; i < rank->nlaunches; i++)
-        add(d, TRACK_THREAD, (int32_t)rank->launches[i].tid, SLICE_LAUNCHES, i,
-            rank->launches[i].host_ns, rank->launches[i].host_end_ns);
-    for (uint32_t i = 0; i < rank->nops; i++)
-        add_op(d, rank, i);
+    for (uint32_t i = 0; i < rank->nsteps; i++) {
+        const struct step *x = &rank->steps[i];
+        add(d, &(struct pending_slice){x->start_ns, x->end_ns, TRACK_STEPS, SLICE_STEP, 0, 0, i});
+    }
+    for (uint32_t i = 0; i < rank->nmarks; i++) {
+        const struct mark *x = &rank->marks[i];
+        add(d, &(struct pending_slice){x->start_ns, x->end_ns, TRACK_MARKS, SLICE_MARK, 0,
+                                       (int32_t)x->tid, i});
+    }
+    for (uint32_t i = 0; i < rank->nsync_calls; i++) {
+        const struct sync_call *x = &rank->sync_calls[i];
+        add(d, &(struct pending_slice){x->host_ns, x->host_end_ns, TRACK_THREAD, SLICE_SYNC_CALL, 0,
+                                       (int32_t)x->tid, i});
+    }
+    for (uint32_t i = 0; i < rank->nlaunches; i++) {
+        const struct launches *x = &rank->launches[i];
+        add(d, &(struct pending_slice){x->host_ns, x->host_end_ns, TRACK_THREAD, SLICE_LAUNCHES, 0,
+                                       (int32_t)x->tid, i});
+    }
+    for (uint32_t i = 0; i < rank->nops; i++) {
+        const struct op *op = &rank->ops[i];
+        int64_t start_ns, end_ns;
+        if (op_span(op, &start_ns, &end_ns))
+            add(d, &(struct pending_slice){start_ns, end_ns, TRACK_STREAM, SLICE_OP, 0, op->stream,
+                                           i});
+        if (call_span(op, &start_ns, &end_ns) && !same_call(rank, i))
+            add(d, &(struct pending_slice){start_ns, end_ns, TRACK_THREAD, SLICE_CALL, 0,
+                                           (int32_t)op->tid, i});
+    }
 }
 
-/* Longer ones first, so that they enclose. */
-static int by_time(const struct pending_slice *a, const struct pending_slice *b)
-{
-    int order = ORDER(a->start_ns, b->start_ns);
-    if (order == 0)
-        order = ORDER(b->end_ns, a->end_ns);
-    if (order == 0)
-        order = ORDER(a->what, b->what);
-    return order != 0 ? order : ORDER(a->index, b->index);
-}
-
+/* Of one start longer ones first, so that they enclose. */
 static int by_track(const void *pa, const void *pb)
 {
     const struct pending_slice *a = pa, *b = pb;
@@ -127,7 +120,13 @@ static int by_track(const void *pa, const void *pb)
         order = ORDER(a->id, b->id);
     if (order == 0)
         order = ORDER(a->lane, b->lane);
-    return order != 0 ? order : by_time(a, b);
+    if (order == 0)
+        order = ORDER(a->start_ns, b->start_ns);
+    if (order == 0)
+        order = ORDER(b->end_ns, a->end_ns);
+    if (order == 0)
+        order = ORDER(a->what, b->what);
+    return order != 0 ? order : ORDER(a->index, b->index);
 }
 
 /* ---- lanes ---- */
@@ -163,23 +162,6 @@ static bool fits(struct slice_stack *lane, const struct pending_slice *item)
            (lane->depth == 0 || item->end_ns <= lane->open[lane->depth - 1]->end_ns);
 }
 
-/* Slices of one track, by start: gives each the first lane where it nests. What finds none is left
- * out: LANES. */
-static void place(struct pending_slice *list, size_t count, struct slice_stack *lanes)
-{
-    int open = 0;
-    for (size_t i = 0; i < count; i++) {
-        int l = 0;
-        while (l < open && !fits(&lanes[l], &list[i]))
-            l++;
-        if (l == open && open < LANES)
-            lanes[open++].depth = 0;
-        list[i].lane = (uint8_t)l;
-        if (l < LANES)
-            lanes[l].open[lanes[l].depth++] = &list[i];
-    }
-}
-
 static bool same_track(const struct pending_slice *a, const struct pending_slice *b)
 {
     return a->kind == b->kind && a->id == b->id;
@@ -187,13 +169,24 @@ static bool same_track(const struct pending_slice *a, const struct pending_slice
 
 static void place_all(struct track_walk *d)
 {
-    struct slice_stack *lanes = NULL;
-    size_t cap = 0;
-    ARRAY_GROW(lanes, cap, LANES);
+    struct slice_stack *lanes = array_new(LANES, sizeof *lanes);
     for (size_t i = 0, end; i < d->count; i = end) {
         for (end = i; end < d->count && same_track(&d->list[i], &d->list[end]);)
             end++;
-        place(&d->list[i], end - i, lanes);
+        /* Each slice of the track, by start, gets the first lane where it nests. What finds none is
+         * left out: LANES. */
+        struct pending_slice *list = &d->list[i];
+        int open = 0;
+        for (size_t k = 0; k < end - i; k++) {
+            int l = 0;
+            while (l < open && !fits(&lanes[l], &list[k]))
+                l++;
+            if (l == open && open < LANES)
+                lanes[open++].depth = 0;
+            list[k].lane = (uint8_t)l;
+            if (l < LANES)
+                lanes[l].open[lanes[l].depth++] = &list[k];
+        }
     }
     free(lanes);
 }
@@ -234,23 +227,90 @@ static void mark_match(struct track_walk *d, const struct matches *m, size_t ind
     d->members[last->rank][last->op].part = FLOW_LAST;
 }
 
-static void find_members(struct track_walk *d)
+/* ---- counts along the time of a rank ---- */
+
+/* One more or less at a moment. */
+struct count_change {
+    int64_t at_ns;
+    int32_t id;  /* stream */
+    int8_t kind; /* enum track_kind */
+    int8_t by;
+};
+
+struct changes {
+    struct count_change *list; /* owned */
+    size_t count, cap;
+};
+
+static void add_change(struct changes *c, enum track_kind kind, int32_t id, int64_t from_ns,
+                       int64_t to_ns)
 {
-    struct matches m;
-    size_t cap = 0;
-    ARRAY_GROW(d->members, cap, d->run->nranks + 1);
-    for (size_t r = 0; r < d->run->nranks; r++) {
-        size_t n = d->run->ranks[r].nops + 1, cap_ops = 0;
-        d->members[r] = NULL;
-        ARRAY_GROW(d->members[r], cap_ops, n);
-        memset(d->members[r], 0, n * sizeof *d->members[r]);
+    if (from_ns >= to_ns)
+        return;
+    ARRAY_GROW(c->list, c->cap, c->count + 2);
+    c->list[c->count++] = (struct count_change){from_ns, id, (int8_t)kind, 1};
+    c->list[c->count++] = (struct count_change){to_ns, id, (int8_t)kind, -1};
+}
+
+static int by_changed_track(const void *pa, const void *pb)
+{
+    const struct count_change *a = pa, *b = pb;
+    int order = ORDER(a->kind, b->kind);
+    if (order == 0)
+        order = ORDER(a->id, b->id);
+    return order != 0 ? order : ORDER(a->at_ns, b->at_ns);
+}
+
+static bool same_counts(const struct count_change *a, const struct count_change *b)
+{
+    return a->kind == b->kind && a->id == b->id;
+}
+
+/* How much work of a stream waits between its call and its start, and how many operations of
+ * communication run at once. Calls track() and count() of the writer; track->number goes on
+ * counting. */
+static void tracks_count(const struct rank *rank, struct track *track,
+                         const struct track_writer *writer)
+{
+    struct changes c = {0};
+    char name[64];
+    int64_t value = 0, written = 0;
+    for (size_t i = 0; i < rank->nops; i++) {
+        const struct op *op = &rank->ops[i];
+        if (!op_timed(op) || op->start_ns == UNKNOWN_NS || op->dur_ns < 0)
+            continue;
+        if (op->host_ns != UNKNOWN_NS && op->host_end_ns >= op->host_ns)
+            add_change(&c, TRACK_QUEUE, op->stream, op->host_ns, op->start_ns);
+        if (op_is_comm(op))
+            add_change(&c, TRACK_COMMS, 0, op->start_ns, op_end_ns(op));
     }
-    if (!d->run->clock_aligned)
-        return; /* arrows would point anywhere */
-    matches_init(&m, d->run);
-    for (size_t i = 0; i < m.count && i < UINT32_MAX - 1; i++)
-        mark_match(d, &m, i);
-    matches_release(&m);
+    if (c.count > 0)
+        qsort(c.list, c.count, sizeof *c.list, by_changed_track);
+    for (size_t i = 0; i < c.count; i++) {
+        const struct count_change *now = &c.list[i];
+        if (i == 0 || !same_counts(now, now - 1)) {
+            value = written = 0;
+            if (now->kind == TRACK_COMMS)
+                snprintf(name, 64, "communication at once");
+            else if (now->id >= 0)
+                snprintf(name, 64, "queue of stream %d", now->id);
+            else
+                snprintf(name, 64, "queue of stream unknown");
+            track->kind = (enum track_kind)now->kind;
+            track->id = now->id;
+            track->lane = 0;
+            track->number++;
+            track->name = name;
+            writer->track(writer->context, track);
+        }
+        value += now->by;
+        if (i + 1 < c.count && same_counts(now, now + 1) && now[1].at_ns == now->at_ns)
+            continue; /* more changes at that moment */
+        if (value != written)
+            writer->count(writer->context, track, now->at_ns, value);
+        written = value;
+    }
+    free(c.list);
 }
 
 /* ---- writing ---- */
@@ -307,25 +367,6 @@ static void describe(const struct track_walk *d, size_t r, const struct pending_
     }
 }
 
-/* "steps", "marks of thread 0", "thread 0", "stream 7", "stream 7 (2)". */
-static void name_track(const struct pending_slice *item, char name[64])
-{
-    size_t len;
-    if (item->kind == TRACK_STEPS)
-        snprintf(name, 64, "steps");
-    else if (item->kind == TRACK_MARKS)
-        snprintf(name, 64, "marks of thread %d", item->id);
-    else if (item->kind == TRACK_THREAD)
-        snprintf(name, 64, "thread %d", item->id);
-    else if (item->id >= 0)
-        snprintf(name, 64, "stream %d", item->id);
-    else
-        snprintf(name, 64, "stream unknown");
-    len = strlen(name);
-    if (item->lane > 0)
-        snprintf(name + len, 64 - len, " (%d)", item->lane + 1);
-}
-
 static void draw_rank(struct track_walk *d, size_t r)
 {
     const struct rank *rank = &d->run->ranks[r];
@@ -345,7 +386,21 @@ static void draw_rank(struct track_walk *d, size_t r)
         if (item->lane == LANES)
             continue;
         if (i == 0 || !same_track(item, item - 1) || item->lane != item[-1].lane) {
-            name_track(item, name);
+            /* "steps", "marks of thread 0", "thread 0", "stream 7", "stream 7 (2)". */
+            size_t len;
+            if (item->kind == TRACK_STEPS)
+                snprintf(name, 64, "steps");
+            else if (item->kind == TRACK_MARKS)
+                snprintf(name, 64, "marks of thread %d", item->id);
+            else if (item->kind == TRACK_THREAD)
+                snprintf(name, 64, "thread %d", item->id);
+            else if (item->id >= 0)
+                snprintf(name, 64, "stream %d", item->id);
+            else
+                snprintf(name, 64, "stream unknown");
+            len = strlen(name);
+            if (item->lane > 0)
+                snprintf(name + len, 64 - len, " (%d)", item->lane + 1);
             track.kind = (enum track_kind)item->kind;
             track.id = item->id;
             track.lane = item->lane;
@@ -375,7 +430,16 @@ int64_t tracks_origin(const struct run *run)
 void tracks_write(const struct run *run, size_t only, const struct track_writer *writer)
 {
     struct track_walk d = {.run = run, .writer = writer};
-    find_members(&d);
+    d.members = array_new(run->nranks, sizeof *d.members);
+    for (size_t r = 0; r < run->nranks; r++)
+        d.members[r] = array_new(run->ranks[r].nops, sizeof *d.members[r]);
+    if (run->clock_aligned) { /* else arrows would point anywhere */
+        struct matches m;
+        matches_init(&m, run);
+        for (size_t i = 0; i < m.count && i < UINT32_MAX - 1; i++)
+            mark_match(&d, &m, i);
+        matches_release(&m);
+    }
     for (size_t r = 0; r < run->nranks; r++) {
         if (only == SIZE_MAX || only == r)
             draw_rank(&d, r);

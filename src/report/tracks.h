@@ -9,7 +9,7 @@
  * left out. Times are of the run's common timeline, so that ranks line up as far as their clocks do
  * (run->clock_aligned).
  *
- * Behind these come tracks of counts: of each stream the work that is called and has not begun, and
+ * After these come tracks of counts: of each stream the work that is called and has not begun, and
  * how many operations of communication run at once.
  *
  * Arrows ("flows"): from a call to the work that it launched, and along the members of a

@@ -7,8 +7,8 @@
 #ifndef SPECTER_REPORT_VALIDATE_REPORT_H
 #define SPECTER_REPORT_VALIDATE_REPORT_H
 
+#include "calib/coverage.h"
 #include "calib/score.h"
-#include "calib/used_params.h"
 
 #include <stdio.h>
 
@@ -19,9 +19,10 @@ struct validation {
     const struct used_params *params;
     size_t worst;         /* how many rows to show */
     const char *left_out; /* "source", "gpu": rows are predicted by fits without their own; NULL */
-    size_t fits;          /* then: how many */
-    bool list_params;     /* name the parameters in use, with their values */
-    bool markdown;        /* tables for a document, not for a terminal */
+    size_t fits;          /* then: how many, */
+    struct coverage cover[INTERVAL_CLASSES]; /* and the widths of intervals that follow */
+    bool list_params;                        /* name the parameters in use, with their values */
+    bool markdown;                           /* tables for a document, not for a terminal */
 };
 
 void validate_text(const struct validation *v, FILE *out);

@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "trace/align.h"
 
-#include "trace/align_fit.h"
-#include "trace/align_map.h"
-#include "trace/align_tree.h"
-
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -31,6 +27,7 @@ struct wall {
 struct walls {
     struct wall *list; /* owned; by domain */
     size_t count, cap;
+    bool alike; /* some may be the same clock */
 };
 
 static struct wall wall_of(const struct rank *rank)
@@ -75,6 +72,7 @@ static void number_domains(struct run *run, struct walls *walls)
         if (i == walls->count) {
             like = find_clock(walls, &d, SAME_BOOT_NS);
             d.like = like < walls->count ? walls->list[like].like : (int)i;
+            walls->alike |= d.like != (int)i;
             ARRAY_GROW(walls->list, walls->cap, walls->count + 1);
             walls->list[walls->count++] = d;
         }
@@ -109,15 +107,6 @@ static void join_domains(struct run *run, struct walls *walls, const struct doma
     free(kept);
 }
 
-static bool any_alike(const struct walls *walls)
-{
-    for (size_t i = 0; i < walls->count; i++) {
-        if (walls->list[i].like != (int)i)
-            return true;
-    }
-    return false;
-}
-
 /* ---- what is said of it ---- */
 
 static const char *put_time(char *out, size_t size, double ns)
@@ -133,7 +122,7 @@ static const char *put_time(char *out, size_t size, double ns)
 
 #define TIME_TEXT 40
 
-/* The largest of each over the domains behind the first. */
+/* The largest of each over the domains after the first. */
 struct align_summary {
     double offset_ns, drift, drift_err, residual_ns, wall_ns;
     uint64_t anchors; /* the least */
@@ -146,7 +135,7 @@ static void take_larger(double *most, double value)
         *most = value;
 }
 
-static struct align_summary summarise(const struct run *run, const struct walls *walls)
+static void note_aligned(struct run *run, const struct walls *walls)
 {
     struct align_summary s = {.anchors = UINT64_MAX, .dated = true};
     for (size_t i = 0; i < walls->count; i++) {
@@ -162,12 +151,6 @@ static struct align_summary summarise(const struct run *run, const struct walls 
         take_larger(&s.residual_ns, d->residual_ns);
         s.anchors = d->anchors < s.anchors ? d->anchors : s.anchors;
     }
-    return s;
-}
-
-static void note_aligned(struct run *run, const struct walls *walls)
-{
-    struct align_summary s = summarise(run, walls);
     char offset[TIME_TEXT], residual[TIME_TEXT], wall[TIME_TEXT], drift[64], apart[96] = "";
     bool two = walls->count == 2;
     if (s.drift != 0)
@@ -264,29 +247,12 @@ static void set_domain(struct run *run, int d, const struct walls *walls,
     }
 }
 
-static void map_ranks(struct run *run)
-{
-    for (size_t r = 0; r < run->nranks; r++) {
-        const struct domain *d = &run->domains[run->ranks[r].domain];
-        struct clock_line line = {d->offset_ns, d->at_ns, d->drift};
-        if (run->ranks[r].domain == 0 || (d->offset_ns == 0 && d->drift == 0))
-            continue;
-        rank_map(&run->ranks[r], &line);
-        run->ranks[r].mono_ns = clock_line_map(&line, run->ranks[r].mono_ns);
-    }
-}
-
 /* The mappings of all domains as they are numbered now. Owned by the caller. */
 static struct domain_map *find_maps(const struct run *run, size_t n, uint64_t *one_sided)
 {
     struct domain_map *maps = array_new(n + 1, sizeof *maps);
-    struct ends ends;
-    if (n < 2)
-        return maps;
-    ends_init(&ends, run);
-    *one_sided = ends.one_sided;
-    tree_map(maps, (int)n, &ends, run);
-    ends_release(&ends);
+    if (n > 1)
+        tree_map(maps, (int)n, run, one_sided);
     return maps;
 }
 
@@ -297,7 +263,7 @@ void clocks_align(struct run *run)
     uint64_t one_sided = 0;
     number_domains(run, &walls);
     maps = find_maps(run, walls.count, &one_sided);
-    if (any_alike(&walls)) {
+    if (walls.alike) {
         join_domains(run, &walls, maps);
         free(maps);
         maps = find_maps(run, walls.count, &one_sided);
@@ -313,7 +279,14 @@ void clocks_align(struct run *run)
     }
     if (!run->clock_aligned)
         run->clock_residual_ns = NAN;
-    map_ranks(run);
+    for (size_t r = 0; r < run->nranks; r++) {
+        const struct domain *d = &run->domains[run->ranks[r].domain];
+        struct clock_line line = {d->offset_ns, d->at_ns, d->drift};
+        if (run->ranks[r].domain == 0 || (d->offset_ns == 0 && d->drift == 0))
+            continue;
+        rank_map(&run->ranks[r], &line);
+        run->ranks[r].mono_ns = clock_line_map(&line, run->ranks[r].mono_ns);
+    }
     if (!run->clock_aligned)
         note_unaligned(run, &walls, maps, one_sided);
     else if (walls.count > 1)

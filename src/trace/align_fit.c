@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-#include "trace/align_fit.h"
+#include "trace/align.h"
 
 #include "base/arena.h"
+#include "base/order.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -37,13 +38,17 @@ struct fitting {
 static int by_x(const void *pa, const void *pb)
 {
     const struct fit_point *a = pa, *b = pb;
-    return (a->x > b->x) - (a->x < b->x);
+    return ORDER(a->x, b->x);
 }
 
-/* Moves the k-th smallest to list[k], smaller ones before it, larger ones behind. */
-static void select_nth(double *list, size_t n, size_t k)
+double fit_median(double *list, size_t n)
 {
-    size_t low = 0, high = n - 1;
+    double upper, lower;
+    size_t low = 0, high = n - 1, middle = n / 2;
+    if (n == 0)
+        return NAN;
+
+    /* Moves the middle one to its place, smaller ones before it, larger ones behind. */
     while (low < high) {
         double pivot = list[low + (high - low) / 2], swap;
         size_t i = low, j = high;
@@ -58,23 +63,15 @@ static void select_nth(double *list, size_t n, size_t k)
             list[i++] = list[j];
             list[j--] = swap;
         }
-        if (k <= j)
+        if (middle <= j)
             high = j;
         else
             low = j + 1;
     }
-}
-
-double fit_median(double *list, size_t n)
-{
-    double upper, lower;
-    if (n == 0)
-        return NAN;
-    select_nth(list, n, n / 2);
-    upper = lower = list[n / 2];
+    upper = lower = list[middle];
     if (n % 2 == 0) {
         lower = list[0];
-        for (size_t i = 1; i < n / 2; i++)
+        for (size_t i = 1; i < middle; i++)
             lower = list[i] > lower ? list[i] : lower;
     }
     return (lower + upper) / 2;
@@ -142,25 +139,6 @@ static void place_classes(struct fitting *g)
 
 /* ---- the slope ---- */
 
-/* What is to be added to the slope. The points are in order of x, so that every so many of them
- * are spread as all are. */
-static double repeated_median(const struct fitting *g)
-{
-    double *slopes = g->work, *medians = g->work + SAMPLE;
-    size_t step = g->n > SAMPLE ? g->n / SAMPLE : 1, count = 0;
-    for (size_t i = 0; i < g->n && count < SAMPLE; i += step) {
-        size_t k = 0;
-        for (size_t j = 0, seen = 0; j < g->n && seen < SAMPLE; j += step, seen++) {
-            double dx = g->points[j].x - g->points[i].x;
-            if (dx != 0)
-                slopes[k++] = (distance(g, j) - distance(g, i)) / dx;
-        }
-        if (k > 0)
-            medians[count++] = fit_median(slopes, k);
-    }
-    return count > 0 ? fit_median(medians, count) : 0;
-}
-
 static double weight(const struct fitting *g, size_t i)
 {
     double scale = g->classes[g->class_of[i]].scale;
@@ -194,42 +172,37 @@ static void centre_classes(struct fitting *g)
     g->f->at += sx / sw;
 }
 
-/* Least squares over the near points, within classes; `level`: the slope stays. */
-static void least_squares(struct fitting *g, bool level)
-{
-    double sxx = 0, sxy = 0, srr = 0, slope = 0, freedom;
-    size_t parameters = 1;
-    centre_classes(g);
-    for (size_t i = 0; i < g->n; i++) {
-        const struct class *c = &g->classes[g->class_of[i]];
-        double w = weight(g, i), dx = g->points[i].x - g->f->at - c->mx;
-        double d = distance(g, i) - c->md;
-        sxx += w * dx * dx;
-        sxy += w * dx * d;
-        srr += w * d * d;
-    }
-    if (!level && sxx > 0) {
-        slope = sxy / sxx;
-        srr -= sxy * slope;
-    }
-    for (uint32_t k = 0; k < g->nclasses; k++) {
-        struct class *c = &g->classes[k];
-        c->offset += c->md - slope * c->mx;
-        parameters += c->sw > 0;
-    }
-    g->f->slope += slope;
-    freedom = g->f->used > parameters ? (double)(g->f->used - parameters) : 1;
-    g->f->offset_err = sqrt(fmax(srr, 0) / freedom); /* of weight 1; see take_offset() */
-    g->f->slope_err = sxx > 0 ? g->f->offset_err / sqrt(sxx) : INFINITY;
-}
-
 /* Least squares over what is near, until that does not change. */
 static void settle(struct fitting *g, bool level)
 {
     size_t last = 0;
     for (int round = 0; round < ROUNDS && (round == 0 || g->f->used != last); round++) {
         last = g->f->used;
-        least_squares(g, level);
+        /* Least squares over the near points, within classes; `level`: the slope stays. */
+        double sxx = 0, sxy = 0, srr = 0, slope = 0, freedom;
+        size_t parameters = 1;
+        centre_classes(g);
+        for (size_t i = 0; i < g->n; i++) {
+            const struct class *c = &g->classes[g->class_of[i]];
+            double w = weight(g, i), dx = g->points[i].x - g->f->at - c->mx;
+            double d = distance(g, i) - c->md;
+            sxx += w * dx * dx;
+            sxy += w * dx * d;
+            srr += w * d * d;
+        }
+        if (!level && sxx > 0) {
+            slope = sxy / sxx;
+            srr -= sxy * slope;
+        }
+        for (uint32_t k = 0; k < g->nclasses; k++) {
+            struct class *c = &g->classes[k];
+            c->offset += c->md - slope * c->mx;
+            parameters += c->sw > 0;
+        }
+        g->f->slope += slope;
+        freedom = g->f->used > parameters ? (double)(g->f->used - parameters) : 1;
+        g->f->offset_err = sqrt(fmax(srr, 0) / freedom); /* of weight 1; see take_offset() */
+        g->f->slope_err = sxx > 0 ? g->f->offset_err / sqrt(sxx) : INFINITY;
         for (uint32_t k = 0; k < g->nclasses; k++) {
             struct class *c = &g->classes[k];
             for (size_t i = 0; i < c->n; i++)
@@ -250,7 +223,7 @@ static double class_weight(const struct fitting *g, const struct class *c)
 static int by_offset(const void *pa, const void *pb)
 {
     const struct class *a = pa, *b = pb;
-    return (a->offset > b->offset) - (a->offset < b->offset);
+    return ORDER(a->offset, b->offset);
 }
 
 /* The weighted median of the classes' offsets. Last: it sorts them. */
@@ -289,25 +262,6 @@ static double wander(const struct fitting *g)
     return most;
 }
 
-static void fit_all(struct fitting *g)
-{
-    for (int round = 0; round < ROUNDS / 2; round++) {
-        double more = repeated_median(g);
-        g->f->slope += more;
-        place_classes(g);
-    }
-    settle(g, false);
-    if (!(fabs(g->f->slope) > FIT_SLOPE_SURE * g->f->slope_err)) {
-        double slope_err = g->f->slope_err;
-        g->f->slope = 0;
-        place_classes(g);
-        settle(g, true);
-        g->f->slope_err = slope_err;
-    }
-    g->f->wander = wander(g);
-    take_offset(g);
-}
-
 bool fit_line(struct clock_fit *f, struct fit_point *points, size_t n, uint32_t classes)
 {
     struct fitting g = {.f = f, .points = points, .n = n};
@@ -320,10 +274,107 @@ bool fit_line(struct clock_fit *f, struct fit_point *points, size_t n, uint32_t 
     g.of = array_new(n, sizeof *g.of);
     g.work = array_new(n > 2 * SAMPLE ? n : 2 * SAMPLE, sizeof *g.work);
     make_classes(&g, classes);
-    fit_all(&g);
+    for (int round = 0; round < ROUNDS / 2; round++) {
+        /* What is to be added to the slope. The points are in order of x, so that every so many of
+         * them are spread as all are. */
+        double *slopes = g.work, *medians = g.work + SAMPLE;
+        size_t step = g.n > SAMPLE ? g.n / SAMPLE : 1, count = 0;
+        for (size_t i = 0; i < g.n && count < SAMPLE; i += step) {
+            size_t k = 0;
+            for (size_t j = 0, seen = 0; j < g.n && seen < SAMPLE; j += step, seen++) {
+                double dx = g.points[j].x - g.points[i].x;
+                if (dx != 0)
+                    slopes[k++] = (distance(&g, j) - distance(&g, i)) / dx;
+            }
+            if (k > 0)
+                medians[count++] = fit_median(slopes, k);
+        }
+        g.f->slope += count > 0 ? fit_median(medians, count) : 0;
+        place_classes(&g);
+    }
+    settle(&g, false);
+    if (!(fabs(g.f->slope) > FIT_SLOPE_SURE * g.f->slope_err)) {
+        double slope_err = g.f->slope_err;
+        g.f->slope = 0;
+        place_classes(&g);
+        settle(&g, true);
+        g.f->slope_err = slope_err;
+    }
+    g.f->wander = wander(&g);
+    take_offset(&g);
     free(g.class_of);
     free(g.of);
     free(g.work);
     free(g.classes);
     return f->used >= FIT_POINTS_MIN;
+}
+
+/* ---- a line between clocks ---- */
+
+__extension__ typedef __int128 i128;
+
+#define DRIFT_BITS 60 /* of the fraction by which a drift is multiplied: 2^60 * 0.5 fits */
+
+int64_t clock_line_map(const struct clock_line *line, int64_t t_ns)
+{
+    int64_t shifted = ns_add(t_ns, line->offset_ns);
+    i128 scaled;
+    if (line->drift == 0 || shifted == UNKNOWN_NS)
+        return shifted;
+    scaled = ((i128)t_ns - line->at_ns) * (int64_t)ldexp(line->drift, DRIFT_BITS);
+    scaled = (scaled + ((i128)1 << (DRIFT_BITS - 1))) >> DRIFT_BITS;
+    if (scaled > RUN_TIME_MAX || scaled < -RUN_TIME_MAX)
+        return UNKNOWN_NS;
+    return ns_add(shifted, (int64_t)scaled);
+}
+
+struct clock_line clock_line_join(const struct clock_line *first, const struct clock_line *then)
+{
+    int64_t at = ns_add(first->at_ns, first->offset_ns), mapped = clock_line_map(then, at);
+    return (struct clock_line){
+        .offset_ns = mapped != UNKNOWN_NS ? mapped - first->at_ns : UNKNOWN_NS,
+        .at_ns = first->at_ns,
+        .drift = (1 + first->drift) * (1 + then->drift) - 1,
+    };
+}
+
+struct clock_line clock_line_inverse(const struct clock_line *line)
+{
+    return (struct clock_line){
+        .offset_ns = -line->offset_ns,
+        .at_ns = line->at_ns + line->offset_ns,
+        .drift = -line->drift / (1 + line->drift),
+    };
+}
+
+static void map_pair(const struct clock_line *line, int64_t *start_ns, int64_t *end_ns)
+{
+    *start_ns = clock_line_map(line, *start_ns);
+    *end_ns = clock_line_map(line, *end_ns);
+}
+
+void rank_map(struct rank *rank, const struct clock_line *line)
+{
+    for (size_t i = 0; i < rank->nops; i++) {
+        struct op *op = &rank->ops[i];
+        int64_t end_ns = clock_line_map(line, ns_add(op->start_ns, op->dur_ns));
+        map_pair(line, &op->host_ns, &op->host_end_ns);
+        op->start_ns = clock_line_map(line, op->start_ns);
+        if (line->drift != 0 && end_ns != UNKNOWN_NS && op->start_ns != UNKNOWN_NS)
+            op->dur_ns = end_ns - op->start_ns;
+    }
+    for (size_t i = 0; i < rank->nsync_calls; i++)
+        map_pair(line, &rank->sync_calls[i].host_ns, &rank->sync_calls[i].host_end_ns);
+    for (size_t i = 0; i < rank->nsteps; i++)
+        map_pair(line, &rank->steps[i].start_ns, &rank->steps[i].end_ns);
+    for (size_t i = 0; i < rank->nlaunches; i++)
+        map_pair(line, &rank->launches[i].host_ns, &rank->launches[i].host_end_ns);
+    for (size_t i = 0; i < rank->nmarks; i++)
+        map_pair(line, &rank->marks[i].start_ns, &rank->marks[i].end_ns);
+    map_pair(line, &rank->end_ns, &rank->dump_ns);
+}
+
+void rank_shift(struct rank *rank, int64_t by_ns)
+{
+    rank_map(rank, &(struct clock_line){.offset_ns = by_ns});
 }

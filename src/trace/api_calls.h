@@ -4,7 +4,7 @@
  * every reader of a profiler's trace, so that one call means the same in all formats.
  *
  * A name is looked up without what differs between libraries and versions: `cuda`, `cu` or `hip` in
- * front; behind it the version of the function (_v2) or of the interface that nsys adds (_v3020),
+ * front; after it the version of the function (_v2) or of the interface that nsys adds (_v3020),
  * and the per-thread default stream (_ptsz, _ptds, _spt). Which stream, event or copy a call is
  * about, the trace tells elsewhere, or not at all.
  */

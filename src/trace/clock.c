@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#include "trace/clock.h"
+#include "trace/jsonl.h"
 
-#include "trace/run.h"
+#include "base/order.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -18,10 +18,10 @@ static int compare_pairs(const void *pa, const void *pb)
 {
     const struct clock_pair *a = pa, *b = pb;
     if (a->device != b->device)
-        return a->device < b->device ? -1 : 1;
+        return ORDER(a->device, b->device);
     if (a->dev_ns != b->dev_ns)
-        return a->dev_ns < b->dev_ns ? -1 : 1;
-    return (a->mono_ns > b->mono_ns) - (a->mono_ns < b->mono_ns);
+        return ORDER(a->dev_ns, b->dev_ns);
+    return ORDER(a->mono_ns, b->mono_ns);
 }
 
 void clock_ready(struct clock_map *m, int64_t base_ns)
@@ -50,19 +50,14 @@ static bool not_after(const struct clock_map *m, size_t i, int32_t device, int64
 /* How many pairs come no later: the next one is the first behind. */
 static size_t pairs_before(struct clock_map *m, int32_t device, int64_t dev_ns)
 {
-    size_t low = 0, high = m->count;
+    struct bisect find = {.high = m->count};
     if (m->hint > 0 && m->hint < m->count && not_after(m, m->hint - 1, device, dev_ns) &&
         !not_after(m, m->hint, device, dev_ns))
         return m->hint;
-    while (low < high) {
-        size_t mid = low + (high - low) / 2;
-        if (not_after(m, mid, device, dev_ns))
-            low = mid + 1;
-        else
-            high = mid;
-    }
-    m->hint = low;
-    return low;
+    while (bisect_next(&find))
+        bisect_take(&find, not_after(m, find.mid, device, dev_ns));
+    m->hint = find.low;
+    return find.low;
 }
 
 int64_t clock_host(struct clock_map *m, int32_t device, int64_t dev_ns)

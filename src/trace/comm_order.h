@@ -31,4 +31,12 @@ void order_number_messages(struct rank *rank);
  */
 void order_note_gaps(struct run *run);
 
+/* Collectives that are matched by their order alone: a rank that left one out, or whose trace
+ * begins or ends elsewhere, must not shift all that follow.
+ *
+ * For the communicators that `by_order` [run->ncomms] names, whose collectives are numbered from 0
+ * in the order of the ranks' ops: sets their numbers to those of the pattern, and one of its own
+ * where the pattern has none. A note says who differs and from where on. */
+void order_resync(struct run *run, const bool *by_order);
+
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "trace/devices.h"
+#include "trace/rank_join.h"
 
 #include "base/order.h"
 
@@ -45,54 +45,12 @@ static bool drives_several(const struct rank *rank)
     return several;
 }
 
-static int by_number(const void *pa, const void *pb)
-{
-    int32_t a, b;
-    memcpy(&a, pa, sizeof a);
-    memcpy(&b, pb, sizeof b);
-    return ORDER(a, b);
-}
-
-static void find_devices(struct parts *p)
-{
-    size_t kept = 0;
-    for (size_t i = 0; i < p->whole.nin; i++) {
-        ARRAY_GROW(p->devices, p->cap, p->n + 1);
-        p->devices[p->n] = p->whole.in[i].device;
-        p->n += p->devices[p->n] >= 0;
-    }
-    qsort(p->devices, p->n, sizeof *p->devices, by_number);
-    for (size_t i = 0; i < p->n; i++) {
-        if (kept == 0 || p->devices[i] != p->devices[kept - 1])
-            p->devices[kept++] = p->devices[i];
-    }
-    p->n = kept;
-}
-
 /* ---- parts ---- */
 
 static uint32_t part_of(const struct parts *p, int32_t device)
 {
-    const int32_t *found = bsearch(&device, p->devices, p->n, sizeof device, by_number);
+    const int32_t *found = bsearch(&device, p->devices, p->n, sizeof device, order_ints);
     return found != NULL ? (uint32_t)(found - p->devices) : 0;
-}
-
-/* What all ranks of a process have in common. */
-static void describe(struct rank *part, const struct rank *whole)
-{
-    part->rank = whole->rank;
-    part->host = whole->host;
-    part->file = whole->file;
-    part->pid = whole->pid;
-    part->coverage = whole->coverage;
-    part->complete = whole->complete;
-    part->torn = whole->torn;
-    part->mono_ns = whole->mono_ns;
-    part->real_ns = whole->real_ns;
-    part->end_ns = whole->end_ns;
-    part->dump_ns = whole->dump_ns;
-    part->gemm_rate = whole->gemm_rate;
-    part->nthreads = whole->nthreads;
 }
 
 static void make_parts(struct parts *p, struct run *run)
@@ -101,13 +59,30 @@ static void make_parts(struct parts *p, struct run *run)
     run->nranks--;
     for (size_t i = 0; i < p->n; i++) {
         struct rank *part = run_add_rank(run);
-        describe(part, &p->whole);
+        /* What all ranks of a process have in common. */
+        part->rank = p->whole.rank;
+        part->host = p->whole.host;
+        part->file = p->whole.file;
+        part->pid = p->whole.pid;
+        part->coverage = p->whole.coverage;
+        part->complete = p->whole.complete;
+        part->torn = p->whole.torn;
+        part->mono_ns = p->whole.mono_ns;
+        part->real_ns = p->whole.real_ns;
+        part->end_ns = p->whole.end_ns;
+        part->dump_ns = p->whole.dump_ns;
+        part->gemm_rate = p->whole.gemm_rate;
+        part->nthreads = p->whole.nthreads;
         part->process = (int)first;
         part->device = p->devices[i];
     }
     p->list = &run->ranks[first];
     p->list[0].dropped = p->whole.dropped;
     p->list[0].bad_lines = p->whole.bad_lines;
+    p->list[0].settings = p->whole.settings;
+    p->list[0].nsettings = p->list[0].cap_settings = p->whole.nsettings;
+    p->whole.settings = NULL;
+    p->whole.nsettings = p->whole.cap_settings = 0;
 }
 
 /* ---- what names its device ---- */
@@ -139,19 +114,6 @@ static void split_work(struct parts *p)
         p->list[i].quiet = p->list[i].nops + p->list[i].nsync_calls == 0;
 }
 
-static void split_memberships(struct parts *p)
-{
-    for (size_t i = 0; i < p->whole.nin; i++) {
-        const struct membership *in = &p->whole.in[i];
-        rank_add_member(&p->list[part_of(p, in->device)], in->comm, in->rank, in->device);
-    }
-    for (size_t i = 0; i < p->whole.ndetails; i++) {
-        const struct comm_detail *d = &p->whole.details[i];
-        int32_t device = d->member < p->whole.nin ? p->whole.in[d->member].device : -1;
-        *rank_add_detail(&p->list[part_of(p, device)]) = *d;
-    }
-}
-
 /* ---- what threads said ---- */
 
 static uint32_t thread_part(const struct parts *p, uint32_t tid)
@@ -169,41 +131,50 @@ static void copy_steps(struct parts *p, struct rank *to, uint32_t part)
     }
 }
 
-static void split_steps(struct parts *p)
-{
-    for (uint32_t i = 0; i < p->n; i++) {
-        copy_steps(p, &p->list[i], i);
-        if (p->list[i].nsteps == 0)
-            copy_steps(p, &p->list[i], MANY_PARTS);
-        for (uint32_t k = 0; k < p->n && p->list[i].nsteps == 0; k++)
-            copy_steps(p, &p->list[i], k);
-    }
-}
-
-static void split_marks(struct parts *p)
-{
-    for (size_t i = 0; i < p->whole.nmarks; i++) {
-        uint32_t part = thread_part(p, p->whole.marks[i].tid);
-        *rank_add_mark(&p->list[part < p->n ? part : 0]) = p->whole.marks[i];
-    }
-}
-
 void devices_split(struct run *run)
 {
     struct parts p = {.whole = run->ranks[run->nranks - 1]};
     size_t cap = 0;
     if (p.whole.nin < 2 || !drives_several(&p.whole))
         return;
-    find_devices(&p);
+    size_t kept = 0;
+    for (size_t i = 0; i < p.whole.nin; i++) {
+        ARRAY_GROW(p.devices, p.cap, p.n + 1);
+        p.devices[p.n] = p.whole.in[i].device;
+        p.n += p.devices[p.n] >= 0;
+    }
+    qsort(p.devices, p.n, sizeof *p.devices, order_ints);
+    for (size_t i = 0; i < p.n; i++) {
+        if (kept == 0 || p.devices[i] != p.devices[kept - 1])
+            p.devices[kept++] = p.devices[i];
+    }
+    p.n = kept;
     if (p.n <= DEVICES_MAX) {
         make_parts(&p, run);
         ARRAY_GROW(p.works_for, cap, p.whole.nthreads);
         for (size_t i = 0; i < p.whole.nthreads; i++)
             p.works_for[i] = NO_PART;
         split_work(&p);
-        split_memberships(&p);
-        split_steps(&p);
-        split_marks(&p);
+        for (size_t i = 0; i < p.whole.nin; i++) {
+            const struct membership *in = &p.whole.in[i];
+            rank_add_member(&p.list[part_of(&p, in->device)], in->comm, in->rank, in->device);
+        }
+        for (size_t i = 0; i < p.whole.ndetails; i++) {
+            const struct comm_detail *d = &p.whole.details[i];
+            int32_t device = d->member < p.whole.nin ? p.whole.in[d->member].device : -1;
+            *rank_add_detail(&p.list[part_of(&p, device)]) = *d;
+        }
+        for (uint32_t i = 0; i < p.n; i++) {
+            copy_steps(&p, &p.list[i], i);
+            if (p.list[i].nsteps == 0)
+                copy_steps(&p, &p.list[i], MANY_PARTS);
+            for (uint32_t k = 0; k < p.n && p.list[i].nsteps == 0; k++)
+                copy_steps(&p, &p.list[i], k);
+        }
+        for (size_t i = 0; i < p.whole.nmarks; i++) {
+            uint32_t part = thread_part(&p, p.whole.marks[i].tid);
+            *rank_add_mark(&p.list[part < p.n ? part : 0]) = p.whole.marks[i];
+        }
         rank_clear(&p.whole);
     }
     free(p.works_for);

@@ -105,9 +105,16 @@ struct comm_inputs {
     struct json_text strings[2]; /* the last two */
     int nstrings;
     int64_t number, before; /* the last number; the last one in front of the operation; -1 */
-    int64_t behind[3];      /* the first ones behind it */
+    int64_t behind[3];      /* the first ones after it */
     int nbehind;
 };
+
+static bool is_pair(const struct json *j)
+{
+    struct json ahead = *j;
+    return json_peek(&ahead) == '[' && json_enter(&ahead, '[') && json_next_item(&ahead) &&
+           json_peek(&ahead) == '"';
+}
 
 /* The pair of name and description. */
 static void take_pair(struct et_node *node, struct json *j)
@@ -128,13 +135,6 @@ static void take_pair(struct et_node *node, struct json *j)
         else
             node->args.group_text = item;
     }
-}
-
-static bool is_pair(const struct json *j)
-{
-    struct json ahead = *j;
-    return json_peek(&ahead) == '[' && json_enter(&ahead, '[') && json_next_item(&ahead) &&
-           json_peek(&ahead) == '"';
 }
 
 static void take_input(struct et_node *node, struct comm_inputs *in, struct json *j)
@@ -240,22 +240,31 @@ static void take_node(struct et_node *node, struct json *j)
     }
 }
 
-/* The groups are a text in JSON, the first input. */
-static void take_groups(struct et *et, const struct et_node *node)
+static void use_node(struct et *et, struct et_node *node)
 {
-    struct buf plain = BUF_INIT;
-    struct json values, groups;
-    if (!kineto_go_to_item(&values, node->values, 0) || json_peek(&values) != '"')
+    const char *name;
+    if (node->name.p == NULL)
         return;
-    json_decode(json_string(&values), &plain);
-    json_init(&groups, plain.data, plain.len);
-    if (json_peek(&groups) == '[')
-        kineto_take_groups(&et->k, &groups);
-    buf_release(&plain);
-}
-
-static void add_call(struct et *et, const struct et_node *node, const char *name)
-{
+    if (json_text_is(node->name, "## process_group:init ##")) {
+        /* The groups are a text in JSON, the first input. */
+        struct buf plain = BUF_INIT;
+        struct json values, groups;
+        if (kineto_go_to_item(&values, node->values, 0) && json_peek(&values) == '"') {
+            json_decode(json_string(&values), &plain);
+            json_init(&groups, plain.data, plain.len);
+            if (json_peek(&groups) == '[')
+                kineto_take_groups(&et->k, &groups);
+            buf_release(&plain);
+        }
+        return;
+    }
+    if (!json_text_is(node->name, "record_param_comms") && node->name.len > 64)
+        return;
+    name = memo_find(&et->k.texts, et->run, node->name)->text;
+    if (strcmp(name, "record_param_comms") == 0)
+        take_comm_inputs(node);
+    else if (product_kind_of(name) == PRODUCT_NONE)
+        return;
     struct et_call *call;
     ARRAY_GROW(et->calls.list, et->calls.cap, et->calls.count + 1);
     call = &et->calls.list[et->calls.count];
@@ -269,33 +278,6 @@ static void add_call(struct et *et, const struct et_node *node, const char *name
             product_of(name, &(struct product_inputs){node->shapes, node->types, {NULL, 0, false}});
     else
         call->meta = kineto_args_meta(&et->k, &node->args);
-}
-
-static void use_node(struct et *et, struct et_node *node)
-{
-    const char *name;
-    if (node->name.p == NULL)
-        return;
-    if (json_text_is(node->name, "## process_group:init ##")) {
-        take_groups(et, node);
-        return;
-    }
-    if (!json_text_is(node->name, "record_param_comms") && node->name.len > 64)
-        return;
-    name = memo_find(&et->k.texts, et->run, node->name)->text;
-    if (strcmp(name, "record_param_comms") == 0)
-        take_comm_inputs(node);
-    else if (product_kind_of(name) == PRODUCT_NONE)
-        return;
-    add_call(et, node, name);
-}
-
-static void bad_node(struct et *et, uint64_t at, const char *reason)
-{
-    if (et->bad++ > 0)
-        return;
-    et->bad_offset = at;
-    et->bad_reason = reason;
 }
 
 static int take_element(void *ctx, struct window *w, struct err *e)
@@ -312,7 +294,10 @@ static int take_element(void *ctx, struct window *w, struct err *e)
             return 0;
         }
         if (!json_is_cut(&j)) {
-            bad_node(et, window_offset(w) + json_offset(&j), j.error);
+            if (et->bad++ == 0) {
+                et->bad_offset = window_offset(w) + json_offset(&j);
+                et->bad_reason = j.error;
+            }
             return window_take(w, window_skip, et, e);
         }
         if (!window_more(w))
@@ -405,19 +390,14 @@ static int et_read(struct run *run, struct stream *s, const char *label, struct 
     return rc;
 }
 
-static bool has(const char *head, size_t len, const char *word)
-{
-    return memmem(head, len, word, strlen(word)) != NULL;
-}
-
 static bool et_sniff(const char *head, size_t len)
 {
     size_t i = 0;
     while (i < len && isspace((unsigned char)head[i]))
         i++;
-    return i < len && head[i] == '{' && has(head, len, "\"schema\"") &&
-           has(head, len, "\"nodes\"") && has(head, len, "\"pid\"") &&
-           !has(head, len, "\"traceEvents\"");
+    return i < len && head[i] == '{' && head_has(head, len, "\"schema\"") &&
+           head_has(head, len, "\"nodes\"") && head_has(head, len, "\"pid\"") &&
+           !head_has(head, len, "\"traceEvents\"");
 }
 
 const struct reader reader_et = {.name = "et",

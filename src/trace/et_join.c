@@ -2,6 +2,7 @@
 #include "trace/et.h"
 
 #include "base/buf.h"
+#include "base/order.h"
 #include "trace/comm_order.h"
 #include "trace/kernel_names.h"
 #include "trace/reader.h"
@@ -32,45 +33,31 @@ static int last_number(const char *label)
     return number < RUN_RANKS_MAX ? number : -1;
 }
 
-static struct rank *only(struct run *run, bool (*is)(const struct rank *, int64_t), int64_t what)
+/* The one rank of that process and of that number, each -1 where it does not matter. NULL: none, or
+ * more than one. */
+static struct rank *only(struct run *run, int64_t pid, int number)
 {
     struct rank *found = NULL;
     for (size_t r = 0; r < run->nranks; r++) {
-        if (!is(&run->ranks[r], what))
+        struct rank *rank = &run->ranks[r];
+        if ((pid >= 0 && rank->pid != pid) || (number >= 0 && rank->rank != number))
             continue;
         if (found != NULL)
             return NULL;
-        found = &run->ranks[r];
+        found = rank;
     }
     return found;
-}
-
-static bool has_pid(const struct rank *rank, int64_t pid)
-{
-    return rank->pid == pid;
-}
-
-static bool has_number(const struct rank *rank, int64_t number)
-{
-    return rank->rank == number;
-}
-
-static bool any(const struct rank *rank, int64_t unused)
-{
-    (void)rank;
-    (void)unused;
-    return true;
 }
 
 static struct rank *find_rank(struct et *et)
 {
     int number = rank_in_name(et->label);
-    struct rank *rank = et->pid >= 0 ? only(et->run, has_pid, et->pid) : NULL;
+    struct rank *rank = et->pid >= 0 ? only(et->run, et->pid, -1) : NULL;
     if (number < 0)
         number = last_number(et->label);
     if (rank == NULL && number >= 0)
-        rank = only(et->run, has_number, number);
-    return rank != NULL ? rank : only(et->run, any, 0);
+        rank = only(et->run, -1, number);
+    return rank != NULL ? rank : only(et->run, -1, -1);
 }
 
 /* ---- the calls ---- */
@@ -89,7 +76,7 @@ static void join_call(struct et *et, struct rank *rank, const struct anchor *anc
     counts->calls++;
     if (op == NULL)
         return;
-    if ((op->class == OP_COLL || op->class == OP_P2P) && call->product.kind == PRODUCT_NONE)
+    if (op_is_comm(op) && call->product.kind == PRODUCT_NONE)
         counts->comms += kineto_complete_comm(&et->k, op, &call->meta);
     else if (op->class == OP_KERNEL && !(op->kernel.flops > 0))
         counts->products += product_set(rank, op, &call->product);
@@ -124,9 +111,9 @@ static int compare_calls(const void *pa, const void *pb)
 {
     const struct et_call *a = pa, *b = pb;
     if (a->tid != b->tid)
-        return a->tid < b->tid ? -1 : 1;
+        return ORDER(a->tid, b->tid);
     if (a->record_id != b->record_id)
-        return a->record_id < b->record_id ? -1 : 1;
+        return ORDER(a->record_id, b->record_id);
     return a->place < b->place ? -1 : a->place > b->place;
 }
 
@@ -138,28 +125,6 @@ struct thread_calls {
 struct thread_calls_list {
     KINETO_LIST(struct thread_calls, of);
 };
-
-static void split_anchors(const struct rank *rank, struct thread_calls_list *s)
-{
-    for (size_t i = 0; i < rank->nanchors; i++) {
-        if (i == 0 || rank->anchors[i].tid != rank->anchors[i - 1].tid) {
-            ARRAY_GROW(s->of.list, s->of.cap, s->of.count + 1);
-            s->of.list[s->of.count++] = (struct thread_calls){i, 0};
-        }
-        s->of.list[s->of.count - 1].count++;
-    }
-}
-
-static void split_calls(const struct et *et, struct thread_calls_list *s)
-{
-    for (size_t i = 0; i < et->calls.count; i++) {
-        if (i == 0 || et->calls.list[i].tid != et->calls.list[i - 1].tid) {
-            ARRAY_GROW(s->of.list, s->of.cap, s->of.count + 1);
-            s->of.list[s->of.count++] = (struct thread_calls){i, 0};
-        }
-        s->of.list[s->of.count - 1].count++;
-    }
-}
 
 static bool same_names(const struct et *et, const struct rank *rank, struct thread_calls a,
                        struct thread_calls c)
@@ -176,8 +141,20 @@ static bool same_names(const struct et *et, const struct rank *rank, struct thre
 static void join_by_order(struct et *et, struct rank *rank, struct join_counts *counts)
 {
     struct thread_calls_list anchors = {0}, calls = {0};
-    split_anchors(rank, &anchors);
-    split_calls(et, &calls);
+    for (size_t i = 0; i < rank->nanchors; i++) {
+        if (i == 0 || rank->anchors[i].tid != rank->anchors[i - 1].tid) {
+            ARRAY_GROW(anchors.of.list, anchors.of.cap, anchors.of.count + 1);
+            anchors.of.list[anchors.of.count++] = (struct thread_calls){i, 0};
+        }
+        anchors.of.list[anchors.of.count - 1].count++;
+    }
+    for (size_t i = 0; i < et->calls.count; i++) {
+        if (i == 0 || et->calls.list[i].tid != et->calls.list[i - 1].tid) {
+            ARRAY_GROW(calls.of.list, calls.of.cap, calls.of.count + 1);
+            calls.of.list[calls.of.count++] = (struct thread_calls){i, 0};
+        }
+        calls.of.list[calls.of.count - 1].count++;
+    }
     for (size_t a = 0; a < anchors.of.count && calls.of.count * anchors.of.count <= PAIRS_MAX;
          a++) {
         struct thread_calls at = anchors.of.list[a], fit = {0, 0};
@@ -214,25 +191,19 @@ static const struct op *find_lane(const struct guessed_comms *lanes, const struc
     return NULL;
 }
 
-static void collect_lanes(const struct run *run, const struct rank *rank,
-                          struct guessed_comms *lanes)
-{
-    for (size_t i = 0; i < rank->nops && lanes->of.count < LANES_MAX; i++) {
-        const struct op *op = &rank->ops[i];
-        if (op->class != OP_COLL || op->coll.comm < 0 || !order_is_guessed(run, op->coll.comm) ||
-            find_lane(lanes, op) != NULL)
-            continue;
-        ARRAY_GROW(lanes->of.list, lanes->of.cap, lanes->of.count + 1);
-        lanes->of.list[lanes->of.count++] = *op;
-    }
-}
-
 /* A collective that was taken for a message is in the communicator of its stream, where that has a
  * guessed one. */
 static void place_collectives(struct run *run, struct rank *rank)
 {
     struct guessed_comms lanes = {0};
-    collect_lanes(run, rank, &lanes);
+    for (size_t i = 0; i < rank->nops && lanes.of.count < LANES_MAX; i++) {
+        const struct op *op = &rank->ops[i];
+        if (op->class != OP_COLL || op->coll.comm < 0 || !order_is_guessed(run, op->coll.comm) ||
+            find_lane(&lanes, op) != NULL)
+            continue;
+        ARRAY_GROW(lanes.of.list, lanes.of.cap, lanes.of.count + 1);
+        lanes.of.list[lanes.of.count++] = *op;
+    }
     for (size_t i = 0; i < rank->nops; i++) {
         struct op *op = &rank->ops[i];
         const struct op *lane;
@@ -245,33 +216,6 @@ static void place_collectives(struct run *run, struct rank *rank)
                                                 run->world_size);
     }
     free(lanes.of.list);
-}
-
-/* The communicators of which the profile itself knew the numbers; owned. */
-static bool *numbered(const struct run *run, const struct rank *rank)
-{
-    bool *known = array_new(run->ncomms, sizeof *known);
-    for (size_t i = 0; i < rank->nops; i++) {
-        const struct op *op = &rank->ops[i];
-        if (op->class == OP_COLL && !order_is_guessed(run, op->coll.comm))
-            known[op->coll.comm] = true;
-    }
-    return known;
-}
-
-/* Numbers anew, in order of start, what was not known before. */
-static void number_rest(const struct run *run, struct rank *rank, const bool *known, size_t nknown)
-{
-    int64_t *next = array_new(run->ncomms, sizeof *next);
-    for (size_t i = 0; i < rank->nops; i++) {
-        struct op *op = &rank->ops[i];
-        if (op->class != OP_COLL || op->coll.comm < 0 ||
-            ((size_t)op->coll.comm < nknown && known[op->coll.comm]))
-            continue;
-        op->coll.seq = next[op->coll.comm]++;
-        op->coll.p2p_seq = -1;
-    }
-    free(next);
 }
 
 /* ---- groups ---- */
@@ -330,8 +274,14 @@ void et_join(struct et *et)
 {
     struct rank *rank = find_rank(et);
     struct join_counts counts = {0};
+    /* The communicators of which the profile itself knew the numbers. */
     size_t nknown = et->run->ncomms;
-    bool *known = rank != NULL ? numbered(et->run, rank) : NULL;
+    bool *known = array_new(nknown + 1, sizeof *known);
+    for (size_t i = 0; rank != NULL && i < rank->nops; i++) {
+        const struct op *op = &rank->ops[i];
+        if (op->class == OP_COLL && !order_is_guessed(et->run, op->coll.comm))
+            known[op->coll.comm] = true;
+    }
     join_members(et);
     if (rank != NULL && et->calls.count > 0) {
         qsort(et->calls.list, et->calls.count, sizeof *et->calls.list, compare_calls);
@@ -341,7 +291,17 @@ void et_join(struct et *et)
     }
     if (counts.comms > 0) {
         place_collectives(et->run, rank);
-        number_rest(et->run, rank, known, nknown);
+        /* Numbers anew, in order of start, what was not known before. */
+        int64_t *next = array_new(et->run->ncomms, sizeof *next);
+        for (size_t i = 0; i < rank->nops; i++) {
+            struct op *op = &rank->ops[i];
+            if (op->class != OP_COLL || op->coll.comm < 0 ||
+                ((size_t)op->coll.comm < nknown && known[op->coll.comm]))
+                continue;
+            op->coll.seq = next[op->coll.comm]++;
+            op->coll.p2p_seq = -1;
+        }
+        free(next);
         order_number_messages(rank);
     }
     note_join(et, rank, &counts);

@@ -3,15 +3,13 @@
  * What is done once, after the readers: ranks get distinct numbers, communicators their members,
  * hosts one clock (align.h), everything its order; and what is missing is said.
  */
-#include "trace/run.h"
-
 #include "base/buf.h"
 #include "base/order.h"
 #include "trace/align.h"
-#include "trace/detail.h"
 #include "trace/graph.h"
 #include "trace/host_waits.h"
 #include "trace/rank_join.h"
+#include "trace/run.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -35,26 +33,6 @@ static void put_ranks(struct buf *out, const bool *in, int n)
     }
 }
 
-static int count_true(const bool *in, int n)
-{
-    int count = 0;
-    for (int i = 0; i < n; i++)
-        count += in[i];
-    return count;
-}
-
-/* One note for all ranks that are in the set; `fmt` ends where the list of ranks goes. */
-static void note_ranks(struct run *run, bool loss, const char *text, const bool *in)
-{
-    struct buf list = BUF_INIT;
-    int count = count_true(in, run->world_size);
-    if (count > 0) {
-        put_ranks(&list, in, run->world_size);
-        run_note(run, loss, "%s: rank%s %s", text, count > 1 ? "s" : "", list.data);
-    }
-    buf_release(&list);
-}
-
 /* ---- numbers ---- */
 
 static int compare_ranks(const void *pa, const void *pb)
@@ -63,23 +41,10 @@ static int compare_ranks(const void *pa, const void *pb)
     return a->rank != b->rank ? ORDER(a->rank, b->rank) : strcmp(a->file, b->file);
 }
 
-static int largest_comm(const struct run *run)
-{
-    int best = -1;
-    for (size_t c = 0; c < run->ncomms; c++) {
-        if (best < 0 || run->comms[c].size > run->comms[best].size)
-            best = (int)c;
-    }
-    return best;
-}
-
 static int rank_in_comm(const struct rank *rank, int comm)
 {
-    for (size_t i = 0; i < rank->nin; i++) {
-        if (rank->in[i].comm == comm)
-            return rank->in[i].rank;
-    }
-    return -1;
+    const struct membership *in = rank_member(rank, comm);
+    return in != NULL ? in->rank : -1;
 }
 
 static bool number_taken(const struct run *run, int number)
@@ -134,7 +99,11 @@ static void number_devices(struct run *run, int world)
  * all but odd cases; one that is not in it gets the next free number. */
 static void number_ranks(struct run *run)
 {
-    int world = largest_comm(run), next = 0, from_comm = 0, in_order = 0;
+    int world = -1, next = 0, from_comm = 0, in_order = 0; /* world: the largest communicator */
+    for (size_t c = 0; c < run->ncomms; c++) {
+        if (world < 0 || run->comms[c].size > run->comms[world].size)
+            world = (int)c;
+    }
     number_devices(run, world);
     for (size_t r = 0; r < run->nranks; r++) {
         int number = run->ranks[r].rank < 0 ? rank_in_comm(&run->ranks[r], world) : -1;
@@ -164,35 +133,12 @@ static void number_ranks(struct run *run)
 
 /* ---- two files of one rank ---- */
 
-/* A recorder's second file is a child process: the member of a communicator counts, else the one
- * that did more. */
-static bool is_better(const struct rank *a, const struct rank *b)
-{
-    if ((a->nin > 0) != (b->nin > 0))
-        return a->nin > 0;
-    return a->nops > b->nops;
-}
-
 /* The original tool can write NCCL and cuBLAS calls to a file each: together they are the rank. */
 static bool complementary(const struct rank *a, const struct rank *b)
 {
     return a->mono_ns == UNKNOWN_NS && b->mono_ns == UNKNOWN_NS &&
            (a->coverage | b->coverage) == (COVER_NCCL | COVER_GEMM) &&
            (a->coverage & b->coverage) == 0;
-}
-
-/* Keeps one of two ranks with the same number in *a. */
-static void rank_choose(struct rank *a, struct rank *b)
-{
-    struct rank swap;
-    if (complementary(a, b)) {
-        rank_append(a, b);
-    } else if (is_better(b, a)) {
-        swap = *a;
-        *a = *b;
-        *b = swap;
-    }
-    rank_clear(b);
 }
 
 static void drop_duplicates(struct run *run)
@@ -213,7 +159,17 @@ static void drop_duplicates(struct run *run)
             one = last->file;
             other = run->ranks[r].file;
         }
-        rank_choose(last, &run->ranks[r]);
+        /* Keeps one of two ranks with the same number in *a. A recorder's second file is a child
+         * process: the member of a communicator counts, else the one that did more. */
+        struct rank *a = last, *b = &run->ranks[r], swap;
+        if (complementary(a, b)) {
+            rank_append(a, b);
+        } else if ((b->nin > 0) != (a->nin > 0) ? b->nin > 0 : b->nops > a->nops) {
+            swap = *a;
+            *a = *b;
+            *b = swap;
+        }
+        rank_clear(b);
     }
     run->nranks = kept;
     if (dropped > 0)
@@ -222,26 +178,6 @@ static void drop_duplicates(struct run *run)
             "more than one trace of a rank (%d in '%s' and '%s'): the one with more operations "
             "is kept, %zu left out",
             number, one, other, dropped);
-}
-
-/* ---- communicators ---- */
-
-static void fill_comms(struct run *run)
-{
-    size_t clashes = 0;
-    for (size_t r = 0; r < run->nranks; r++) {
-        const struct rank *rank = &run->ranks[r];
-        for (size_t i = 0; i < rank->nin; i++) {
-            struct comm *comm = &run->comms[rank->in[i].comm];
-            int at = rank->in[i].rank;
-            if (at < 0 || at >= comm->size)
-                continue;
-            clashes += comm->ranks[at] >= 0 && comm->ranks[at] != rank->rank;
-            comm->ranks[at] = rank->rank;
-        }
-    }
-    if (clashes > 0)
-        run_note(run, false, "%zu places in communicators are claimed by two ranks", clashes);
 }
 
 /* ---- order ---- */
@@ -307,29 +243,81 @@ void rank_sort(struct rank *rank)
     sort(rank->marks, rank->nmarks, sizeof *rank->marks, compare_marks);
 }
 
+/* ---- what NCCL's profiler interface said ----
+ *
+ * It is joined to the operations that it was said of: by communicator and number, and for a message
+ * also by peer and direction. Lines of a trace come in any order, so that this is done when all are
+ * known; rank_detail() (run.h) then finds them. */
+
+#define NO_OP UINT32_MAX
+
+static int by_op(const void *pa, const void *pb)
+{
+    const struct comm_detail *a = pa, *b = pb;
+    return ORDER(a->op, b->op);
+}
+
+/* The key under which the operation would be found. The number alone names a collective. */
+static bool key_of(struct comm_detail *key, const struct op *op)
+{
+    bool message = op->class == OP_P2P;
+    if (op->class != OP_COLL && !message)
+        return false;
+    key->comm = op->coll.comm;
+    key->seq = message ? op->coll.p2p_seq : op->coll.seq;
+    key->peer = message ? op->coll.peer : -1;
+    key->comm_op = message ? op->coll.op : (uint8_t)SPECTER_COMM_OP_COUNT;
+    return key->comm >= 0 && key->seq >= 0;
+}
+
+static int by_key(const void *pa, const void *pb)
+{
+    const struct comm_detail *a = pa, *b = pb;
+    if (a->comm != b->comm)
+        return ORDER(a->comm, b->comm);
+    if (a->seq != b->seq)
+        return ORDER(a->seq, b->seq);
+    if (a->peer != b->peer)
+        return ORDER(a->peer, b->peer);
+    return ORDER(a->comm_op, b->comm_op);
+}
+
+/* Needs ops in their final order. Returns how many fit no operation; they are dropped. */
+static size_t rank_join_details(struct rank *rank)
+{
+    struct comm_detail key = {0}, *found;
+    size_t kept = 0, all = rank->ndetails;
+    if (all == 0)
+        return 0;
+    for (size_t i = 0; i < all; i++)
+        rank->details[i].op = NO_OP;
+    qsort(rank->details, all, sizeof key, by_key);
+    for (size_t i = 0; i < rank->nops; i++) {
+        if (!key_of(&key, &rank->ops[i]))
+            continue;
+        found = bsearch(&key, rank->details, all, sizeof key, by_key);
+        if (found != NULL)
+            found->op = (uint32_t)i;
+    }
+    for (size_t i = 0; i < all; i++) {
+        if (rank->details[i].op != NO_OP)
+            rank->details[kept++] = rank->details[i];
+    }
+    rank->ndetails = kept;
+    if (kept > 0)
+        qsort(rank->details, kept, sizeof key, by_op);
+    return all - kept;
+}
+
+const struct comm_detail *rank_detail(const struct rank *rank, size_t op)
+{
+    struct comm_detail key = {.op = (uint32_t)op};
+    if (rank->ndetails == 0)
+        return NULL;
+    return bsearch(&key, rank->details, rank->ndetails, sizeof key, by_op);
+}
+
 /* ---- what is missing ---- */
-
-static void set_world(struct run *run)
-{
-    int highest = run->nranks > 0 ? run->ranks[run->nranks - 1].rank : -1;
-    if (run->world_size > 0 && highest >= run->world_size)
-        run_note(run, false, "rank %d in a world of %d", highest, run->world_size);
-    if (highest >= run->world_size)
-        run->world_size = highest + 1;
-}
-
-/* The set of ranks for which test() holds; of those missing when test is NULL. Owned. */
-static bool *rank_set(const struct run *run, bool (*test)(const struct rank *))
-{
-    bool *in = calloc((size_t)run->world_size + 1, sizeof *in);
-    if (in == NULL)
-        die("out of memory");
-    if (test == NULL)
-        memset(in, true, (size_t)run->world_size);
-    for (size_t r = 0; r < run->nranks; r++)
-        in[run->ranks[r].rank] = test != NULL && test(&run->ranks[r]);
-    return in;
-}
 
 static bool is_cut(const struct rank *rank)
 {
@@ -358,8 +346,23 @@ static bool has_dropped(const struct rank *rank)
 static void note_set(struct run *run, bool loss, const char *text,
                      bool (*test)(const struct rank *))
 {
-    bool *in = rank_set(run, test);
-    note_ranks(run, loss, text, in);
+    /* The ranks for which test() holds; those missing when test is NULL. */
+    bool *in = calloc((size_t)run->world_size + 1, sizeof *in);
+    if (in == NULL)
+        die("out of memory");
+    if (test == NULL)
+        memset(in, true, (size_t)run->world_size);
+    for (size_t r = 0; r < run->nranks; r++)
+        in[run->ranks[r].rank] = test != NULL && test(&run->ranks[r]);
+    struct buf list = BUF_INIT;
+    int count = 0;
+    for (int i = 0; i < run->world_size; i++)
+        count += in[i];
+    if (count > 0) {
+        put_ranks(&list, in, run->world_size);
+        run_note(run, loss, "%s: rank%s %s", text, count > 1 ? "s" : "", list.data);
+    }
+    buf_release(&list);
     free(in);
 }
 
@@ -380,9 +383,28 @@ static void note_losses(struct run *run)
     note_set(run, true, text, NULL);
 }
 
-/* What refers to other parts of the rank, once these are in order. */
-static void link_ranks(struct run *run)
+void run_finish(struct run *run)
 {
+    number_ranks(run);
+    if (run->nranks > 0)
+        qsort(run->ranks, run->nranks, sizeof *run->ranks, compare_ranks);
+    drop_duplicates(run);
+    size_t clashes = 0;
+    for (size_t r = 0; r < run->nranks; r++) {
+        const struct rank *rank = &run->ranks[r];
+        for (size_t i = 0; i < rank->nin; i++) {
+            struct comm *comm = &run->comms[rank->in[i].comm];
+            int at = rank->in[i].rank;
+            if (at < 0 || at >= comm->size)
+                continue;
+            clashes += comm->ranks[at] >= 0 && comm->ranks[at] != rank->rank;
+            comm->ranks[at] = rank->rank;
+        }
+    }
+    if (clashes > 0)
+        run_note(run, false, "%zu places in communicators are claimed by two ranks", clashes);
+    clocks_align(run);
+    /* What refers to other parts of the rank, once these are in order. */
     size_t alone = 0;
     for (size_t r = 0; r < run->nranks; r++) {
         rank_sort(&run->ranks[r]);
@@ -394,17 +416,10 @@ static void link_ranks(struct run *run)
         run_note(run, false,
                  "%zu record%s of NCCL's profiler belong%s to no operation that is there", alone,
                  alone > 1 ? "s" : "", alone > 1 ? "" : "s");
-}
-
-void run_finish(struct run *run)
-{
-    number_ranks(run);
-    if (run->nranks > 0)
-        qsort(run->ranks, run->nranks, sizeof *run->ranks, compare_ranks);
-    drop_duplicates(run);
-    fill_comms(run);
-    clocks_align(run);
-    link_ranks(run);
-    set_world(run);
+    int highest = run->nranks > 0 ? run->ranks[run->nranks - 1].rank : -1;
+    if (run->world_size > 0 && highest >= run->world_size)
+        run_note(run, false, "rank %d in a world of %d", highest, run->world_size);
+    if (highest >= run->world_size)
+        run->world_size = highest + 1;
     note_losses(run);
 }

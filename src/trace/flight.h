@@ -29,12 +29,12 @@ struct frdump_entry {
     struct json_text in_sizes, in_types, out_sizes, out_types; /* as they stand, lists */
     int64_t record_id, seq, p2p_seq;
     int64_t created_ns, started_ns, completed_ns, dur_ns, timeout_ns;
-    int64_t pg_id;          /* of the group, among those of the process */
-    uint32_t group;         /* index into groups */
-    uint32_t before, whole; /* entries: the one before of its group; the one that has its state */
-    uint8_t state;          /* enum frdump_state */
+    int64_t pg_id;                /* of the group, among those of the process */
+    uint32_t group;               /* index into groups */
+    uint32_t before, joined_into; /* entries: the one before of its group; that with its state */
+    uint8_t state;                /* enum frdump_state */
     bool p2p;
-    bool joint; /* "coalesced": ends what was called between its begin and it */
+    bool coalesced; /* "coalesced": ends what was called between its begin and it */
 };
 
 /* A process group as this rank knows it. */
@@ -71,29 +71,13 @@ struct frdump {
     struct frdump_status *status; /* owned */
     size_t nstatus, cap_status;
     bool ascending; /* the entries' own numbers are in their order; they tell what lies between */
-    bool whole;     /* no entry before or between those that are there was lost */
+    bool none_lost; /* no entry before or between those that are there was lost */
     const char *error; /* NULL, or what is wrong with the text, */
     size_t offset;     /* and at which byte */
 };
 
 /* Reads the next value, an entry, from j. */
 void frdump_entry_read(struct frdump_entry *e, struct json *j);
-
-/* Adds the tensors' elements and bytes, in sizes [[2,3],[4]] and types ["Float","Half"]. False when
- * they are not known. *dtype: that of all, or SPECTER_DTYPE_UNKNOWN. */
-bool frdump_size(struct json_text sizes, struct json_text types, uint64_t *elements,
-                 uint64_t *bytes, uint8_t *dtype);
-
-/* Finds or adds a group; UINT32_MAX when they are too many. */
-uint32_t frdump_group(struct frdump *f, struct json_text name, struct json_text desc,
-                      const int32_t *ranks, size_t nranks);
-
-/* The groups of "pg_config", and "pg_status", the next value of j. */
-void frdump_config(struct frdump *f, struct json *j);
-void frdump_status(struct frdump *f, struct json *j);
-
-/* Gives each group its part of pg_status, once the entries' groups are known. */
-void frdump_match_status(struct frdump *f);
 
 /* Makes the rank's operations of the entries, once the groups are known. */
 void frdump_ops(struct frdump *f);

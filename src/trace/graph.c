@@ -17,9 +17,31 @@ static bool is_captured(const struct op *op)
     return op->graph >= 0 && op->class != OP_GRAPH;
 }
 
-/* One entry a graph, from everything that names one. */
-static void collect_ids(struct graphs *g, const struct rank *rank)
+static struct graph *find(const struct graphs *g, int32_t id)
 {
+    struct graph key = {.id = id};
+    return g->count > 0 ? bsearch(&key, g->list, g->count, sizeof key, by_id) : NULL;
+}
+
+const struct graph *graphs_find(const struct graphs *g, int32_t id)
+{
+    return find(g, id);
+}
+
+static void count_op(struct graph *graph, const struct op *op)
+{
+    graph->nops++;
+    if (!op_is_comm(op))
+        return;
+    graph->comms++;
+    if (__builtin_add_overflow(graph->comm_bytes, op->bytes, &graph->comm_bytes))
+        graph->comm_bytes = UINT64_MAX;
+}
+
+void graphs_init(struct graphs *g, const struct rank *rank)
+{
+    memset(g, 0, sizeof *g);
+    /* One entry a graph, from everything that names one. */
     size_t kept = 0;
     for (size_t i = 0; i < rank->nops + rank->nlaunches; i++) {
         bool launch = i >= rank->nops;
@@ -37,32 +59,18 @@ static void collect_ids(struct graphs *g, const struct rank *rank)
             g->list[kept++] = g->list[i];
     }
     g->count = kept;
-}
-
-static struct graph *find(const struct graphs *g, int32_t id)
-{
-    struct graph key = {.id = id};
-    return g->count > 0 ? bsearch(&key, g->list, g->count, sizeof key, by_id) : NULL;
-}
-
-const struct graph *graphs_find(const struct graphs *g, int32_t id)
-{
-    return find(g, id);
-}
-
-static void count_op(struct graph *graph, const struct op *op)
-{
-    graph->nops++;
-    if (op->class != OP_COLL && op->class != OP_P2P)
+    if (g->count == 0)
         return;
-    graph->comms++;
-    if (__builtin_add_overflow(graph->comm_bytes, op->bytes, &graph->comm_bytes))
-        graph->comm_bytes = UINT64_MAX;
-}
-
-/* Gives every graph its part of g->ops and fills it. */
-static void place_ops(struct graphs *g, const struct rank *rank)
-{
+    for (size_t i = 0; i < rank->nops; i++) {
+        if (is_captured(&rank->ops[i]))
+            count_op(find(g, rank->ops[i].graph), &rank->ops[i]);
+    }
+    for (size_t i = 0; i < rank->nlaunches; i++) {
+        struct graph *graph = find(g, rank->launches[i].graph);
+        if (graph != NULL)
+            graph->launches += rank->launches[i].count;
+    }
+    /* Gives every graph its part of g->ops and fills it. */
     size_t all = 0, cap = 0;
     for (size_t i = 0; i < g->count; i++)
         all += g->list[i].nops;
@@ -78,24 +86,6 @@ static void place_ops(struct graphs *g, const struct rank *rank)
         if (graph != NULL)
             g->ops[(size_t)(graph->ops - g->ops) + graph->nops++] = (uint32_t)i;
     }
-}
-
-void graphs_init(struct graphs *g, const struct rank *rank)
-{
-    memset(g, 0, sizeof *g);
-    collect_ids(g, rank);
-    if (g->count == 0)
-        return;
-    for (size_t i = 0; i < rank->nops; i++) {
-        if (is_captured(&rank->ops[i]))
-            count_op(find(g, rank->ops[i].graph), &rank->ops[i]);
-    }
-    for (size_t i = 0; i < rank->nlaunches; i++) {
-        struct graph *graph = find(g, rank->launches[i].graph);
-        if (graph != NULL)
-            graph->launches += rank->launches[i].count;
-    }
-    place_ops(g, rank);
 }
 
 void graphs_release(struct graphs *g)

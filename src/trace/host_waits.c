@@ -44,11 +44,6 @@ int copy_host_memory(const char *name)
 
 /* ---- copies ---- */
 
-static bool has_call(const struct op *op)
-{
-    return op->host_ns != UNKNOWN_NS && op->host_end_ns != UNKNOWN_NS;
-}
-
 static bool on_device(const struct op *op)
 {
     return op_timed(op) && op->start_ns != UNKNOWN_NS;
@@ -64,35 +59,22 @@ struct waiting_copy {
     bool all_timed; /* every kernel of the rank has a time: what was before is known */
 };
 
-static enum copy_wait wait_to_host(const struct waiting_copy *c)
-{
-    const struct op *op = c->op;
-    bool known_kind = op->copy.host == HOST_MEMORY_PAGEABLE || op->copy.by == API_COPY;
-    if (op->copy.host == HOST_MEMORY_PINNED && op->copy.by == API_COPY_ASYNC)
-        return COPY_NO_WAIT;
-    return c->outlasted && (c->is_long || (known_kind && c->timed)) ? COPY_WAITS : COPY_NO_WAIT;
-}
-
-static enum copy_wait wait_to_device(const struct waiting_copy *c)
-{
-    const struct op *op = c->op;
-    bool known_kind = op->copy.host == HOST_MEMORY_PINNED && op->copy.by == API_COPY;
-    if (op->copy.host == HOST_MEMORY_PINNED && op->copy.by == API_COPY_ASYNC)
-        return COPY_NO_WAIT;
-    if (c->outlasted && (c->is_long || (known_kind && c->timed)))
-        return COPY_WAITS;
-    return c->timed && c->before_ns != UNKNOWN_NS &&
-                   c->before_ns > op->host_ns + HOST_WAITS_LONG_NS &&
-                   c->before_ns <= op->start_ns && op->start_ns <= op->host_end_ns
-               ? COPY_WAITS_BEFORE
-               : COPY_NO_WAIT;
-}
-
 static enum copy_wait wait_of(const struct waiting_copy *c)
 {
     switch (copy_kind(c->op->name)) {
-    case SPECTER_COPY_H2D:
-        return wait_to_device(c);
+    case SPECTER_COPY_H2D: {
+        const struct op *op = c->op;
+        bool known_kind = op->copy.host == HOST_MEMORY_PINNED && op->copy.by == API_COPY;
+        if (op->copy.host == HOST_MEMORY_PINNED && op->copy.by == API_COPY_ASYNC)
+            return COPY_NO_WAIT;
+        if (c->outlasted && (c->is_long || (known_kind && c->timed)))
+            return COPY_WAITS;
+        return c->timed && c->before_ns != UNKNOWN_NS &&
+                       c->before_ns > op->host_ns + HOST_WAITS_LONG_NS &&
+                       c->before_ns <= op->start_ns && op->start_ns <= op->host_end_ns
+                   ? COPY_WAITS_BEFORE
+                   : COPY_NO_WAIT;
+    }
     case SPECTER_COPY_D2D:
     case SPECTER_COPY_P2P:
     case SPECTER_COPY_MEMSET:
@@ -103,7 +85,11 @@ static enum copy_wait wait_of(const struct waiting_copy *c)
     case SPECTER_COPY_COUNT:
         break;
     }
-    return wait_to_host(c);
+    const struct op *op = c->op;
+    bool known_kind = op->copy.host == HOST_MEMORY_PAGEABLE || op->copy.by == API_COPY;
+    if (op->copy.host == HOST_MEMORY_PINNED && op->copy.by == API_COPY_ASYNC)
+        return COPY_NO_WAIT;
+    return c->outlasted && (c->is_long || (known_kind && c->timed)) ? COPY_WAITS : COPY_NO_WAIT;
 }
 
 /* What of a call was spent until t_ns; not more than the call. */
@@ -111,16 +97,6 @@ static int64_t part_until(int64_t host_ns, int64_t host_end_ns, int64_t t_ns)
 {
     int64_t end_ns = t_ns < host_end_ns ? t_ns : host_end_ns;
     return end_ns > host_ns ? end_ns - host_ns : 0;
-}
-
-/* Until the copy began the call did its own work, where nothing on the stream kept it from
- * beginning at once. */
-static int64_t wait_until_end(const struct waiting_copy *c)
-{
-    const struct op *op = c->op;
-    bool at_once = c->all_timed && c->before_ns <= op->host_ns && op->start_ns > op->host_ns &&
-                   op->start_ns - op->host_ns < HOST_WAITS_LAUNCH_NS;
-    return part_until(at_once ? op->start_ns : op->host_ns, op->host_end_ns, c->end_ns);
 }
 
 static void find_copy_wait(const struct rank *rank, struct op *op, int64_t before_ns)
@@ -131,39 +107,25 @@ static void find_copy_wait(const struct rank *rank, struct op *op, int64_t befor
                              .all_timed = (rank->coverage & COVER_KERNELS) != 0};
     op->copy.wait = COPY_NO_WAIT;
     op->copy.wait_ns = 0;
-    if (!has_call(op) || op->timing == SPECTER_TIMING_SYNC || op->timing == SPECTER_TIMING_CAPTURED)
+    if (!(op->host_ns != UNKNOWN_NS && op->host_end_ns != UNKNOWN_NS) ||
+        op->timing == SPECTER_TIMING_SYNC || op->timing == SPECTER_TIMING_CAPTURED)
         return;
     c.end_ns = c.timed ? ns_add(op->start_ns, op->dur_ns) : UNKNOWN_NS;
     c.is_long = op->host_end_ns - op->host_ns > HOST_WAITS_LONG_NS;
     c.outlasted = !c.timed || op->host_end_ns + HOST_WAITS_SLACK_NS >= c.end_ns;
     op->copy.wait = (uint8_t)wait_of(&c);
-    if (op->copy.wait == COPY_WAITS)
-        op->copy.wait_ns = c.timed ? wait_until_end(&c) : UNKNOWN_NS;
-    else if (op->copy.wait == COPY_WAITS_BEFORE)
+    if (op->copy.wait == COPY_WAITS && !c.timed) {
+        op->copy.wait_ns = UNKNOWN_NS;
+    } else if (op->copy.wait == COPY_WAITS) {
+        /* Until the copy began the call did its own work, where nothing on the stream kept it from
+         * beginning at once. */
+        bool at_once = c.all_timed && before_ns <= op->host_ns && op->start_ns > op->host_ns &&
+                       op->start_ns - op->host_ns < HOST_WAITS_LAUNCH_NS;
+        op->copy.wait_ns =
+            part_until(at_once ? op->start_ns : op->host_ns, op->host_end_ns, c.end_ns);
+    } else if (op->copy.wait == COPY_WAITS_BEFORE) {
         op->copy.wait_ns = part_until(op->host_ns, op->host_end_ns, before_ns);
-}
-
-/* Operations are in the order of their starts, so that what ended last of those seen on a stream is
- * what the next one came behind. */
-static void find_copies(struct rank *rank)
-{
-    struct idmap streams = {0};
-    int64_t *ended_ns = NULL;
-    size_t cap = 0;
-    for (size_t i = 0; i < rank->nops; i++) {
-        struct op *op = &rank->ops[i];
-        uint32_t known = streams.count;
-        uint32_t at = idmap_add(&streams, idmap_pair(op->device, op->stream));
-        ARRAY_GROW(ended_ns, cap, (size_t)at + 1);
-        if (at == known)
-            ended_ns[at] = UNKNOWN_NS;
-        if (op->class == OP_MEMORY)
-            find_copy_wait(rank, op, ended_ns[at]);
-        if (on_device(op) && ns_add(op->start_ns, op->dur_ns) > ended_ns[at])
-            ended_ns[at] = ns_add(op->start_ns, op->dur_ns);
     }
-    free(ended_ns);
-    idmap_release(&streams);
 }
 
 /* ---- allocations ---- */
@@ -200,8 +162,27 @@ static struct issue_times *issued_of(const struct rank *rank, size_t *n)
     return list;
 }
 
-static void find_allocations(struct rank *rank)
+void host_waits_find(struct rank *rank)
 {
+    /* Operations are in the order of their starts, so that what ended last of those seen on a
+     * stream is what the next one came behind. */
+    struct idmap streams = {0};
+    int64_t *ended_ns = NULL;
+    size_t cap = 0;
+    for (size_t i = 0; i < rank->nops; i++) {
+        struct op *op = &rank->ops[i];
+        uint32_t known = streams.count;
+        uint32_t at = idmap_add(&streams, idmap_pair(op->device, op->stream));
+        ARRAY_GROW(ended_ns, cap, (size_t)at + 1);
+        if (at == known)
+            ended_ns[at] = UNKNOWN_NS;
+        if (op->class == OP_MEMORY)
+            find_copy_wait(rank, op, ended_ns[at]);
+        if (on_device(op) && ns_add(op->start_ns, op->dur_ns) > ended_ns[at])
+            ended_ns[at] = ns_add(op->start_ns, op->dur_ns);
+    }
+    free(ended_ns);
+    idmap_release(&streams);
     struct issue_times *list;
     size_t n, next = 0, first = 0;
     int64_t busy_ns = UNKNOWN_NS;
@@ -221,10 +202,4 @@ static void find_allocations(struct rank *rank)
                             : 0;
     }
     free(list);
-}
-
-void host_waits_find(struct rank *rank)
-{
-    find_copies(rank);
-    find_allocations(rank);
 }

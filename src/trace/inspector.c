@@ -1,18 +1,238 @@
 /* SPDX-License-Identifier: MIT
  *
- * From NCCL Inspector's records to operations. What the plugin writes, and how NCCL counts, is
- * from NVIDIA/nccl: ext-profiler/inspector/{inspector,inspector_plugin}.cc, src/misc/profiler.cc.
+ * Reads NCCL Inspector's logs (NCCL's profiler plugin of that name; JSON mode): one record a line,
+ * one file a process.
+ *
+ *     {"header":{"id":"0x7f8c496ae9f661","rank":2,"n_ranks":8,"nnodes":1},
+ *      "metadata":{"inspector_output_format_version":"v4.0","dump_timestamp_us":...,"hostname":"n0",
+ *       "pid":163,...},
+ *      "coll_perf":{"coll":"AllReduce","coll_sn":14,"coll_msg_size_bytes":4096,
+ *       "coll_exec_time_us":61,"coll_timing_source":"kernel_gpu",...}}
+ *
+ * Later versions add header.comm_name, coll_algo and coll_proto, and p2p_perf with the same keys
+ * under p2p_. docs/inputs.md says what is made of them.
+ *
+ * A record tells how long an operation ran, and only with NCCL_INSPECTOR_DUMP_VERBOSE=1 when. Where
+ * it does not, the operation has a duration and no start: it counts in bandwidths, and in no share
+ * of time.
+ *
+ * What the plugin writes, and how NCCL counts, is from NVIDIA/nccl:
+ * ext-profiler/inspector/{inspector,inspector_plugin}.cc, src/misc/profiler.cc.
  */
-#include "trace/inspector.h"
-
 #include "base/buf.h"
-#include "base/lines.h"
-#include "trace/devices.h"
+#include "base/json.h"
+#include "base/order.h"
+#include "base/stream.h"
+#include "trace/rank_join.h"
+#include "trace/memo.h"
 #include "trace/reader.h"
+#include "trace/run.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* ---- one record ---- */
+
+/* Texts are views into the line; p NULL: not there. Numbers: -1 not there; times in ns. */
+struct inspector_record {
+    struct json_text id, comm_name, host;
+    int64_t comm_rank, comm_size, nodes;
+    int64_t pid, dump_ns;
+    bool coll, p2p; /* which of them it is; neither: a kind that is not known */
+    struct json_text what, source, algo, proto;
+    int64_t sn, peer, bytes, exec_ns;
+    int64_t call_ns, call_end_ns; /* the host's enqueuing call; 0 or -1 not known */
+    int64_t kernel_ns;            /* when the host saw the first of its kernels begin; likewise */
+    uint32_t channels;            /* of the kernels that were listed */
+    const char *error;            /* NULL, or what is wrong, */
+    size_t offset;                /* and at which byte */
+    bool cut;                     /* it might go on */
+};
+
+/* A time in microseconds that stays one in nanoseconds; -1 for what is no time. */
+static int64_t microseconds(struct json *j)
+{
+    int64_t ns = json_time_ns(j, 1000, -1);
+    return ns >= 0 && ns < RUN_TIME_MAX ? ns : -1;
+}
+
+static void read_header(struct inspector_record *rec, struct json *j)
+{
+    struct json_text key;
+    if (!json_enter(j, '{'))
+        return;
+    while (json_next_key(j, &key)) {
+        if (json_text_is(key, "id"))
+            rec->id = json_string(j);
+        else if (json_text_is(key, "comm_name"))
+            rec->comm_name = json_string(j);
+        else if (json_text_is(key, "rank"))
+            rec->comm_rank = json_i64(j, -1);
+        else if (json_text_is(key, "n_ranks"))
+            rec->comm_size = json_i64(j, -1);
+        else if (json_text_is(key, "nnodes"))
+            rec->nodes = json_i64(j, -1);
+        else
+            json_skip(j);
+    }
+}
+
+static void read_metadata(struct inspector_record *rec, struct json *j)
+{
+    struct json_text key;
+    if (!json_enter(j, '{'))
+        return;
+    while (json_next_key(j, &key)) {
+        if (json_text_is(key, "hostname"))
+            rec->host = json_string(j);
+        else if (json_text_is(key, "pid"))
+            rec->pid = json_i64(j, -1);
+        else if (json_text_is(key, "dump_timestamp_us"))
+            rec->dump_ns = microseconds(j);
+        else
+            json_skip(j);
+    }
+}
+
+/* A channel whose kernel was not seen has 0. */
+static void read_kernels(struct inspector_record *rec, struct json *j)
+{
+    struct json_text key;
+    if (!json_enter(j, '['))
+        return;
+    while (json_next_item(j)) {
+        if (!json_enter(j, '{'))
+            continue;
+        rec->channels++;
+        while (json_next_key(j, &key)) {
+            int64_t t_ns;
+            if (!json_text_is(key, "kernel_start_ts")) {
+                json_skip(j);
+                continue;
+            }
+            t_ns = microseconds(j);
+            if (t_ns > 0 && (rec->kernel_ns <= 0 || t_ns < rec->kernel_ns))
+                rec->kernel_ns = t_ns;
+        }
+    }
+}
+
+/* event_trace_ts: when callbacks came, on the host's wall clock. */
+static void read_times(struct inspector_record *rec, struct json *j)
+{
+    struct json_text key;
+    if (!json_enter(j, '{'))
+        return;
+    while (json_next_key(j, &key)) {
+        if (json_text_is(key, "coll_start_ts") || json_text_is(key, "p2p_start_ts"))
+            rec->call_ns = microseconds(j);
+        else if (json_text_is(key, "coll_stop_ts") || json_text_is(key, "p2p_stop_ts"))
+            rec->call_end_ns = microseconds(j);
+        else if (json_text_is(key, "kernel_events"))
+            read_kernels(rec, j);
+        else
+            json_skip(j);
+    }
+}
+
+static void read_perf(struct inspector_record *rec, struct json *j)
+{
+    struct json_text key;
+    if (!json_enter(j, '{'))
+        return;
+    while (json_next_key(j, &key)) {
+        /* The key after its coll_ or p2p_, as it is where it has none. */
+        size_t prefix = 0;
+        if (key.len > 5 && memcmp(key.p, "coll_", 5) == 0)
+            prefix = 5;
+        else if (key.len > 4 && memcmp(key.p, "p2p_", 4) == 0)
+            prefix = 4;
+        key = (struct json_text){key.p + prefix, key.len - (uint32_t)prefix, key.escaped};
+        if (json_text_is(key, "coll") || json_text_is(key, "p2p"))
+            rec->what = json_string(j);
+        else if (json_text_is(key, "sn"))
+            rec->sn = json_i64(j, -1);
+        else if (json_text_is(key, "peer"))
+            rec->peer = json_i64(j, -1);
+        else if (json_text_is(key, "msg_size_bytes"))
+            rec->bytes = json_i64(j, -1);
+        else if (json_text_is(key, "exec_time_us"))
+            rec->exec_ns = microseconds(j);
+        else if (json_text_is(key, "timing_source"))
+            rec->source = json_string(j);
+        else if (json_text_is(key, "algo"))
+            rec->algo = json_string(j);
+        else if (json_text_is(key, "proto"))
+            rec->proto = json_string(j);
+        else if (json_text_is(key, "event_trace_ts"))
+            read_times(rec, j);
+        else
+            json_skip(j);
+    }
+}
+
+/* False when it is no JSON object, or a value is not what it should be. */
+static bool parse_record(struct inspector_record *rec, const char *text, size_t len)
+{
+    struct json j;
+    struct json_text key;
+    *rec = (struct inspector_record){.comm_rank = -1,
+                                     .comm_size = -1,
+                                     .nodes = -1,
+                                     .pid = -1,
+                                     .dump_ns = -1,
+                                     .sn = -1,
+                                     .peer = -1,
+                                     .bytes = -1,
+                                     .exec_ns = -1,
+                                     .call_ns = -1,
+                                     .call_end_ns = -1,
+                                     .kernel_ns = -1};
+    json_init(&j, text, len);
+    json_enter(&j, '{');
+    while (json_next_key(&j, &key)) {
+        bool coll = json_text_is(key, "coll_perf"), p2p = json_text_is(key, "p2p_perf");
+        if (json_text_is(key, "header"))
+            read_header(rec, &j);
+        else if (json_text_is(key, "metadata"))
+            read_metadata(rec, &j);
+        else if (coll || p2p)
+            read_perf(rec, &j);
+        else
+            json_skip(&j);
+        rec->coll |= coll;
+        rec->p2p |= p2p;
+    }
+    json_end(&j);
+    rec->error = j.error;
+    rec->offset = json_offset(&j);
+    rec->cut = json_is_cut(&j);
+    return rec->error == NULL;
+}
+
+/* Returns whether the text, or its beginning, is such a record. The header stands first, the
+ * metadata second; a value in them that is wrong, or a record that is cut after them, does not
+ * make it another format. */
+static bool is_record(const char *text, size_t len)
+{
+    struct inspector_record rec;
+    struct json j;
+    struct json_text key;
+    bool header = false, metadata = false;
+    json_init(&j, text, len);
+    if (json_peek(&j) != '{' || !json_enter(&j, '{'))
+        return false;
+    while (json_next_key(&j, &key)) {
+        header |= json_text_is(key, "header");
+        metadata |= json_text_is(key, "metadata");
+        if (header && (json_text_is(key, "coll_perf") || json_text_is(key, "p2p_perf")))
+            return true;
+        json_skip(&j);
+    }
+    parse_record(&rec, text, len);
+    return header && metadata && rec.id.p != NULL && rec.dump_ns >= 0;
+}
 
 #define LINE_MAX_BYTES ((size_t)1 << 20) /* of 64 channels, verbose: 20 KB */
 #define HEAD_LINES 16                    /* looked at to recognise a file */
@@ -45,16 +265,6 @@ struct inspector {
 
 /* ---- communicators ---- */
 
-static const char *intern_text(struct run *run, struct json_text text)
-{
-    struct buf b = BUF_INIT;
-    const char *name;
-    json_decode(text, &b);
-    name = intern_add(&run->names, b.data, b.len);
-    buf_release(&b);
-    return name;
-}
-
 /* Index into members; -1 when the communicator is not believable. */
 static int member_of(struct inspector *in, const struct inspector_record *rec)
 {
@@ -73,7 +283,7 @@ static int member_of(struct inspector *in, const struct inspector_record *rec)
     in->last = in->nmembers++;
     in->members[in->last] = (struct comm_member){comm, (int32_t)rec->comm_rank, 0};
     if (rec->comm_name.len > 0)
-        in->run->comms[comm].name = intern_text(in->run, rec->comm_name);
+        in->run->comms[comm].name = run_intern(in->run, rec->comm_name);
     if (rec->nodes > 0 && rec->nodes <= RUN_RANKS_MAX)
         in->run->comms[comm].nodes = (int)rec->nodes;
     return (int)in->last;
@@ -95,11 +305,29 @@ static void set_bytes(struct op *op, int64_t bytes, int64_t nranks)
     op->flags = 0;
 }
 
-/* kernel_gpu: the longest of the channels' kernels by the GPU's own clock. The others are a host
- * thread's: when it polled (kernel_cpu), or from the call on (collective_cpu). Those are not how
- * long the device took. */
-static void set_times(struct op *op, const struct inspector_record *rec)
+/* "" for what NCCL did not say. */
+static const char *word(struct run *run, struct json_text text)
 {
+    return json_text_is(text, "unknown") ? "" : run_intern(run, text);
+}
+
+static void add_op(struct inspector *in, const struct inspector_record *rec, int member, int what)
+{
+    struct op *op = rank_add_op(in->rank);
+    op->class = rec->p2p ? OP_P2P : OP_COLL;
+    op->name = run_intern(in->run, rec->what);
+    op->id = in->rank->nops - 1;
+    op->device = member; /* until number_gpus() knows better */
+    op->coll.op = (uint8_t)what;
+    op->coll.redop = SPECTER_REDOP_NONE;
+    op->coll.comm = in->members[member].comm;
+    op->coll.seq = op->coll.p2p_seq = -1;
+    op->coll.group = -1;
+    op->coll.peer = -1;
+    set_bytes(op, rec->bytes, rec->comm_size);
+    /* kernel_gpu: the longest of the channels' kernels by the GPU's own clock. The others are a
+     * host thread's: when it polled (kernel_cpu), or from the call on (collective_cpu). Those are
+     * not how long the device took. */
     bool device = json_text_is(rec->source, "kernel_gpu");
     op->timing = device ? SPECTER_TIMING_DEVICE : SPECTER_TIMING_HOST;
     if (rec->call_ns > 0) {
@@ -111,17 +339,14 @@ static void set_times(struct op *op, const struct inspector_record *rec)
         op->dur_ns = rec->exec_ns;
     if (device && rec->kernel_ns > 0)
         op->start_ns = rec->kernel_ns;
-}
-
-/* "" for what NCCL did not say. */
-static const char *word(struct run *run, struct json_text text)
-{
-    return json_text_is(text, "unknown") ? "" : intern_text(run, text);
-}
-
-static void add_detail(struct inspector *in, const struct op *op, int member,
-                       const struct inspector_record *rec)
-{
+    if (rec->p2p) {
+        /* p2p_sn counts all messages of the communicator, whichever rank is at the other end: it
+         * does not say which receive belongs to which send. */
+        op->coll.peer = rec->peer >= 0 && rec->peer < rec->comm_size ? (int32_t)rec->peer : -1;
+        return;
+    }
+    if (rec->sn >= 0 && rec->sn < SN_MAX)
+        op->coll.seq = SEQ_OF(rec->sn, op->coll.op);
     struct comm_detail *d;
     if (rec->algo.len == 0 && rec->proto.len == 0)
         return;
@@ -135,32 +360,6 @@ static void add_detail(struct inspector *in, const struct op *op, int member,
                               .peer = -1,
                               .member = (uint32_t)member,
                               .comm_op = SPECTER_COMM_OP_COUNT};
-}
-
-static void add_op(struct inspector *in, const struct inspector_record *rec, int member, int what)
-{
-    struct op *op = rank_add_op(in->rank);
-    op->class = rec->p2p ? OP_P2P : OP_COLL;
-    op->name = intern_text(in->run, rec->what);
-    op->id = in->rank->nops - 1;
-    op->device = member; /* until tell_apart() knows better */
-    op->coll.op = (uint8_t)what;
-    op->coll.redop = SPECTER_REDOP_NONE;
-    op->coll.comm = in->members[member].comm;
-    op->coll.seq = op->coll.p2p_seq = -1;
-    op->coll.group = -1;
-    op->coll.peer = -1;
-    set_bytes(op, rec->bytes, rec->comm_size);
-    set_times(op, rec);
-    if (rec->p2p) {
-        /* p2p_sn counts all messages of the communicator, whichever rank is at the other end: it
-         * does not say which receive belongs to which send. */
-        op->coll.peer = rec->peer >= 0 && rec->peer < rec->comm_size ? (int32_t)rec->peer : -1;
-        return;
-    }
-    if (rec->sn >= 0 && rec->sn < SN_MAX)
-        op->coll.seq = SEQ_OF(rec->sn, op->coll.op);
-    add_detail(in, op, member, rec);
 }
 
 /* ---- lines ---- */
@@ -197,42 +396,12 @@ static const char *take_record(struct inspector *in, const struct inspector_reco
         return "communicators of an unbelievable size";
     add_op(in, rec, member, what);
     if (rec->host.len > 0 && in->rank->host[0] == '\0')
-        in->rank->host = intern_text(in->run, rec->host);
+        in->rank->host = run_intern(in->run, rec->host);
     if (rec->pid >= 0)
         in->rank->pid = rec->pid;
     in->last_ns = rec->dump_ns > in->last_ns ? rec->dump_ns : in->last_ns;
     in->usable++;
     return NULL;
-}
-
-static bool is_blank(const struct lines *l)
-{
-    size_t i = 0;
-    while (i < l->len && (l->text[i] == ' ' || l->text[i] == '\t'))
-        i++;
-    return i == l->len;
-}
-
-static void take_line(struct inspector *in, const struct lines *l)
-{
-    struct inspector_record rec;
-    const char *wrong;
-    if (is_blank(l))
-        return;
-    if (l->too_long) {
-        bad_line(in, l->number, "longer than any line a log has", 0);
-        return;
-    }
-    if (!inspector_parse(&rec, l->text, l->len)) {
-        if (l->last && rec.cut)
-            in->rank->torn = true;
-        else
-            bad_line(in, l->number, rec.error, rec.offset + 1);
-        return;
-    }
-    wrong = take_record(in, &rec);
-    if (wrong != NULL)
-        bad_line(in, l->number, wrong, 0);
 }
 
 /* ---- the end of a file ---- */
@@ -241,8 +410,8 @@ static int by_comm_rank(const void *pa, const void *pb)
 {
     const struct comm_member *a = pa, *b = pb;
     if (a->comm != b->comm)
-        return a->comm < b->comm ? -1 : 1;
-    return (a->rank > b->rank) - (a->rank < b->rank);
+        return ORDER(a->comm, b->comm);
+    return ORDER(a->rank, b->rank);
 }
 
 /* A process that is several ranks of one communicator drives several GPUs, which the log does not
@@ -272,41 +441,39 @@ static void number_gpus(struct inspector *in)
     free(sorted);
 }
 
-static void note_file(struct inspector *in)
-{
-    if (in->bad > 0)
-        run_note(in->run, true, "%s: line %llu: %s; %llu line%s of this file %s unusable",
-                 in->label, (unsigned long long)in->first_bad, in->bad_reason,
-                 (unsigned long long)in->bad, in->bad > 1 ? "s" : "", in->bad > 1 ? "are" : "is");
-    if (in->unknown > 0)
-        run_note(in->run, false, "the logs hold records of kinds this version does not know");
-}
-
-static void finish_file(struct inspector *in)
-{
-    struct rank *rank = in->rank;
-    rank->coverage = COVER_NCCL;
-    rank->complete = true; /* the format has no closing record */
-    rank->bad_lines = in->bad;
-    if (in->last_ns >= 0) /* all times are of the host's wall clock */
-        rank->end_ns = rank->mono_ns = rank->real_ns = in->last_ns;
-    number_gpus(in);
-    note_file(in);
-    devices_split(in->run);
-}
-
 static int read_lines(struct inspector *in, struct stream *s, struct err *e)
 {
     struct lines l;
     int rc;
     lines_init(&l, s, LINE_MAX_BYTES);
-    while ((rc = lines_next(&l, e)) > 0)
-        take_line(in, &l);
-    if (rc == 0 && in->usable == 0)
+    while ((rc = lines_next(&l, e)) > 0) {
+        struct inspector_record rec;
+        const char *wrong;
+        size_t i = 0;
+        while (i < l.len && (l.text[i] == ' ' || l.text[i] == '\t'))
+            i++;
+        if (i == l.len)
+            continue;
+        if (l.too_long) {
+            bad_line(in, l.number, "longer than any line a log has", 0);
+            continue;
+        }
+        if (!parse_record(&rec, l.text, l.len)) {
+            if (l.last && rec.cut)
+                in->rank->torn = true;
+            else
+                bad_line(in, l.number, rec.error, rec.offset + 1);
+            continue;
+        }
+        wrong = take_record(in, &rec);
+        if (wrong != NULL)
+            bad_line(in, l.number, wrong, 0);
+    }
+    if (rc == 0 && in->usable == 0) {
         rc = err_set(e, ERR_INPUT, "%s: line %llu: %s", in->label,
                      (unsigned long long)(in->bad > 0 ? in->first_bad : l.number),
                      in->bad > 0 ? in->bad_reason : "not one whole record of an operation");
-    else if (rc < 0 && in->usable > 0) {
+    } else if (rc < 0 && in->usable > 0) {
         run_note(in->run, true, "%s; what stands before it is used", e->msg);
         rc = 0;
     }
@@ -323,7 +490,20 @@ static int inspector_read(struct run *run, struct stream *s, const char *label, 
     run->format = "inspector";
     rc = read_lines(&in, s, e);
     if (rc == 0) {
-        finish_file(&in);
+        struct rank *rank = in.rank;
+        rank->coverage = COVER_NCCL;
+        rank->complete = true; /* the format has no closing record */
+        rank->bad_lines = in.bad;
+        if (in.last_ns >= 0) /* all times are of the host's wall clock */
+            rank->end_ns = rank->mono_ns = rank->real_ns = in.last_ns;
+        number_gpus(&in);
+        if (in.bad > 0)
+            run_note(in.run, true, "%s: line %llu: %s; %llu line%s of this file %s unusable",
+                     in.label, (unsigned long long)in.first_bad, in.bad_reason,
+                     (unsigned long long)in.bad, in.bad > 1 ? "s" : "", in.bad > 1 ? "are" : "is");
+        if (in.unknown > 0)
+            run_note(in.run, false, "the logs hold records of kinds this version does not know");
+        devices_split(in.run);
     } else {
         rank_clear(in.rank);
         run->nranks--;
@@ -332,16 +512,16 @@ static int inspector_read(struct run *run, struct stream *s, const char *label, 
     return rc;
 }
 
-/* ---- behind the last file ---- */
+/* ---- after the last file ---- */
 
 static int by_seq(const void *pa, const void *pb)
 {
     const struct op *a = *(const struct op *const *)pa, *b = *(const struct op *const *)pb;
     if (a->coll.comm != b->coll.comm)
-        return a->coll.comm < b->coll.comm ? -1 : 1;
+        return ORDER(a->coll.comm, b->coll.comm);
     if (a->coll.op != b->coll.op)
-        return a->coll.op < b->coll.op ? -1 : 1;
-    return (a->coll.seq > b->coll.seq) - (a->coll.seq < b->coll.seq);
+        return ORDER(a->coll.op, b->coll.op);
+    return ORDER(a->coll.seq, b->coll.seq);
 }
 
 /* How many numbers between the first and the last of each count have no record. */
@@ -398,7 +578,7 @@ static bool inspector_sniff(const char *head, size_t len)
     for (int i = 0; i < HEAD_LINES && len > 0; i++) {
         const char *end = memchr(head, '\n', len);
         size_t n = end != NULL ? (size_t)(end - head) : len;
-        if (inspector_is_record(head, n))
+        if (is_record(head, n))
             return true;
         n += end != NULL;
         head += n;

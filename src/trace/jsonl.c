@@ -6,8 +6,9 @@
 #include "trace/jsonl.h"
 
 #include "base/buf.h"
-#include "trace/comm_resync.h"
-#include "trace/devices.h"
+#include "base/order.h"
+#include "trace/comm_order.h"
+#include "trace/rank_join.h"
 #include "trace/reader.h"
 
 #include <stdio.h>
@@ -67,48 +68,12 @@ static void take_line(struct jsonl *r, const char *text, size_t len, bool last)
         r->usable++;
 }
 
-/* Takes the whole lines out of text; how many bytes they were. */
-static size_t take_lines(struct jsonl *r, const char *text, size_t len)
-{
-    size_t at = 0;
-    const char *end;
-    while (at < len && (end = memchr(text + at, '\n', len - at)) != NULL) {
-        take_line(r, text + at, (size_t)(end - text) - at, false);
-        at = (size_t)(end - text) + 1;
-    }
-    return at;
-}
-
 /* Clock records are of no use to operations that are gone. */
 static void hand_over(struct jsonl *r)
 {
     run_hand_over(r->run, r->rank);
     if (r->run->taker != NULL)
         r->clocks.count = 0;
-}
-
-/* 0 at the end of the file, -1 with e filled when reading failed on the way. */
-static int read_lines(struct jsonl *r, struct stream *s, struct err *e)
-{
-    char *block = calloc(1, BLOCK_SIZE + LINE_ROOM); /* all of it may be looked at */
-    size_t have = 0, used;
-    ssize_t n;
-    if (block == NULL)
-        die("out of memory");
-    while ((n = stream_read(s, block + have, PORTION, e)) > 0) {
-        have += (size_t)n;
-        used = take_lines(r, block, have);
-        hand_over(r);
-        have -= used;
-        memmove(block, block + used, have);
-        if (have > SPECTER_LINE_MAX)
-            have = SPECTER_LINE_MAX; /* too long already: enough is kept to say so at its end */
-    }
-    if (n == 0 && have > 0)
-        take_line(r, block, have, true);
-    hand_over(r);
-    free(block);
-    return (int)n;
 }
 
 /* ---- the end of the file ---- */
@@ -122,8 +87,8 @@ static int compare_positions(const void *pa, const void *pb)
 {
     const struct position *a = pa, *b = pb;
     if (a->id != b->id)
-        return a->id < b->id ? -1 : 1;
-    return (a->at > b->at) - (a->at < b->at);
+        return ORDER(a->id, b->id);
+    return ORDER(a->at, b->at);
 }
 
 /* An operation that is written twice (pending, then done) counts as the later line says. */
@@ -151,7 +116,7 @@ static void drop_replaced(struct rank *rank)
 static int by_start(const void *pa, const void *pb)
 {
     const struct step *a = pa, *b = pb;
-    return (a->start_ns > b->start_ns) - (a->start_ns < b->start_ns);
+    return ORDER(a->start_ns, b->start_ns);
 }
 
 /* Returns whether anything was called, or began, at that moment or later, as far as the trace
@@ -170,37 +135,6 @@ static bool works_from(const struct rank *rank, int64_t from_ns)
             return true;
     }
     return false;
-}
-
-/* A step lasts until the next one; the last one to the end of the trace. A mark behind all work, as
- * programs set that mark the end of their last step, begins none; of two it is not clear. */
-static void end_steps(struct rank *rank, int64_t end_ns)
-{
-    if (rank->nsteps > 0)
-        qsort(rank->steps, rank->nsteps, sizeof *rank->steps, by_start);
-    for (size_t i = 0; i < rank->nsteps; i++) {
-        struct step *step = &rank->steps[i];
-        step->end_ns = i + 1 < rank->nsteps ? step[1].start_ns : end_ns;
-        step->cut = i + 1 == rank->nsteps && !rank->complete;
-    }
-    if (rank->nsteps > 2 && !works_from(rank, rank->steps[rank->nsteps - 1].start_ns))
-        rank->nsteps--;
-}
-
-static void map_marks(struct rank *rank, int64_t base)
-{
-    for (size_t i = 0; i < rank->nlaunches; i++) {
-        rank->launches[i].host_ns = ns_add(rank->launches[i].host_ns, base);
-        rank->launches[i].host_end_ns = ns_add(rank->launches[i].host_end_ns, base);
-    }
-    for (size_t i = 0; i < rank->nmarks; i++) {
-        struct mark *mark = &rank->marks[i];
-        bool open = mark->end_ns == UNKNOWN_NS;
-        mark->start_ns = ns_add(mark->start_ns, base);
-        mark->end_ns = open ? rank->end_ns : ns_add(mark->end_ns, base);
-        if (open && mark->end_ns < mark->start_ns)
-            mark->end_ns = mark->start_ns;
-    }
 }
 
 /* Everything onto the host's clock, the end of the trace as well. Without init.mono_ns the trace
@@ -239,7 +173,18 @@ static void map_times(struct jsonl *r)
     }
     for (size_t i = 0; i < rank->nsteps; i++)
         rank->steps[i].start_ns = ns_add(rank->steps[i].start_ns, base);
-    map_marks(rank, base);
+    for (size_t i = 0; i < rank->nlaunches; i++) {
+        rank->launches[i].host_ns = ns_add(rank->launches[i].host_ns, base);
+        rank->launches[i].host_end_ns = ns_add(rank->launches[i].host_end_ns, base);
+    }
+    for (size_t i = 0; i < rank->nmarks; i++) {
+        struct mark *mark = &rank->marks[i];
+        bool open = mark->end_ns == UNKNOWN_NS;
+        mark->start_ns = ns_add(mark->start_ns, base);
+        mark->end_ns = open ? rank->end_ns : ns_add(mark->end_ns, base);
+        if (open && mark->end_ns < mark->start_ns)
+            mark->end_ns = mark->start_ns;
+    }
 }
 
 static const char *gpu_name(const struct jsonl *r, const struct rank *rank)
@@ -254,54 +199,24 @@ static const char *gpu_name(const struct jsonl *r, const struct rank *rank)
     return r->ngpus > 0 ? r->gpus[0].name : "";
 }
 
-static void note_legacy(struct jsonl *r)
-{
-    if (!r->typed || (r->saw_nccl && r->saw_gemm))
-        r->rank->coverage = (r->saw_nccl ? COVER_NCCL : 0u) | (r->saw_gemm ? COVER_GEMM : 0u);
-    else
-        r->rank->coverage = COVER_NCCL | COVER_GEMM;
-    run_note(r->run, false,
-             "traces of the original Python tool: communicators are told apart by size only%s",
-             r->synchronised ? ""
-                             : "; recorded without --sync, so that durations are those of the host "
-                               "calls, not of the device");
-}
-
-/* "3 copy, 2 graph", and that there are more kinds. */
-static void put_kinds(struct buf *b, const struct jsonl_unread *unread)
-{
-    uint64_t others = unread->total;
-    for (size_t i = 0; i < unread->nkinds; i++) {
-        buf_printf(b, "%s%llu %s", i > 0 ? ", " : "", (unsigned long long)unread->kinds[i].count,
-                   unread->kinds[i].name);
-        others -= unread->kinds[i].count;
-    }
-    if (others > 0)
-        buf_printf(b, ", %llu of other kinds", (unsigned long long)others);
-    buf_putc(b, '\0');
-}
-
 static void note_unread(struct jsonl *r, const struct jsonl_unread *unread, bool loss,
                         const char *what)
 {
     struct buf kinds = BUF_INIT;
     if (unread->total == 0)
         return;
-    put_kinds(&kinds, unread);
+    /* "3 copy, 2 graph", and that there are more kinds. */
+    uint64_t others = unread->total;
+    for (size_t i = 0; i < unread->nkinds; i++) {
+        buf_printf(&kinds, "%s%llu %s", i > 0 ? ", " : "",
+                   (unsigned long long)unread->kinds[i].count, unread->kinds[i].name);
+        others -= unread->kinds[i].count;
+    }
+    if (others > 0)
+        buf_printf(&kinds, ", %llu of other kinds", (unsigned long long)others);
+    buf_putc(&kinds, '\0');
     run_note(r->run, loss, "%s: %s: %s", r->label, what, kinds.data);
     buf_release(&kinds);
-}
-
-static void note_lines(struct jsonl *r)
-{
-    if (r->bad > 0)
-        run_note(r->run, true, "%s: line %llu: %s; %llu line%s of this file %s unusable", r->label,
-                 (unsigned long long)r->first_bad, r->bad_reason, (unsigned long long)r->bad,
-                 r->bad > 1 ? "s" : "", r->bad > 1 ? "are" : "is");
-    note_unread(r, &r->lost, true, "records of device work that this version does not read");
-    note_unread(r, &r->unknown, false, "records of kinds this version does not know");
-    if (!r->has_init)
-        run_note(r->run, false, "%s: no init record: rank, host and clock are unknown", r->label);
 }
 
 static void finish_file(struct jsonl *r)
@@ -314,27 +229,76 @@ static void finish_file(struct jsonl *r)
     r->rank->nthreads = r->threads.count;
     r->rank->bad_lines = r->bad;
     map_times(r);
-    if (r->legacy)
-        note_legacy(r);
-    note_lines(r);
+    if (r->legacy) {
+        if (!r->typed || (r->saw_nccl && r->saw_gemm))
+            r->rank->coverage = (r->saw_nccl ? COVER_NCCL : 0u) | (r->saw_gemm ? COVER_GEMM : 0u);
+        else
+            r->rank->coverage = COVER_NCCL | COVER_GEMM;
+        run_note(r->run, false,
+                 "traces of the original Python tool: communicators are told apart by size only%s",
+                 r->synchronised
+                     ? ""
+                     : "; recorded without --sync, so that durations are those of the host "
+                       "calls, not of the device");
+    }
+    if (r->bad > 0)
+        run_note(r->run, true, "%s: line %llu: %s; %llu line%s of this file %s unusable", r->label,
+                 (unsigned long long)r->first_bad, r->bad_reason, (unsigned long long)r->bad,
+                 r->bad > 1 ? "s" : "", r->bad > 1 ? "are" : "is");
+    note_unread(r, &r->lost, true, "records of device work that this version does not read");
+    note_unread(r, &r->unknown, false, "records of kinds this version does not know");
+    if (!r->has_init)
+        run_note(r->run, false, "%s: no init record: rank, host and clock are unknown", r->label);
     devices_split(r->run);
     for (size_t i = first; i < r->run->nranks; i++) {
         r->run->ranks[i].gpu = gpu_name(r, &r->run->ranks[i]);
         rank_fit(&r->run->ranks[i]);
-        end_steps(&r->run->ranks[i], r->end_ns);
+        /* A step lasts until the next one; the last one to the end of the trace. A mark after all
+         * work, as programs set that mark the end of their last step, begins none; of two it is not
+         * clear. */
+        struct rank *rank = &r->run->ranks[i];
+        if (rank->nsteps > 0)
+            qsort(rank->steps, rank->nsteps, sizeof *rank->steps, by_start);
+        for (size_t k = 0; k < rank->nsteps; k++) {
+            struct step *step = &rank->steps[k];
+            step->end_ns = k + 1 < rank->nsteps ? step[1].start_ns : r->end_ns;
+            step->cut = k + 1 == rank->nsteps && !rank->complete;
+        }
+        if (rank->nsteps > 2 && !works_from(rank, rank->steps[rank->nsteps - 1].start_ns))
+            rank->nsteps--;
     }
 }
 
 static int read_file(struct jsonl *r, struct stream *s, struct err *e)
 {
-    int rc = read_lines(r, s, e);
-    if (r->usable == 0 && rc == 0)
+    char *block = calloc(1, BLOCK_SIZE + LINE_ROOM); /* all of it may be looked at */
+    size_t have = 0, used;
+    ssize_t n;
+    if (block == NULL)
+        die("out of memory");
+    while ((n = stream_read(s, block + have, PORTION, e)) > 0) {
+        have += (size_t)n;
+        const char *end;
+        for (used = 0; used < have && (end = memchr(block + used, '\n', have - used)) != NULL;
+             used = (size_t)(end - block) + 1)
+            take_line(r, block + used, (size_t)(end - block) - used, false);
+        hand_over(r);
+        have -= used;
+        memmove(block, block + used, have);
+        if (have > SPECTER_LINE_MAX)
+            have = SPECTER_LINE_MAX; /* too long already: enough is kept to say so at its end */
+    }
+    if (n == 0 && have > 0)
+        take_line(r, block, have, true);
+    hand_over(r);
+    free(block);
+    if (r->usable == 0 && n == 0)
         return err_set(e, ERR_INPUT, "%s: line %llu: %s", r->label,
                        (unsigned long long)(r->bad > 0 ? r->first_bad : r->line_no),
                        r->bad > 0 ? r->bad_reason : "not one whole record");
     if (r->usable == 0)
         return -1;
-    if (rc < 0)
+    if (n < 0)
         run_note(r->run, true, "%s; what stands before it is used", e->msg);
     finish_file(r);
     return 0;

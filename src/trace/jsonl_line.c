@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "trace/jsonl_line.h"
+#include "trace/jsonl.h"
 
 #include "base/json_scan.h"
 
@@ -290,7 +290,7 @@ static inline bool is_named(const struct record_kind_row *record, enum selector 
            memcmp(name, record->name, record->name_len) == 0 && name[record->name_len] == '"';
 }
 
-/* Which record it is, where its name stands first or behind an id, as the writer puts it; else what
+/* Which record it is, where its name stands first or after an id, as the writer puts it; else what
  * the last line was: traces come in runs of one kind. */
 static int guess_record(const char *text, size_t len, int last)
 {

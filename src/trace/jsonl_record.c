@@ -85,7 +85,7 @@ static bool take_u32(const struct line *l, int field, uint32_t none, uint32_t *o
 static bool take_time(const struct line *l, int field, int64_t *out)
 {
     *out = line_i64(l, field, UNKNOWN_NS);
-    return *out == UNKNOWN_NS || (*out<RUN_TIME_MAX && * out> - RUN_TIME_MAX);
+    return *out == UNKNOWN_NS || (-RUN_TIME_MAX < *out && *out < RUN_TIME_MAX);
 }
 
 static int64_t clock_value(const struct line *l, int field)
@@ -131,32 +131,67 @@ static void take_coverage(struct jsonl *r, struct json_text raw)
     }
 }
 
-static void take_gpu(struct jsonl *r, struct json *j)
-{
-    struct json_text key;
-    struct jsonl_gpu gpu = {-1, ""};
-    if (!json_enter(j, '{'))
-        return;
-    while (json_next_key(j, &key)) {
-        if (json_text_is(key, "device"))
-            gpu.device = json_i64(j, -1);
-        else if (json_text_is(key, "name"))
-            gpu.name = word(r, WORD_OTHER, json_string(j))->text;
-        else
-            json_skip(j);
-    }
-    if (r->ngpus < sizeof r->gpus / sizeof *r->gpus)
-        r->gpus[r->ngpus++] = gpu;
-}
-
 static void take_gpus(struct jsonl *r, struct json_text raw)
 {
     struct json j;
     json_init(&j, raw.p, raw.len);
     if (json_peek(&j) != '[' || !json_enter(&j, '['))
         return;
-    while (json_next_item(&j))
-        take_gpu(r, &j);
+    while (json_next_item(&j)) {
+        struct json_text key;
+        struct jsonl_gpu gpu = {-1, ""};
+        if (!json_enter(&j, '{'))
+            continue;
+        while (json_next_key(&j, &key)) {
+            if (json_text_is(key, "device"))
+                gpu.device = json_i64(&j, -1);
+            else if (json_text_is(key, "name"))
+                gpu.name = word(r, WORD_OTHER, json_string(&j))->text;
+            else
+                json_skip(&j);
+        }
+        if (r->ngpus < sizeof r->gpus / sizeof *r->gpus)
+            r->gpus[r->ngpus++] = gpu;
+    }
+}
+
+static void take_environment(struct jsonl *r, struct json_text raw)
+{
+    struct json j;
+    struct json_text name;
+    json_init(&j, raw.p, raw.len);
+    if (json_peek(&j) != '{' || !json_enter(&j, '{'))
+        return;
+    while (json_next_key(&j, &name)) {
+        if (json_peek(&j) == '"')
+            rank_add_setting(r->rank, run_intern(r->run, name),
+                             run_intern(r->run, json_string(&j)));
+        else
+            json_skip(&j);
+    }
+}
+
+static void add_version(struct jsonl *r, const char *of, const char *text)
+{
+    struct intern *names = &r->run->names;
+    rank_add_setting(r->rank, intern_add(names, of, strlen(of)),
+                     intern_add(names, text, strlen(text)));
+}
+
+/* NCCL's number of a version: 22809 is 2.28.9; before 2.9 2708 was 2.7.8. The driver's: 12040 is
+ * 12.4. */
+static void take_versions(struct jsonl *r, uint64_t nccl, uint64_t cuda)
+{
+    const uint64_t unit = nccl >= 10000 ? 10000 : 1000;
+    char text[80];
+    snprintf(text, sizeof text, "%llu.%llu.%llu", (unsigned long long)(nccl / unit),
+             (unsigned long long)(nccl % unit / 100), (unsigned long long)(nccl % 100));
+    if (nccl > 0)
+        add_version(r, "NCCL", text);
+    snprintf(text, sizeof text, "%llu.%llu", (unsigned long long)(cuda / 1000),
+             (unsigned long long)(cuda % 1000 / 10));
+    if (cuda > 0)
+        add_version(r, "CUDA driver", text);
 }
 
 static const char *on_init(struct jsonl *r, const struct line *l)
@@ -197,6 +232,9 @@ static const char *on_init(struct jsonl *r, const struct line *l)
         take_coverage(r, line_text(l, INIT_coverage));
     if (line_has(l, INIT_gpus))
         take_gpus(r, line_text(l, INIT_gpus));
+    take_versions(r, line_u64(l, INIT_nccl, 0), line_u64(l, INIT_cuda, 0));
+    if (line_has(l, INIT_env))
+        take_environment(r, line_text(l, INIT_env));
     return NULL;
 }
 
@@ -401,16 +439,6 @@ static char transposed(struct json_text text, size_t at)
     return c == 'N' || c == 'T' || c == 'C' ? c : '\0';
 }
 
-/* "NT", or the original tool's two fields. */
-static void take_trans(const struct line *l, char trans[3])
-{
-    bool one = line_has(l, CUBLAS_trans);
-    trans[0] = transposed(line_text(l, one ? CUBLAS_trans : CUBLAS_trans_a), 0);
-    trans[1] = transposed(line_text(l, one ? CUBLAS_trans : CUBLAS_trans_b), one ? 1 : 0);
-    if (trans[0] == '\0' || trans[1] == '\0')
-        memset(trans, 0, 3);
-}
-
 /* Returns whether the call takes 2mnk operations a matrix, as its shape suggests. Complex ones take
  * more, and the trace says so. */
 static bool is_plain(const struct op *op, const struct line *l)
@@ -424,16 +452,6 @@ static bool is_plain(const struct op *op, const struct line *l)
     return line_u64(l, CUBLAS_flop, flop) == flop;
 }
 
-/* false: groups of different shapes, complex elements, or sizes that the models are not made for.
- */
-static bool take_shape(const struct line *l, struct op *op)
-{
-    return line_has(l, CUBLAS_m) && line_has(l, CUBLAS_n) && line_has(l, CUBLAS_k) &&
-           take_u32(l, CUBLAS_m, 0, &op->gemm.m) && take_u32(l, CUBLAS_n, 0, &op->gemm.n) &&
-           take_u32(l, CUBLAS_k, 0, &op->gemm.k) && take_u32(l, CUBLAS_batch, 1, &op->gemm.batch) &&
-           is_plain(op, l);
-}
-
 static const char *on_cublas(struct jsonl *r, const struct line *l)
 {
     struct op *op = next_op(r);
@@ -443,7 +461,14 @@ static const char *on_cublas(struct jsonl *r, const struct line *l)
     if (!line_has(l, CUBLAS_op))
         return "an operation without a name";
     op->name = word(r, WORD_OTHER, line_text(l, CUBLAS_op))->text;
-    op->class = take_shape(l, op) ? OP_GEMM : OP_KERNEL;
+    /* No product are groups of different shapes, complex elements, and sizes that the models are
+     * not made for. */
+    op->class = (line_has(l, CUBLAS_m) && line_has(l, CUBLAS_n) && line_has(l, CUBLAS_k) &&
+                 take_u32(l, CUBLAS_m, 0, &op->gemm.m) && take_u32(l, CUBLAS_n, 0, &op->gemm.n) &&
+                 take_u32(l, CUBLAS_k, 0, &op->gemm.k) &&
+                 take_u32(l, CUBLAS_batch, 1, &op->gemm.batch) && is_plain(op, l))
+                    ? OP_GEMM
+                    : OP_KERNEL;
     if (op->class == OP_KERNEL)
         memset(&op->kernel, 0, sizeof op->kernel); /* what was read of a shape */
     op->dtype = dtype(r, line_text(l, line_has(l, CUBLAS_dtype) ? CUBLAS_dtype : CUBLAS_dtype_a));
@@ -451,20 +476,18 @@ static const char *on_cublas(struct jsonl *r, const struct line *l)
         op->gemm.dtype_b = dtype(r, line_text(l, CUBLAS_dtype_b));
         op->gemm.dtype_c = dtype(r, line_text(l, CUBLAS_dtype_c));
         op->gemm.compute = dtype(r, line_text(l, CUBLAS_compute));
-        take_trans(l, op->gemm.trans);
+        /* "NT", or the original tool's two fields. */
+        bool one = line_has(l, CUBLAS_trans);
+        op->gemm.trans[0] = transposed(line_text(l, one ? CUBLAS_trans : CUBLAS_trans_a), 0);
+        op->gemm.trans[1] =
+            transposed(line_text(l, one ? CUBLAS_trans : CUBLAS_trans_b), one ? 1 : 0);
+        if (op->gemm.trans[0] == '\0' || op->gemm.trans[1] == '\0')
+            memset(op->gemm.trans, 0, 3);
     }
     r->typed |= line_has(l, CUBLAS_type);
     r->saw_gemm = true;
     keep_op(r);
     return NULL;
-}
-
-/* One of those that the format knows, or "unknown". */
-static const char *copy_kind(struct jsonl *r, struct json_text text)
-{
-    if (specter_copy_parse(text.p, text.len) == SPECTER_COPY_COUNT)
-        text = (struct json_text){"unknown", 7, false};
-    return word(r, WORD_OTHER, text)->text;
 }
 
 static const char *on_copy(struct jsonl *r, const struct line *l)
@@ -476,7 +499,11 @@ static const char *on_copy(struct jsonl *r, const struct line *l)
     if (!line_has(l, COPY_kind))
         return "a copy without a kind";
     op->class = OP_MEMORY;
-    op->name = copy_kind(r, line_text(l, COPY_kind));
+    /* One of those that the format knows, or "unknown". */
+    struct json_text text = line_text(l, COPY_kind);
+    if (specter_copy_parse(text.p, text.len) == SPECTER_COPY_COUNT)
+        text = (struct json_text){"unknown", 7, false};
+    op->name = word(r, WORD_OTHER, text)->text;
     op->bytes = line_u64(l, COPY_bytes, 0);
     if (!line_has(l, COPY_bytes))
         op->flags |= OP_BYTES_UNKNOWN;
@@ -637,15 +664,6 @@ static const char *on_clock(struct jsonl *r, const struct line *l)
 
 /* ---- what the program marked, and how much is recorded ---- */
 
-/* A step ends where the next one begins (jsonl.c). */
-static void add_step(struct jsonl *r, int64_t t_ns, const char *name, uint32_t tid)
-{
-    struct step *step = rank_add_step(r->rank);
-    step->start_ns = t_ns;
-    step->name = name;
-    step->tid = tid;
-}
-
 /* A range that was open when its thread or the process ended gets its end from the trace (jsonl.c).
  */
 static const char *on_mark(struct jsonl *r, const struct line *l)
@@ -664,7 +682,11 @@ static const char *on_mark(struct jsonl *r, const struct line *l)
     saw_host_time(r, range && end_ns != UNKNOWN_NS ? end_ns : t_ns);
     tid = line_has(l, MARK_tid) ? thread(r, l, MARK_tid) : UINT32_MAX;
     if (!line_has(l, MARK_kind) || json_text_is(kind, "iteration")) {
-        add_step(r, t_ns, name, tid);
+        /* A step ends where the next one begins (jsonl.c). */
+        struct step *step = rank_add_step(r->rank);
+        step->start_ns = t_ns;
+        step->name = name;
+        step->tid = tid;
         return NULL;
     }
     mark = rank_add_mark(r->rank);
@@ -730,21 +752,6 @@ static void count_unread(struct jsonl_unread *unread, const char *kind)
     unread->kinds[i].count++;
 }
 
-/* The original tool's group brackets; anything else is from a newer specter. */
-static const char *on_other(struct jsonl *r, const struct line *l)
-{
-    if (json_text_is(l->kind, "group_start")) {
-        r->group += r->group_depth++ == 0;
-    } else if (json_text_is(l->kind, "group_end")) {
-        r->group_depth -= r->group_depth > 0;
-    } else if (l->kind.len > 0) {
-        count_unread(l->timed ? &r->lost : &r->unknown, word(r, WORD_OTHER, l->kind)->text);
-    } else {
-        return "names no record";
-    }
-    return NULL;
-}
-
 const char *jsonl_record(struct jsonl *r, const struct line *l)
 {
     switch ((enum specter_record)l->record) {
@@ -781,5 +788,15 @@ const char *jsonl_record(struct jsonl *r, const struct line *l)
     case SPECTER_REC_COUNT:
         break;
     }
-    return on_other(r, l);
+    /* The original tool's group brackets; anything else is from a newer specter. */
+    if (json_text_is(l->kind, "group_start")) {
+        r->group += r->group_depth++ == 0;
+    } else if (json_text_is(l->kind, "group_end")) {
+        r->group_depth -= r->group_depth > 0;
+    } else if (l->kind.len > 0) {
+        count_unread(l->timed ? &r->lost : &r->unknown, word(r, WORD_OTHER, l->kind)->text);
+    } else {
+        return "names no record";
+    }
+    return NULL;
 }

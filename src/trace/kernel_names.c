@@ -38,7 +38,8 @@ static const struct {
     {"recv", SPECTER_RECV},
 };
 
-static const char *behind(const char *text, const char *begin)
+/* Returns the text itself where it does not begin so. */
+static const char *skip_prefix(const char *text, const char *begin)
 {
     size_t len = strlen(begin);
     return strncmp(text, begin, len) == 0 ? text + len : text;
@@ -61,7 +62,7 @@ int comm_op_named(const char *name, size_t len)
             plain[n++] = (char)tolower((unsigned char)name[i]);
     }
     plain[n] = '\0';
-    at = behind(behind(behind(plain, "multimem"), "oneshot"), "twoshot");
+    at = skip_prefix(skip_prefix(skip_prefix(plain, "multimem"), "oneshot"), "twoshot");
     for (size_t i = 0; i < sizeof operations / sizeof *operations; i++) {
         if (strncmp(at, operations[i].begin, strlen(operations[i].begin)) == 0)
             return operations[i].op;
@@ -113,14 +114,17 @@ int kernel_comm_op(const char *kernel)
     const struct comm_kernel *known = specter_comm_kernel_of(kernel);
     const char *at = strstr(kernel, "Kernel_");
     int op = SPECTER_COMM_OP_COUNT;
-    if (known == NULL || known->op != SPECTER_COMM_OP_COUNT)
-        return known != NULL ? (int)known->op : op;
-    if (known->library && at != NULL)
+    if (known == NULL)
+        return op;
+    if (known->op != SPECTER_COMM_OP_COUNT || !known->library)
+        return (int)known->op;
+    if (at != NULL)
         op = comm_op_named(at + strlen("Kernel_"), strlen(at + strlen("Kernel_")));
-    return op != SPECTER_COMM_OP_COUNT || !known->library ? op : op_in_name(kernel);
+    return op != SPECTER_COMM_OP_COUNT ? op : op_in_name(kernel);
 }
 
-/* A whole number, perhaps with a cast in front, as some demanglers write: 8, (int)8, 8ul; -1. */
+/* A whole number, perhaps with a cast in front, as some demanglers write: 8, (int)8, 8ul. -1 when
+ * it is none. */
 static int64_t number(const char *text, const char *end)
 {
     int64_t value = 0;
@@ -138,7 +142,8 @@ static int64_t number(const char *text, const char *end)
     return at == end ? value : -1;
 }
 
-/* The n-th number among the arguments of the template that begins at the bracket; -1. */
+/* The n-th number among the arguments of the template that begins at the bracket; -1 when there is
+ * none. */
 static int64_t template_number(const char *open, int n)
 {
     const char *begin = open + 1;
@@ -201,13 +206,6 @@ bool comm_op_reduces(int op)
     return op == SPECTER_ALLREDUCE || op == SPECTER_REDUCE || op == SPECTER_REDUCESCATTER;
 }
 
-/* Returns whether `part` is in the name, followed by nothing but _, ( or the end. */
-static bool has_word(const char *name, const char *part)
-{
-    const char *at = strstr(name, part);
-    return at != NULL && strchr("_(", at[strlen(part)]) != NULL;
-}
-
 int kernel_dtype(const char *kernel)
 {
     static const struct {
@@ -224,7 +222,9 @@ int kernel_dtype(const char *kernel)
         {"_uint64_t", SPECTER_UINT64}, {"_int64_t", SPECTER_INT64},
     };
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        if (has_word(kernel, names[i].part))
+        /* The part is followed by nothing but _, ( or the end. */
+        const char *at = strstr(kernel, names[i].part);
+        if (at != NULL && strchr("_(", at[strlen(names[i].part)]) != NULL)
             return names[i].type;
     }
     return SPECTER_DTYPE_UNKNOWN;

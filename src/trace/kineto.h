@@ -1,21 +1,139 @@
 /* SPDX-License-Identifier: MIT
  *
- * One Kineto file while it is read. kineto.c streams it; kineto_section.c takes what stands beside
- * the events, kineto_add.c collects those. When the file is at its end, kineto_link.c joins device
- * work with the host calls that launched it, and kineto_caller.c with the operators around these;
- * kineto_nccl.c knows what communication kernels are called and what they move, kineto_batch.c
- * those that carry out several calls.
+ * One Kineto file while it is read. kineto.c streams it and takes what stands beside the events;
+ * kineto_event.c reads one event, kineto_add.c collects them. When the file is at its end,
+ * kineto_link.c joins device work with the host calls that launched it, and with the operators
+ * around these; kineto_nccl.c knows what communication kernels are called and what they move,
+ * kineto_batch.c those that carry out several calls.
  */
 #ifndef SPECTER_TRACE_KINETO_H
 #define SPECTER_TRACE_KINETO_H
 
 #include "trace/api_calls.h"
 #include "base/idmap.h"
-#include "trace/kineto_event.h"
-#include "trace/kineto_name.h"
+#include "base/json.h"
+#include "trace/memo.h"
 #include "trace/product.h"
 #include "trace/run.h"
 #include "trace/window.h"
+
+/* ---- names and shapes (kineto_name.c) ----
+ *
+ * What PyTorch calls element types, and how it writes shapes. */
+
+/* Element type by its name in PyTorch ("Float", "c10::BFloat16", "long int"). */
+int kineto_dtype(struct json_text name);
+
+/* The i-th of a list of types, or the i-th shape: up to `max` extents into dims, how many there
+ * are; -1 when there is no such entry or it is no plain shape. */
+int kineto_type_at(struct json_text types, int i);
+int kineto_shape_at(struct json_text dims, int i, int64_t *out, int max);
+
+/* Steps into a list and to its i-th element. */
+bool kineto_go_to_item(struct json *j, struct json_text list, int i);
+
+/* Elements of the shape, or of all shapes of the list, that j stands at; 0 for none. -1: too many
+ * to be true. */
+int64_t kineto_count_elements(struct json *j);
+
+/* ---- one event (kineto_event.c) ----
+ *
+ * One element of a Kineto trace's traceEvents, as far as anybody asks for it. Many elements are not
+ * asked for (Python frames, flow arrows, counters): these are left as soon as their category or
+ * name is known. Of operators only the name, the times and the id are taken.
+ *
+ * Keys come in any order; in the usual one every event is scanned once. */
+
+enum event_kind {
+    EVENT_OTHER, /* of no interest */
+    EVENT_KERNEL,
+    EVENT_MEMCPY,
+    EVENT_MEMSET,
+    EVENT_LAUNCH,     /* host call that puts work on a stream */
+    EVENT_SYNC_CALL,  /* host call that orders or awaits it: detail says which */
+    EVENT_SYNC,       /* what the profiler knows of such a call (cuda_sync) */
+    EVENT_PARAMS,     /* record_param_comms */
+    EVENT_COLLECTIVE, /* nccl:* annotation, or an operator that communicates */
+    EVENT_PRODUCT,    /* operator whose arithmetic its inputs tell (product.h) */
+    EVENT_STEP,       /* ProfilerStep#N */
+    EVENT_OP,         /* any other operator: it may be what launched a kernel */
+    EVENT_MARK,       /* a range that the program named, or a module */
+    EVENT_GPU_MARK,   /* the same as its work on the device */
+};
+
+enum kernel_kind { KERNEL_OTHER, KERNEL_COMM, KERNEL_COMPUTES }; /* products, attention */
+
+/* Keys of "args" that are read, each into a field of struct event_args.
+ * X(field, kind, key): NUM whole number, STR text, RAW the value as it stands */
+#define EVENT_ARGS(X)                               \
+    X(correlation, NUM, "correlation")              \
+    X(external, NUM, "External id")                 \
+    X(record_id, NUM, "Record function id")         \
+    X(device, NUM, "device")                        \
+    X(stream, NUM, "stream")                        \
+    X(bytes, NUM, "bytes")                          \
+    X(dims, RAW, "Input Dims")                      \
+    X(types, RAW, "Input type")                     \
+    X(values, RAW, "Concrete Inputs")               \
+    X(collective, STR, "Collective name")           \
+    X(in_count, NUM, "In msg nelems")               \
+    X(out_count, NUM, "Out msg nelems")             \
+    X(dtype, STR, "dtype")                          \
+    X(group_size, NUM, "Group size")                \
+    X(group, STR, "Process Group Name")             \
+    X(group_text, STR, "Process Group Description") \
+    X(group_ranks, STR, "Process Group Ranks")      \
+    X(rank_start, NUM, "Global rank start")         \
+    X(rank_stride, NUM, "Global rank stride")       \
+    X(group_rank, NUM, "Rank")                      \
+    X(src, NUM, "Src Rank")                         \
+    X(dst, NUM, "Dst Rank")                         \
+    X(seq, NUM, "Seq")                              \
+    X(event_id, NUM, "wait_on_cuda_event_id")       \
+    X(event_stream, NUM, "wait_on_stream")          \
+    X(record_correlation, NUM, "wait_on_cuda_event_record_corr_id")
+
+#define ARG_NONE INT64_MIN /* a number that is not there */
+
+#define EVENT_ARG_NUM int64_t
+#define EVENT_ARG_STR struct json_text
+#define EVENT_ARG_RAW struct json_text
+
+struct event_args {
+#define X(field, kind, key) EVENT_ARG_##kind field;
+    EVENT_ARGS(X)
+#undef X
+};
+
+/* Texts are views into the scanned bytes; name is interned. */
+struct kineto_event {
+    enum event_kind kind;
+    int detail; /* EVENT_LAUNCH: enum api_call; EVENT_SYNC_CALL: enum sync_call_kind; EVENT_KERNEL:
+                   enum kernel_kind */
+    const char *name;       /* NULL when the element has none */
+    struct memo_slot *slot; /* of the name */
+    int64_t ts_ns, dur_ns;  /* UNKNOWN_NS; as written, without the trace's base */
+    int64_t pid, tid;       /* a text that is no number has a negative one of its own */
+    bool damaged;           /* its args make no sense */
+    bool is_operator;       /* category cpu_op, whatever the kind */
+    struct event_args args;
+};
+
+struct event_memos {
+    struct memo names[EVENT_MARK + 1]; /* by what the category alone tells */
+};
+
+/* Reads the element that j stands at. false with j's error when it is malformed; then nothing has
+ * been changed but the memo. Kind EVENT_OTHER: passed over. */
+bool event_parse(struct kineto_event *ev, struct json *j, struct event_memos *words,
+                 struct run *run);
+
+/* A whole number, also one written as text; ARG_NONE for null and other texts. */
+int64_t event_number(struct json *j);
+
+void event_args_init(struct event_args *args); /* nothing is there */
+
+/* ---- one file ---- */
 
 /* A host call that put work on a stream. */
 struct kineto_launch {
@@ -151,9 +269,6 @@ struct kineto {
     size_t streamless;       /* kernels and copies without a stream */
 };
 
-/* How the value of a key beside the events is taken; ctx is the struct kineto. */
-window_value *kineto_section(const char *key);
-
 /* Returns whether the event's times and args are of use. */
 bool kineto_believable(const struct kineto_event *ev);
 
@@ -173,29 +288,19 @@ static inline struct kineto_meta kineto_meta_of(const struct kineto *k,
     return meta;
 }
 
-/* Which operator launched what; before the times are moved, behind the launches. */
-void kineto_link_callers(struct kineto *k);
-
 /* The communicators of all groups that the trace describes, so that calls which describe theirs
  * less well find them. */
 void kineto_learn_groups(struct kineto *k);
 
-/* Behind the last event: first the launches, operations and communicators of what was collected;
+/* After the last event: first the launches, operations and communicators of what was collected;
  * then, with the rank's number, its memberships, callers and shapes. Times are final and everything
  * is in order afterwards. */
 void kineto_link_comm(struct kineto *k);
 void kineto_link(struct kineto *k);
 
-/* Behind the last file: numbers collectives by what the traces of all ranks have, and notes what
- * they lack. */
-void kineto_finish(struct run *run);
-
 /* The innermost stretch of host time around a launch, and the one around that; NULL. */
 struct kineto_host_op *kineto_around(struct kineto *k, const struct op *op);
 struct kineto_host_op *kineto_outer(struct kineto *k, const struct kineto_host_op *host);
-
-/* Finds the kernels of operators whose arithmetic is known. */
-void kineto_link_products(struct kineto *k);
 
 /* What the args of a kernel or of record_param_comms say. */
 struct kineto_meta kineto_args_meta(struct kineto *k, const struct event_args *args);

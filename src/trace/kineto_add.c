@@ -151,26 +151,6 @@ static void add_sync(struct kineto *k, const struct kineto_event *ev)
     };
 }
 
-static void add_caller(struct kineto *k, const struct kineto_event *ev)
-{
-    ARRAY_ROOM(k->callers.list, k->callers.cap, k->callers.count + 1);
-    k->callers.list[k->callers.count++] = (struct kineto_caller){
-        ev->ts_ns, ev->ts_ns + ev->dur_ns, ev->name, thread(k, ev), external_id(ev->args.external)};
-}
-
-static void add_mark(struct kineto *k, const struct kineto_event *ev)
-{
-    *rank_add_mark(k->rank) =
-        (struct mark){ev->ts_ns, ev->ts_ns + ev->dur_ns, ev->name, thread(k, ev)};
-}
-
-static void add_gpu_mark(struct kineto *k, const struct kineto_event *ev)
-{
-    ARRAY_ROOM(k->gpu_marks.list, k->gpu_marks.cap, k->gpu_marks.count + 1);
-    k->gpu_marks.list[k->gpu_marks.count++] =
-        (struct mark){ev->ts_ns, ev->ts_ns + ev->dur_ns, ev->name, 0};
-}
-
 static void add_host_op(struct kineto *k, const struct kineto_event *ev)
 {
     struct kineto_host_op host = {.start_ns = ev->ts_ns, .end_ns = ev->ts_ns + ev->dur_ns};
@@ -224,8 +204,12 @@ static bool on_stream(struct kineto *k, const struct kineto_event *ev)
 
 void kineto_add_event(struct kineto *k, const struct kineto_event *ev)
 {
-    if (ev->is_operator)
-        add_caller(k, ev);
+    if (ev->is_operator) {
+        ARRAY_ROOM(k->callers.list, k->callers.cap, k->callers.count + 1);
+        k->callers.list[k->callers.count++] =
+            (struct kineto_caller){ev->ts_ns, ev->ts_ns + ev->dur_ns, ev->name, thread(k, ev),
+                                   external_id(ev->args.external)};
+    }
     switch (ev->kind) {
     case EVENT_KERNEL:
         if (on_stream(k, ev))
@@ -258,10 +242,13 @@ void kineto_add_event(struct kineto *k, const struct kineto_event *ev)
         add_step(k, ev);
         break;
     case EVENT_MARK:
-        add_mark(k, ev);
+        *rank_add_mark(k->rank) =
+            (struct mark){ev->ts_ns, ev->ts_ns + ev->dur_ns, ev->name, thread(k, ev)};
         break;
     case EVENT_GPU_MARK:
-        add_gpu_mark(k, ev);
+        ARRAY_ROOM(k->gpu_marks.list, k->gpu_marks.cap, k->gpu_marks.count + 1);
+        k->gpu_marks.list[k->gpu_marks.count++] =
+            (struct mark){ev->ts_ns, ev->ts_ns + ev->dur_ns, ev->name, 0};
         break;
     case EVENT_OP:
     case EVENT_OTHER:

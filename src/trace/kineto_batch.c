@@ -10,6 +10,7 @@
  */
 #include "trace/kineto.h"
 
+#include "base/order.h"
 #include "trace/kernel_names.h"
 
 #include <stdlib.h>
@@ -42,37 +43,10 @@ static int compare_kernels(const void *pa, const void *pb)
 {
     const struct batch_kernel *a = pa, *b = pb;
     if (a->tid != b->tid)
-        return a->tid < b->tid ? -1 : 1;
+        return ORDER(a->tid, b->tid);
     if (a->host_ns != b->host_ns)
-        return a->host_ns < b->host_ns ? -1 : 1;
-    return (a->comm > b->comm) - (a->comm < b->comm);
-}
-
-/* Those whose launch is known, by thread and time; owned. */
-static struct batch_kernel *order_kernels(const struct batches *b, size_t *count)
-{
-    const struct kineto *k = b->k;
-    struct batch_kernel *list = array_new(k->comm.count + 1, sizeof *list);
-    *count = 0;
-    for (size_t i = 0; i < k->comm.count; i++) {
-        const struct op *op = &k->rank->ops[k->comm.list[i].op];
-        if (op->host_ns != UNKNOWN_NS)
-            list[(*count)++] = (struct batch_kernel){op->host_ns, i, op->tid};
-    }
-    if (*count > 0)
-        qsort(list, *count, sizeof *list, compare_kernels);
-    return list;
-}
-
-static void count_launched(struct batches *b)
-{
-    struct kineto *k = b->k;
-    b->launched = array_new(k->launches.count + 1, sizeof *b->launched);
-    for (size_t i = 0; i < k->rank->nops; i++) {
-        uint32_t at = idmap_find(&k->launch_ids, (int64_t)k->rank->ops[i].id);
-        if (at != IDMAP_NONE)
-            b->launched[at]++;
-    }
+        return ORDER(a->host_ns, b->host_ns);
+    return ORDER(a->comm, b->comm);
 }
 
 /* Returns whether neither the kernel's args nor a record around it name its call. */
@@ -123,22 +97,6 @@ static bool are_parts(const struct batches *b, const struct op *op)
     return true;
 }
 
-static void set_parts(struct batches *b, struct op *op)
-{
-    struct kineto_meta sum = call_meta(b, 0);
-    for (size_t i = 1; i < b->calls.count; i++) {
-        struct kineto_meta meta = call_meta(b, i);
-        if (meta.in_count < 0 || sum.in_count < 0 ||
-            __builtin_add_overflow(sum.in_count, meta.in_count, &sum.in_count))
-            sum.in_count = -1;
-        if (meta.out_count < 0 || sum.out_count < 0 ||
-            __builtin_add_overflow(sum.out_count, meta.out_count, &sum.out_count))
-            sum.out_count = -1;
-    }
-    op->flags &= (uint8_t)~OP_BYTES_UNKNOWN;
-    kineto_set_comm(b->k, op, NULL, &sum, NULL);
-}
-
 /* One more operation with the times of the kernel. */
 static struct op *add_twin(struct kineto *k, size_t at)
 {
@@ -171,12 +129,24 @@ static void set_batch(struct batches *b, const struct batch_kernel *kernel)
     if (!is_unidentified(b, kernel))
         return;
     if (are_messages(b) &&
-        (kernel_is_sendrecv(op->name) || kernel_comm_op(op->name) == SPECTER_COMM_OP_COUNT))
+        (kernel_is_sendrecv(op->name) || kernel_comm_op(op->name) == SPECTER_COMM_OP_COUNT)) {
         set_messages(b, b->k->comm.list[kernel->comm].op);
-    else if (!kernel_is_sendrecv(op->name) && are_parts(b, op))
-        set_parts(b, op);
-    else
+    } else if (!kernel_is_sendrecv(op->name) && are_parts(b, op)) {
+        struct kineto_meta sum = call_meta(b, 0);
+        for (size_t i = 1; i < b->calls.count; i++) {
+            struct kineto_meta meta = call_meta(b, i);
+            if (meta.in_count < 0 || sum.in_count < 0 ||
+                __builtin_add_overflow(sum.in_count, meta.in_count, &sum.in_count))
+                sum.in_count = -1;
+            if (meta.out_count < 0 || sum.out_count < 0 ||
+                __builtin_add_overflow(sum.out_count, meta.out_count, &sum.out_count))
+                sum.out_count = -1;
+        }
+        op->flags &= (uint8_t)~OP_BYTES_UNKNOWN;
+        kineto_set_comm(b->k, op, NULL, &sum, NULL);
+    } else {
         return;
+    }
     for (size_t i = 0; i < b->calls.count; i++)
         b->calls.list[i]->work = WORK_MANY;
 }
@@ -194,9 +164,22 @@ static bool is_open(const struct kineto *k, const struct kineto_host_op *host)
 void kineto_link_batches(struct kineto *k)
 {
     struct batches b = {.k = k};
-    size_t count, next = 0;
-    struct batch_kernel *list = order_kernels(&b, &count);
-    count_launched(&b);
+    /* Those whose launch is known, by thread and time. */
+    struct batch_kernel *list = array_new(k->comm.count + 1, sizeof *list);
+    size_t count = 0, next = 0;
+    for (size_t i = 0; i < k->comm.count; i++) {
+        const struct op *op = &k->rank->ops[k->comm.list[i].op];
+        if (op->host_ns != UNKNOWN_NS)
+            list[count++] = (struct batch_kernel){op->host_ns, i, op->tid};
+    }
+    if (count > 0)
+        qsort(list, count, sizeof *list, compare_kernels);
+    b.launched = array_new(k->launches.count + 1, sizeof *b.launched);
+    for (size_t i = 0; i < k->rank->nops; i++) {
+        uint32_t at = idmap_find(&k->launch_ids, (int64_t)k->rank->ops[i].id);
+        if (at != IDMAP_NONE)
+            b.launched[at]++;
+    }
     for (size_t i = 0; i < count; i++) {
         const struct batch_kernel *kernel = &list[i];
         if (i > 0 && kernel->tid != kernel[-1].tid)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "trace/kineto_event.h"
+#include "trace/kineto.h"
 
 #include "base/hash.h"
 #include "trace/api_calls.h"
@@ -86,19 +86,6 @@ static int32_t runtime_verdict(const char *name)
     return call == API_OTHER ? verdict(EVENT_OTHER, 0) : verdict(EVENT_LAUNCH, (int)call);
 }
 
-static int32_t host_verdict(enum category category, const char *name)
-{
-    if (begins(name, "ProfilerStep#"))
-        return verdict(EVENT_STEP, 0);
-    if (begins(name, "nccl:") || begins(name, "xccl:") || comm_operator_input(name) >= 0)
-        return verdict(EVENT_COLLECTIVE, 0);
-    if (strcmp(name, "record_param_comms") == 0)
-        return verdict(EVENT_PARAMS, 0);
-    if (product_kind_of(name) != PRODUCT_NONE)
-        return verdict(EVENT_PRODUCT, 0);
-    return verdict(category == CAT_OPERATOR ? EVENT_OP : EVENT_MARK, 0);
-}
-
 static int kernel_kind(const char *name)
 {
     switch (specter_kernel_class_of(name)) {
@@ -129,7 +116,15 @@ static int32_t name_verdict(enum category category, const char *name)
         return runtime_verdict(name);
     case CAT_OPERATOR:
     case CAT_ANNOTATION:
-        return host_verdict(category, name);
+        if (begins(name, "ProfilerStep#"))
+            return verdict(EVENT_STEP, 0);
+        if (begins(name, "nccl:") || begins(name, "xccl:") || comm_operator_input(name) >= 0)
+            return verdict(EVENT_COLLECTIVE, 0);
+        if (strcmp(name, "record_param_comms") == 0)
+            return verdict(EVENT_PARAMS, 0);
+        if (product_kind_of(name) != PRODUCT_NONE)
+            return verdict(EVENT_PRODUCT, 0);
+        return verdict(category == CAT_OPERATOR ? EVENT_OP : EVENT_MARK, 0);
     case CAT_GPU_ANNOTATION:
         return verdict(begins(name, "ProfilerStep#") || begins(name, "nccl:") ? EVENT_OTHER
                                                                               : EVENT_GPU_MARK,
@@ -211,24 +206,6 @@ static int64_t number_or_text(struct json *j)
     return value;
 }
 
-static void take_arg(struct event_args *args, const struct arg *arg, struct json *j)
-{
-    void *field = (char *)args + arg->offset;
-    struct json_text *text = field;
-    char next = json_peek(j);
-    if (arg->kind == ARG_NUM) {
-        *(int64_t *)field = event_number(j);
-    } else if (arg->kind == ARG_STR && next == '"') {
-        *text = json_string(j);
-    } else {
-        text->p = j->p;
-        json_skip(j);
-        text->len = (uint32_t)(j->p - text->p);
-        if (next == 'n' || arg->kind == ARG_STR)
-            *text = (struct json_text){NULL, 0, false};
-    }
-}
-
 /* A value of no interest. Profilers divide by durations of 0, and write what comes of it as C does.
  */
 static void skip_arg(struct json *j)
@@ -272,10 +249,24 @@ static void take_args(struct event_args *args, struct json *j)
         return;
     while (json_next_key(j, &key)) {
         arg = find_arg(key);
-        if (arg != NULL)
-            take_arg(args, arg, j);
-        else
+        if (arg == NULL) {
             skip_arg(j);
+            continue;
+        }
+        void *field = (char *)args + arg->offset;
+        struct json_text *text = field;
+        char next = json_peek(j);
+        if (arg->kind == ARG_NUM) {
+            *(int64_t *)field = event_number(j);
+        } else if (arg->kind == ARG_STR && next == '"') {
+            *text = json_string(j);
+        } else {
+            text->p = j->p;
+            json_skip(j);
+            text->len = (uint32_t)(j->p - text->p);
+            if (next == 'n' || arg->kind == ARG_STR)
+                *text = (struct json_text){NULL, 0, false};
+        }
     }
 }
 
@@ -288,14 +279,6 @@ struct partial {
     struct json_text name, raw_args;
 };
 
-/* Python frames are the bulk of many traces, and of all names: only modules are looked up. */
-static bool is_python_frame(const struct partial *p)
-{
-    static const char module[] = "nn.Module:";
-    return p->category == CAT_PYTHON && p->has_name &&
-           (p->name.len < sizeof module - 1 || memcmp(p->name.p, module, sizeof module - 1) != 0);
-}
-
 /* False as soon as the element is known to be of no interest. */
 static bool decide(struct kineto_event *ev, struct partial *p, struct event_memos *words,
                    struct run *run)
@@ -304,7 +287,10 @@ static bool decide(struct kineto_event *ev, struct partial *p, struct event_memo
         return false;
     if (p->category == CAT_UNKNOWN || !p->has_name || ev->slot != NULL)
         return true;
-    if (is_python_frame(p))
+    /* Python frames are the bulk of many traces, and of all names: only modules are looked up. */
+    static const char module[] = "nn.Module:";
+    if (p->category == CAT_PYTHON && p->has_name &&
+        (p->name.len < sizeof module - 1 || memcmp(p->name.p, module, sizeof module - 1) != 0))
         return false;
     ev->slot = memo_find(&words->names[p->category], run, p->name);
     if (ev->slot->value < 0)
@@ -352,13 +338,6 @@ static void take_key(struct kineto_event *ev, struct partial *p, struct json_tex
     }
 }
 
-static bool pass_over(struct kineto_event *ev, struct json *j)
-{
-    ev->kind = EVENT_OTHER;
-    json_leave(j);
-    return j->error == NULL;
-}
-
 bool event_parse(struct kineto_event *ev, struct json *j, struct event_memos *words,
                  struct run *run)
 {
@@ -376,8 +355,11 @@ bool event_parse(struct kineto_event *ev, struct json *j, struct event_memos *wo
         return j->error == NULL;
     while (json_next_key(j, &key)) {
         take_key(ev, &p, key, j);
-        if (j->error == NULL && !decide(ev, &p, words, run))
-            return pass_over(ev, j);
+        if (j->error == NULL && !decide(ev, &p, words, run)) {
+            ev->kind = EVENT_OTHER;
+            json_leave(j);
+            return j->error == NULL;
+        }
     }
     if (!p.complete_event)
         ev->kind = EVENT_OTHER;

@@ -3,39 +3,20 @@
  * The end of a Kineto file: correlation ids lead from device work to the host calls that launched
  * it, and host time on one thread from those to the operators and annotations around them.
  *
- * Communicators. Where the trace names process groups these are it. An op without a group takes the
- * one that all others of its stream have; where a stream has none (traces before 2024), the i-th
- * stream with communication is taken to be the same communicator on every rank, over all ranks.
- * Messages (Send, Recv) are never guessed into one.
+ * Communicators of operations that name no process group: order_name_lanes() (comm_order.h).
  */
 #include "trace/kineto.h"
 
+#include "base/order.h"
 #include "trace/comm_order.h"
 #include "trace/et.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#define NEST_MAX 64 /* so deep are calls of interest nested; more is no program */
+#define NEST_MAX 64 /* of calls of interest; deeper nesting is taken for damage */
 
 /* ---- launches ---- */
-
-static void link_launches(struct kineto *k)
-{
-    for (size_t i = 0; i < k->rank->nops; i++) {
-        struct op *op = &k->rank->ops[i];
-        uint32_t at = idmap_find(&k->launch_ids, (int64_t)op->id);
-        if (at == IDMAP_NONE)
-            continue;
-        op->host_ns = k->launches.list[at].start_ns;
-        op->host_end_ns = k->launches.list[at].end_ns;
-        op->tid = k->launches.list[at].tid;
-        if (op->class == OP_MEMORY)
-            op->copy.by = (uint8_t)k->launches.list[at].call;
-        if (k->launches.list[at].call == API_GRAPH)
-            op->flags |= OP_IN_GRAPH;
-    }
-}
 
 static struct sync_call *sync_call_of(struct kineto *k, int64_t correlation)
 {
@@ -48,34 +29,16 @@ static int32_t small(int64_t stream)
     return stream >= 0 && stream <= INT32_MAX ? (int32_t)stream : -1;
 }
 
-/* A wait names its stream and the event, and the call that recorded that event, and where. */
-static void link_syncs(struct kineto *k)
-{
-    for (size_t i = 0; i < k->syncs.count; i++) {
-        const struct kineto_sync *sync = &k->syncs.list[i];
-        struct sync_call *sync_call = sync_call_of(k, sync->correlation);
-        struct sync_call *record = sync_call_of(k, sync->record_correlation);
-        if (sync_call != NULL) {
-            sync_call->stream = small(sync->stream);
-            sync_call->event = sync->event;
-        }
-        if (record != NULL && record->kind == SYNC_CALL_RECORD) {
-            record->stream = small(sync->event_stream);
-            record->event = sync->event;
-        }
-    }
-}
-
 /* ---- what is around a launch ---- */
 
 static int compare_host(const void *pa, const void *pb)
 {
     const struct kineto_host_op *a = pa, *b = pb;
     if (a->tid != b->tid)
-        return a->tid < b->tid ? -1 : 1;
+        return ORDER(a->tid, b->tid);
     if (a->start_ns != b->start_ns)
-        return a->start_ns < b->start_ns ? -1 : 1;
-    return (a->end_ns < b->end_ns) - (a->end_ns > b->end_ns); /* the outer one first */
+        return ORDER(a->start_ns, b->start_ns);
+    return ORDER(b->end_ns, a->end_ns); /* the outer one first */
 }
 
 /* Sorts by thread and time and finds each one's parent. */
@@ -102,16 +65,12 @@ static void nest_host(struct kineto *k)
 static struct kineto_host_op *around(struct kineto *k, uint32_t tid, int64_t t_ns)
 {
     struct kineto_host_op *list = k->host.list;
-    size_t low = 0, high = k->host.count;
+    struct bisect find = {.high = k->host.count};
     int32_t at;
-    while (low < high) {
-        size_t mid = low + (high - low) / 2;
-        if (list[mid].tid < tid || (list[mid].tid == tid && list[mid].start_ns <= t_ns))
-            low = mid + 1;
-        else
-            high = mid;
-    }
-    at = (int32_t)low - 1;
+    while (bisect_next(&find))
+        bisect_take(&find, list[find.mid].tid < tid ||
+                               (list[find.mid].tid == tid && list[find.mid].start_ns <= t_ns));
+    at = (int32_t)find.low - 1;
     if (at < 0 || list[at].tid != tid)
         return NULL;
     while (at >= 0 && list[at].end_ns < t_ns)
@@ -154,27 +113,193 @@ static void link_comm(struct kineto *k)
     }
 }
 
-/* Where no group's member list says so: ranks are their own numbers in a communicator over all. */
-static void join_comms(struct kineto *k)
+/* ---- kernels of operators whose arithmetic is known (product.h) ---- */
+
+static void note_work(void *ctx, size_t call, size_t op)
 {
-    for (size_t c = 0; c < k->run->ncomms; c++) {
-        const struct comm *comm = &k->run->comms[c];
-        if (comm->size == k->world_size && k->rank->rank >= 0 && k->rank->rank < comm->size &&
-            comm->ranks[k->rank->rank] < 0)
-            rank_add_member(k->rank, (int)c, k->rank->rank, -1);
+    struct kineto *k = ctx;
+    k->host.list[call].work = (int64_t)op;
+}
+
+/* ---- callers ----
+ *
+ * Which operator of the framework launched a piece of device work: the innermost one that was
+ * running on the launching thread. Where the profiler gave the work the id of an operator that was
+ * running then, it is that one: it decides where whole microseconds leave it open. Ids are believed
+ * alone only where the launching call is not in the trace, and never when they merely repeat the
+ * correlation, as those of traces before 2024 do.
+ *
+ * Operators and launches are walked once, in the order of their threads and times, with the running
+ * operators on a stack. */
+
+#define RUNNING_MAX 64 /* so many running operators are looked at */
+
+/* Device work that looks for its operator: places in the rank's list. */
+struct queries {
+    KINETO_LIST(uint32_t, timed); /* by thread and time */
+    KINETO_LIST(uint32_t, named); /* launched by calls that the trace does not hold; by id */
+};
+
+/* The id of the operator that the profiler gave it; 0 none. */
+static uint32_t external_of(const struct kineto *k, uint32_t op)
+{
+    uint32_t id = k->externals.list[op];
+    return id != k->rank->ops[op].id ? id : 0;
+}
+
+static int compare_callers(const struct kineto_caller *a, const struct kineto_caller *b)
+{
+    if (a->tid != b->tid)
+        return ORDER(a->tid, b->tid);
+    if (a->start_ns != b->start_ns)
+        return ORDER(a->start_ns, b->start_ns);
+    return ORDER(b->end_ns, a->end_ns); /* the outer one first */
+}
+
+static int compare_timed(const void *pa, const void *pb, void *kineto)
+{
+    const struct kineto *k = kineto;
+    const struct op *a = &k->rank->ops[*(const uint32_t *)pa];
+    const struct op *b = &k->rank->ops[*(const uint32_t *)pb];
+    if (a->tid != b->tid)
+        return ORDER(a->tid, b->tid);
+    return ORDER(a->host_ns, b->host_ns);
+}
+
+static int compare_named(const void *pa, const void *pb, void *kineto)
+{
+    uint32_t a = external_of(kineto, *(const uint32_t *)pa);
+    uint32_t b = external_of(kineto, *(const uint32_t *)pb);
+    return ORDER(a, b);
+}
+
+/* Nothing for what is in order already, as most traces are. */
+static void sort_places(struct kineto *k, uint32_t *list, size_t n,
+                        int (*compare)(const void *, const void *, void *))
+{
+    size_t i = 1;
+    while (i < n && compare(&list[i - 1], &list[i], k) <= 0)
+        i++;
+    if (i < n)
+        qsort_r(list, n, sizeof *list, compare, k);
+}
+
+static int compare_places(const void *pa, const void *pb, void *callers)
+{
+    const struct kineto_caller *list = callers;
+    return compare_callers(&list[*(const uint32_t *)pa], &list[*(const uint32_t *)pb]);
+}
+
+/* The places of the operators in their order; owned. NULL: they stand in it, as in most traces. */
+static uint32_t *order_callers(struct kineto *k)
+{
+    struct kineto_caller *list = k->callers.list;
+    uint32_t *order;
+    size_t i = 1;
+    while (i < k->callers.count && compare_callers(&list[i - 1], &list[i]) <= 0)
+        i++;
+    if (i >= k->callers.count)
+        return NULL;
+    order = array_new(k->callers.count, sizeof *order);
+    for (i = 0; i < k->callers.count; i++)
+        order[i] = (uint32_t)i;
+    qsort_r(order, k->callers.count, sizeof *order, compare_places, list);
+    return order;
+}
+
+struct running {
+    const struct kineto_caller **list; /* owned; the innermost last */
+    size_t count, cap;
+};
+
+/* Of those running at the launch: the one of its id, else the innermost that outlasts the call,
+ * else the innermost. NULL when none is. */
+static const struct kineto_caller *choose(struct running *r, const struct op *q, uint32_t external)
+{
+    const struct kineto_caller *lasting = NULL;
+    while (r->count > 0 && r->list[r->count - 1]->end_ns < q->host_ns)
+        r->count--;
+    for (size_t i = r->count, seen = 0; i-- > 0 && seen < RUNNING_MAX; seen++) {
+        const struct kineto_caller *c = r->list[i];
+        if (external != 0 && c->external == external)
+            return c;
+        if (lasting == NULL && c->end_ns >= q->host_end_ns)
+            lasting = c;
     }
+    return lasting != NULL || r->count == 0 ? lasting : r->list[r->count - 1];
+}
+
+static void answer_timed(struct kineto *k, const struct queries *q)
+{
+    struct running r = {NULL, 0, 0};
+    uint32_t *order = order_callers(k);
+    size_t next = 0;
+    for (size_t i = 0; i < q->timed.count; i++) {
+        struct op *op = &k->rank->ops[q->timed.list[i]];
+        const struct kineto_caller *c;
+        if (i > 0 && op->tid != k->rank->ops[q->timed.list[i - 1]].tid)
+            r.count = 0;
+        for (; next < k->callers.count; next++) {
+            c = &k->callers.list[order != NULL ? order[next] : next];
+            if (c->tid > op->tid || (c->tid == op->tid && c->start_ns > op->host_ns))
+                break;
+            if (c->tid == op->tid) {
+                while (r.count > 0 && r.list[r.count - 1]->end_ns < c->start_ns)
+                    r.count--;
+                ARRAY_ROOM(r.list, r.cap, r.count + 1);
+                r.list[r.count++] = c;
+            }
+        }
+        c = choose(&r, op, external_of(k, q->timed.list[i]));
+        if (c != NULL)
+            op->caller = c->name;
+    }
+    free(r.list);
+    free(order);
+}
+
+/* The first launch that bears this id, or where it would stand. */
+static size_t find_named(const struct kineto *k, const struct queries *q, uint32_t external)
+{
+    struct bisect find = {.high = q->named.count};
+    while (bisect_next(&find))
+        bisect_take(&find, external_of(k, q->named.list[find.mid]) < external);
+    return find.low;
+}
+
+static void link_callers(struct kineto *k)
+{
+    struct queries q = {0};
+    if (k->callers.count == 0 || k->callers.count > UINT32_MAX || k->rank->nops > UINT32_MAX)
+        return;
+    for (size_t i = 0; i < k->rank->nops; i++) {
+        uint32_t at = (uint32_t)i;
+        if (k->rank->ops[at].host_ns != UNKNOWN_NS) {
+            ARRAY_ROOM(q.timed.list, q.timed.cap, q.timed.count + 1);
+            q.timed.list[q.timed.count++] = at;
+        } else if (external_of(k, at) != 0) {
+            ARRAY_ROOM(q.named.list, q.named.cap, q.named.count + 1);
+            q.named.list[q.named.count++] = at;
+        }
+    }
+    sort_places(k, q.timed.list, q.timed.count, compare_timed);
+    sort_places(k, q.named.list, q.named.count, compare_named);
+    answer_timed(k, &q);
+    /* Of operators with one id the first counts. */
+    for (size_t i = 0; q.named.count > 0 && i < k->callers.count; i++) {
+        const struct kineto_caller *c = &k->callers.list[i];
+        for (size_t n = find_named(k, &q, c->external); n < q.named.count; n++) {
+            struct op *op = &k->rank->ops[q.named.list[n]];
+            if (external_of(k, q.named.list[n]) != c->external || op->caller[0] != '\0')
+                break;
+            op->caller = c->name;
+        }
+    }
+    free(q.timed.list);
+    free(q.named.list);
 }
 
 /* ---- together ---- */
-
-/* What the program named is the same on host and device; where only the device's side was kept it
- * still says what was when. */
-static void use_gpu_marks(struct kineto *k)
-{
-    bool none = k->rank->nmarks == 0;
-    for (size_t i = 0; none && i < k->gpu_marks.count; i++)
-        *rank_add_mark(k->rank) = k->gpu_marks.list[i];
-}
 
 /* Calls of which an execution trace may tell more, with where their work stands. */
 static void note_anchors(struct kineto *k)
@@ -196,27 +321,23 @@ static void note_anchors(struct kineto *k)
     }
 }
 
-/* The same once the operations are in their order. */
+/* Finds the operation of each anchor again, by start and id, once rank_sort() has moved them. */
 static void place_anchors(struct kineto *k)
 {
     const struct rank *rank = k->rank;
     for (size_t i = 0; i < rank->nanchors; i++) {
         struct anchor *anchor = &rank->anchors[i];
-        size_t low = 0, high = rank->nops;
+        struct bisect find = {.high = rank->nops};
         if (anchor->op == ANCHOR_NONE)
             continue;
-        while (low < high) {
-            size_t mid = low + (high - low) / 2;
-            const struct op *op = &rank->ops[mid];
-            if (op->start_ns < anchor->start_ns ||
-                (op->start_ns == anchor->start_ns && op->id < anchor->id))
-                low = mid + 1;
-            else
-                high = mid;
+        while (bisect_next(&find)) {
+            const struct op *op = &rank->ops[find.mid];
+            bisect_take(&find, op->start_ns < anchor->start_ns ||
+                                   (op->start_ns == anchor->start_ns && op->id < anchor->id));
         }
-        anchor->op = low < rank->nops && rank->ops[low].start_ns == anchor->start_ns &&
-                             rank->ops[low].id == anchor->id
-                         ? (uint32_t)low
+        anchor->op = find.low < rank->nops && rank->ops[find.low].start_ns == anchor->start_ns &&
+                             rank->ops[find.low].id == anchor->id
+                         ? (uint32_t)find.low
                          : ANCHOR_NONE;
     }
 }
@@ -228,55 +349,87 @@ static void place_anchors(struct kineto *k)
         memset(&(list_), 0, sizeof list_); \
     } while (0)
 
-static void drop_calls(struct kineto *k)
-{
-    idmap_release(&k->launch_ids);
-    idmap_release(&k->sync_call_ids);
-    DROP(k->launches);
-    DROP(k->syncs);
-}
-
-static void drop_comm(struct kineto *k)
-{
-    DROP(k->comm);
-    DROP(k->metas);
-}
-
-static void drop_host(struct kineto *k)
-{
-    DROP(k->host);
-    DROP(k->computing);
-    DROP(k->gpu_marks);
-}
-
-static void drop_callers(struct kineto *k)
-{
-    DROP(k->callers);
-    DROP(k->externals);
-}
-
 void kineto_link_comm(struct kineto *k)
 {
-    link_launches(k);
-    link_syncs(k);
+    for (size_t i = 0; i < k->rank->nops; i++) {
+        struct op *op = &k->rank->ops[i];
+        uint32_t at = idmap_find(&k->launch_ids, (int64_t)op->id);
+        if (at == IDMAP_NONE)
+            continue;
+        op->host_ns = k->launches.list[at].start_ns;
+        op->host_end_ns = k->launches.list[at].end_ns;
+        op->tid = k->launches.list[at].tid;
+        if (op->class == OP_MEMORY)
+            op->copy.by = (uint8_t)k->launches.list[at].call;
+        if (k->launches.list[at].call == API_GRAPH)
+            op->flags |= OP_IN_GRAPH;
+    }
+
+    /* A wait names its stream and the event, and the call that recorded that event with its stream.
+     */
+    for (size_t i = 0; i < k->syncs.count; i++) {
+        const struct kineto_sync *sync = &k->syncs.list[i];
+        struct sync_call *sync_call = sync_call_of(k, sync->correlation);
+        struct sync_call *record = sync_call_of(k, sync->record_correlation);
+        if (sync_call != NULL) {
+            sync_call->stream = small(sync->stream);
+            sync_call->event = sync->event;
+        }
+        if (record != NULL && record->kind == SYNC_CALL_RECORD) {
+            record->stream = small(sync->event_stream);
+            record->event = sync->event;
+        }
+    }
     nest_host(k);
     kineto_learn_groups(k);
     link_comm(k);
     kineto_link_batches(k);
-    drop_calls(k);
-    drop_comm(k);
+    idmap_release(&k->launch_ids);
+    idmap_release(&k->sync_call_ids);
+    DROP(k->launches);
+    DROP(k->syncs);
+    DROP(k->comm);
+    DROP(k->metas);
     order_name_lanes(k->run, k->rank, k->world_size, "process groups");
 }
 
 void kineto_link(struct kineto *k)
 {
-    join_comms(k);
-    kineto_link_products(k);
-    use_gpu_marks(k);
+    /* Where no group's list of members says so, ranks are their own numbers in a communicator over
+     * all. */
+    for (size_t c = 0; c < k->run->ncomms; c++) {
+        const struct comm *comm = &k->run->comms[c];
+        if (comm->size == k->world_size && k->rank->rank >= 0 && k->rank->rank < comm->size &&
+            comm->ranks[k->rank->rank] < 0)
+            rank_add_member(k->rank, (int)c, k->rank->rank, -1);
+    }
+
+    struct product_kernel *list = array_new(k->computing.count + 1, sizeof *list);
+    size_t n = 0;
+    for (size_t i = 0; i < k->computing.count; i++) {
+        size_t op = k->computing.list[i];
+        /* The innermost operator around the launch whose arithmetic is known (product.h). */
+        struct kineto_host_op *host = kineto_around(k, &k->rank->ops[op]);
+        while (host != NULL && host->kind != HOST_PRODUCT)
+            host = kineto_outer(k, host);
+        if (host != NULL)
+            list[n++] = (struct product_kernel){(size_t)(host - k->host.list), op, &host->product};
+    }
+    products_assign(k->rank, list, n, note_work, k);
+    free(list);
+
+    /* Marks are on host and device alike; the device's serve only where the host's were not kept.
+     */
+    bool none = k->rank->nmarks == 0;
+    for (size_t i = 0; none && i < k->gpu_marks.count; i++)
+        *rank_add_mark(k->rank) = k->gpu_marks.list[i];
     note_anchors(k);
-    drop_host(k);
-    kineto_link_callers(k);
-    drop_callers(k);
+    DROP(k->host);
+    DROP(k->computing);
+    DROP(k->gpu_marks);
+    link_callers(k);
+    DROP(k->callers);
+    DROP(k->externals);
     rank_shift(k->rank, k->base_ns);
     rank_sort(k->rank);
     place_anchors(k);

@@ -2,7 +2,7 @@
  *
  * What PyTorch calls element types, and how it writes shapes.
  */
-#include "trace/kineto_name.h"
+#include "trace/kineto.h"
 
 #include <string.h>
 #include <strings.h>

@@ -39,23 +39,10 @@ static const char *text_or(struct kineto *k, struct json_text text, const char *
     return text.p != NULL ? memo_find(&k->texts, k->run, text)->text : none;
 }
 
-/* An old record_param_comms has no counts, but its first input's shape when that is a tensor. */
-static void take_first_input(struct kineto_meta *meta, const struct event_args *args)
-{
-    struct json j;
-    int64_t count;
-    if (!kineto_go_to_item(&j, args->dims, 0))
-        return;
-    count = kineto_count_elements(&j);
-    if (count <= 0 || kineto_type_at(args->types, 0) == SPECTER_DTYPE_UNKNOWN)
-        return;
-    meta->in_count = count;
-    meta->dtype = kineto_type_at(args->types, 0);
-}
-
 struct kineto_meta kineto_args_meta(struct kineto *k, const struct event_args *args)
 {
     struct kineto_meta meta = no_meta;
+    struct json j;
     if (args->collective.p != NULL)
         meta.op = comm_op_named(args->collective.p, args->collective.len);
     if (args->dtype.p != NULL)
@@ -72,8 +59,15 @@ struct kineto_meta kineto_args_meta(struct kineto *k, const struct event_args *a
     meta.group = text_or(k, args->group, NULL);
     meta.group_text = text_or(k, args->group_text, "");
     meta.group_ranks = text_or(k, args->group_ranks, "");
-    if (meta.in_count < 0 && meta.out_count < 0)
-        take_first_input(&meta, args);
+    /* An old record has no counts, but its first input's shape when that is a tensor. */
+    if (meta.in_count < 0 && meta.out_count < 0 && kineto_go_to_item(&j, args->dims, 0)) {
+        int64_t count = kineto_count_elements(&j);
+        int type = kineto_type_at(args->types, 0);
+        if (count > 0 && type != SPECTER_DTYPE_UNKNOWN) {
+            meta.in_count = count;
+            meta.dtype = type;
+        }
+    }
     return meta;
 }
 
@@ -202,24 +196,6 @@ static int *group_members(const struct kineto *k, const struct kineto_meta *meta
     return ranks != NULL ? ranks : count_ranks(meta, size);
 }
 
-/* Groups of one name can differ from rank to rank, so that the members are part of the id:
- * "1[0-7]", "1[0,2,4]". */
-static void put_group_id(struct buf *out, const struct kineto_meta *meta, const int *ranks,
-                         int64_t size)
-{
-    buf_printf(out, "%s[", meta->group);
-    if (ranks == NULL)
-        buf_printf(out, "%lld ranks", (long long)size);
-    for (int64_t i = 0; ranks != NULL && i < size; i++) {
-        int64_t first = i;
-        while (i + 1 < size && ranks[i + 1] == ranks[i] + 1)
-            i++;
-        buf_printf(out, i > first ? "%s%d-%d" : "%s%d", first > 0 ? "," : "", ranks[first],
-                   ranks[i]);
-    }
-    buf_putc(out, ']');
-}
-
 /* A process has no two groups of one name; where a trace says otherwise, their sizes differ. NULL:
  * not met so far. */
 static const struct kineto_known_group *find_known_group(const struct kineto *k,
@@ -238,26 +214,25 @@ static const struct kineto_known_group *find_known_group(const struct kineto *k,
     return NULL;
 }
 
-static void know_group(struct kineto *k, const struct kineto_meta *meta, int comm)
-{
-    uint32_t at = idmap_add(&k->group_ids, (int64_t)(intptr_t)meta->group);
-    struct kineto_known_group known = {meta->group, meta->group_size, comm};
-    if (at == k->known.count) {
-        ARRAY_GROW(k->known.list, k->known.cap, k->known.count + 1);
-        k->known.list[k->known.count++] = known;
-    } else {
-        ARRAY_GROW(k->known_more.list, k->known_more.cap, k->known_more.count + 1);
-        k->known_more.list[k->known_more.count++] = known;
-    }
-}
-
 /* Once the sizes of all groups together are too much, no larger one is looked at. */
 static int make_comm(struct kineto *k, const struct kineto_meta *meta, const int *ranks,
                      int64_t size)
 {
     struct buf id = BUF_INIT;
     int at;
-    put_group_id(&id, meta, ranks, size);
+    /* Groups of one name can differ from rank to rank, so that the members are part of the id:
+     * "1[0-7]", "1[0,2,4]". */
+    buf_printf(&id, "%s[", meta->group);
+    if (ranks == NULL)
+        buf_printf(&id, "%lld ranks", (long long)size);
+    for (int64_t i = 0; ranks != NULL && i < size; i++) {
+        int64_t first = i;
+        while (i + 1 < size && ranks[i + 1] == ranks[i] + 1)
+            i++;
+        buf_printf(&id, i > first ? "%s%d-%d" : "%s%d", first > 0 ? "," : "", ranks[first],
+                   ranks[i]);
+    }
+    buf_putc(&id, ']');
     at = run_comm(k->run, id.data, id.len, size);
     buf_release(&id);
     if (at < 0)
@@ -272,8 +247,17 @@ static int add_group(struct kineto *k, const struct kineto_meta *meta)
     int *ranks = refused ? NULL : group_members(k, meta, size);
     int at = refused ? -1 : make_comm(k, meta, ranks, size);
     struct comm *comm = at >= 0 ? &k->run->comms[at] : NULL;
-    if (!refused)
-        know_group(k, meta, at);
+    if (!refused) {
+        uint32_t place = idmap_add(&k->group_ids, (int64_t)(intptr_t)meta->group);
+        struct kineto_known_group known = {meta->group, meta->group_size, at};
+        if (place == k->known.count) {
+            ARRAY_GROW(k->known.list, k->known.cap, k->known.count + 1);
+            k->known.list[k->known.count++] = known;
+        } else {
+            ARRAY_GROW(k->known_more.list, k->known_more.cap, k->known_more.count + 1);
+            k->known_more.list[k->known_more.count++] = known;
+        }
+    }
     if (comm != NULL && meta->group_text[0] != '\0')
         comm->name = meta->group_text;
     if (comm != NULL && k->world_size <= 0 && strcmp(comm->name, "default_pg") == 0)
@@ -407,17 +391,13 @@ void kineto_set_comm(struct kineto *k, struct op *op, const struct kineto_meta *
     set_bytes(op, with_counts(own, params, annotation), n);
 }
 
-/* Returns whether the known operation is only what an annotation calls it: annotations know one
- * all-to-all. */
-static bool is_refined(int known, int reported)
-{
-    return known == SPECTER_COMM_OP_COUNT ||
-           (known == SPECTER_ALLTOALL && reported == SPECTER_ALLTOALLV);
-}
-
 bool kineto_complete_comm(struct kineto *k, struct op *op, const struct kineto_meta *meta)
 {
-    bool refined = meta->op < SPECTER_COMM_OP_COUNT && is_refined(op->coll.op, meta->op);
+    /* Returns whether the known operation is only what an annotation calls it: annotations know one
+     * all-to-all. */
+    bool refined = meta->op < SPECTER_COMM_OP_COUNT &&
+                   (op->coll.op == SPECTER_COMM_OP_COUNT ||
+                    (op->coll.op == SPECTER_ALLTOALL && meta->op == SPECTER_ALLTOALLV));
     bool message = specter_comm_op_is_p2p(meta->op);
     bool named = meta->group != NULL &&
                  ((message && op->coll.comm < 0) || order_is_guessed(k->run, op->coll.comm));

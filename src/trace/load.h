@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
  * A path on its way to a run; for load*.c alone. load_find.c says what is there (sources),
- * load_choose.c which of it is meant, load.c reads it, load_jobs.c chooses among what was read
- * where only that tells which job it is of, and run_absorb.c puts together what threads read apart.
+ * load_choose.c which of it is meant, load.c reads it and chooses among what was read where only
+ * that tells which job it is of (recordings.c), and run_absorb.c puts together what threads read
+ * apart.
  *
  * A folder is looked into with the folders below it, FOLDER_DEPTH_MAX deep and FOLDER_ENTRIES_MAX
  * entries in all, hidden ones passed over, each once whatever links lead there. Where a folder
@@ -87,12 +88,6 @@ int load_nothing(const struct load *l, struct err *e); /* says why; returns -1 *
  * NULL with e filled. */
 const struct reader *load_choose(struct load *l, struct err *e);
 
-/* load_jobs.c: puts the parts of one job into the run: of several the one asked for, else the
- * newest. Leaves in the list of sources what completes files of that job, and drops what completes
- * files of others. -1 with e filled: no such run, or nothing tells which is the newest. */
-int load_join_parts(struct load *l, struct load_parts *parts, struct err *e);
-void load_failed(struct load *l, const struct load_failure *f);
-
 /* A file below the place that was named, of an archive the member; its folder, "" that place
  * itself.
  */
@@ -104,5 +99,94 @@ size_t load_count(const struct load *l, const struct reader *reader);
 /* The formats, in the order of READERS. */
 extern const struct reader *const load_readers[];
 extern const size_t load_nreaders;
+
+/* ---- recordings.c ----
+ *
+ * Which files are of one job. The profilers' formats name no run, so this is worked out from what
+ * the files hold, before anything is computed from them. Files that are not of one job are never
+ * mixed: each job is a run of its own (load.c lists them and reads one).
+ *
+ * A file is a recording: one or more ranks over one stretch of time. Two recordings contradict each
+ * other, and are never of one job, when
+ *
+ *   world     they record different world sizes, or one has a rank that the other's world lacks
+ *   rank      both have a rank of the same number, and these are not windows of one process (below)
+ *   full      together they have more ranks than the world size that they record
+ *
+ * As long as nothing contradicts they are of one job, by these rules in turn, within a folder
+ * first:
+ *
+ *   process   they are windows of one process: process id, rank number, host, GPU model and world
+ *             size agree as far as both know them, and one begins after the end of the other
+ *             (torch.profiler writes a file for each active window, nsys one for each capture
+ *             range). Without process ids the rank numbers must be known and the folder be one;
+ *             where neither rank nor host is known, at most RECORDINGS_UNNAMED_NS lie between them
+ *   comm      they name one communicator by an id that is unique (NCCL's hash)
+ *   time      they overlap in time, on the wall clock (where operations have no times, they were
+ *             written within RECORDINGS_SKEW_NS), and more ties them: the world size that both
+ *             record, a communicator of the same name and members; or, with GPUs of one model as
+ *             far as known, numbers of all their ranks, or communication in both and one host as
+ *             far as known
+ *   default   when nothing tells: the time of one is not known, and their GPUs are of one model as
+ *             far as known. Or wall clocks may differ: they are of different hosts as far as known,
+ *             all their ranks have numbers, and at most RECORDINGS_SKEW_NS lie between them. Or
+ *             they are rings of calls (rank->undated), of one folder, or at most
+ *             RECORDINGS_UNNAMED_NS apart; the world size of these is not known
+ *
+ * Equal recordings of one process (same stretch of time, same number of operations) are copies of
+ * one file. */
+
+#define RECORDINGS_SKEW_NS ((int64_t)60 * 1000000000)
+#define RECORDINGS_UNNAMED_NS ((int64_t)3600 * 1000000000)
+
+struct recording {
+    const struct run *part; /* what was read from the file; borrowed */
+    const char *label;      /* of the file; borrowed */
+    const char *folder;     /* borrowed; equal texts are one pointer */
+
+    /* filled by recordings_group() */
+    uint32_t job;             /* from 0, in the order of the list */
+    int64_t begin_ns, end_ns; /* wall clock; UNKNOWN_NS: not known */
+    uint32_t *processes;      /* [part->nranks] of each rank the number of its process in the list:
+                                 windows of one process have one number; in the arena */
+};
+
+/* Sets the jobs of a list; returns how many there are. `unique_comms`: the format's ids of
+ * communicators are unique. */
+uint32_t recordings_group(struct recording *list, size_t n, bool unique_comms, struct arena *arena);
+
+/* What keeps two jobs of the list apart, for the user: "another time". */
+const char *recordings_why(struct recording *list, size_t n, uint32_t job_a, uint32_t job_b,
+                           struct arena *arena);
+
+/* ---- run_absorb.c ----
+ *
+ * Two runs made one: what was read from one file (a part) goes after what a run holds already.
+ *
+ *     name_map_init(&names, &run->names, &part.names);      both under the run's lock,
+ *     run_rename(&part, &names);                            this beside other threads
+ *     run_absorb(run, &part);
+ *
+ * Texts are interned in the run and communicators found there by their id. A part is what a reader
+ * left behind, before run_finish(). Who adds a field to struct run or struct rank that names a
+ * communicator, or a text that is compared by its pointer, adds it in run_absorb.c too; other texts
+ * stay valid by themselves, since the run takes over the part's arena. */
+
+/* Texts of a part to the same texts of the run. */
+struct name_map {
+    struct name_pair {
+        const char *from, *to;
+    } * slots; /* owned; found by the pointer */
+    size_t nslots;
+};
+
+void name_map_init(struct name_map *m, struct intern *into, const struct intern *from);
+void name_map_release(struct name_map *m);
+
+/* Puts the run's texts in place of the part's own, everywhere in the part. */
+void run_rename(struct run *part, const struct name_map *names);
+
+/* Moves everything of the part, which is empty and released then. */
+void run_absorb(struct run *run, struct run *part);
 
 #endif

@@ -5,6 +5,8 @@
  */
 #include "trace/load.h"
 
+#include "base/order.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -44,20 +46,6 @@ static bool was_made(const struct load *l, const struct source *s)
     return false;
 }
 
-/* Those that other files were made from go. */
-static void drop_made(struct load *l)
-{
-    struct source *kept = array_new(l->count + 1, sizeof *kept);
-    size_t n = 0;
-    for (size_t i = 0; i < l->count; i++) {
-        if (!was_made(l, &l->list[i]))
-            kept[n++] = l->list[i];
-    }
-    memcpy(l->list, kept, n * sizeof *kept);
-    l->count = n;
-    free(kept);
-}
-
 /* Returns whether a run of this file may have that name. */
 static bool has_name(const struct load *l, const struct source *s, const char *run_id)
 {
@@ -65,13 +53,6 @@ static bool has_name(const struct load *l, const struct source *s, const char *r
         return strcmp(s->id.run, run_id) == 0;
     return s->reader->grouped && (strcmp(load_file_name(l, s), run_id) == 0 ||
                                   strcmp(load_folder_name(l, s), run_id) == 0);
-}
-
-/* The format whose files these are read with. */
-static const struct reader *main_reader(const struct load *l, const struct reader *reader)
-{
-    const struct reader *main = reader->completes != NULL ? reader->completes : reader->form_of;
-    return main != NULL && load_count(l, main) > 0 ? main : reader;
 }
 
 /* The first of READERS, but one that has a run of the name that was asked for. */
@@ -83,8 +64,13 @@ static const struct reader *first_reader(const struct load *l)
             if (l->list[k].reader != load_readers[i])
                 continue;
             first = first != NULL ? first : load_readers[i];
-            if (l->opts->run_id == NULL || has_name(l, &l->list[k], l->opts->run_id))
-                return main_reader(l, load_readers[i]);
+            if (l->opts->run_id == NULL || has_name(l, &l->list[k], l->opts->run_id)) {
+                /* The format whose files these are read with. */
+                const struct reader *reader = load_readers[i];
+                const struct reader *main =
+                    reader->completes != NULL ? reader->completes : reader->form_of;
+                return main != NULL && load_count(l, main) > 0 ? main : reader;
+            }
         }
     }
     return first;
@@ -112,21 +98,6 @@ static void note_aside(struct load *l, const struct reader *reader, const struct
     buf_release(&names);
 }
 
-/* A folder can hold recordings by several tools; one is taken, with what completes it. */
-static const struct reader *choose_reader(struct load *l)
-{
-    const struct reader *chosen = first_reader(l);
-    for (size_t i = 0; i < load_nreaders; i++) {
-        const struct reader *other = load_readers[i];
-        if (other != chosen && other->completes != chosen && other->form_of != chosen &&
-            load_count(l, other) > 0)
-            note_aside(l, other, chosen);
-    }
-    drop_sources(l, of_other_reader, chosen);
-    drop_made(l);
-    return chosen;
-}
-
 /* ---- runs ---- */
 
 static int by_rank(const void *pa, const void *pb)
@@ -135,14 +106,16 @@ static int by_rank(const void *pa, const void *pb)
     const struct source *b = *(const struct source *const *)pb;
     int order = strcmp(a->id.run, b->id.run);
     if (order == 0)
-        order = (a->id.rank > b->id.rank) - (a->id.rank < b->id.rank);
+        order = ORDER(a->id.rank, b->id.rank);
     return order != 0 ? order : strcmp(a->folder, b->folder);
 }
 
-/* Folders that each have a trace of one rank are runs of their own; folders that each have other
- * ranks are parts of one. */
-static bool ranks_repeat_across_folders(const struct load *l, const struct reader *reader)
+static void split_folders(struct load *l, const struct reader *reader)
 {
+    for (size_t i = 0; i < l->count && reader->identify == NULL; i++)
+        l->list[i].id.rank = rank_in_name(l->list[i].label);
+    /* Folders that each have a trace of one rank are runs of their own; folders that each have
+     * other ranks are parts of one. */
     const struct source **list = array_new(l->count, sizeof *list);
     bool repeat = false;
     size_t n = 0;
@@ -156,28 +129,17 @@ static bool ranks_repeat_across_folders(const struct load *l, const struct reade
                   list[i]->folder != list[i - 1]->folder &&
                   strcmp(list[i]->id.run, list[i - 1]->id.run) == 0;
     free(list);
-    return repeat;
-}
-
-/* Files of a format that names no runs: the run is called as its folder, seen from where the search
- * began. */
-static void name_by_folder(struct load *l)
-{
-    size_t top = strlen(l->path);
-    for (size_t i = 0; i < l->count; i++) {
-        struct source *s = &l->list[i];
-        const char *below = strlen(s->folder) > top ? s->folder + top + 1 : ".";
-        snprintf(s->id.run, sizeof s->id.run, "%s", load_printable(l->run, below));
+    l->by_folder = repeat;
+    if (l->by_folder && reader->identify == NULL) {
+        /* Files of a format that names no runs: the run is called as its folder, seen from where
+         * the search began. */
+        size_t top = strlen(l->path);
+        for (size_t i = 0; i < l->count; i++) {
+            struct source *s = &l->list[i];
+            const char *below = strlen(s->folder) > top ? s->folder + top + 1 : ".";
+            snprintf(s->id.run, sizeof s->id.run, "%s", load_printable(l->run, below));
+        }
     }
-}
-
-static void split_folders(struct load *l, const struct reader *reader)
-{
-    for (size_t i = 0; i < l->count && reader->identify == NULL; i++)
-        l->list[i].id.rank = rank_in_name(l->list[i].label);
-    l->by_folder = ranks_repeat_across_folders(l, reader);
-    if (l->by_folder && reader->identify == NULL)
-        name_by_folder(l);
 }
 
 /* When a trace was begun; of those that do not say so, when the file was written. */
@@ -195,7 +157,7 @@ static int compare_sources(const void *pa, const void *pb, void *by_folder)
     if (order == 0 && *(bool *)by_folder)
         order = strcmp(a->folder, b->folder);
     if (order == 0)
-        order = (a->id.real_ns > b->id.real_ns) - (a->id.real_ns < b->id.real_ns);
+        order = ORDER(a->id.real_ns, b->id.real_ns);
     return order != 0 ? order : strcmp(a->label, b->label);
 }
 
@@ -260,25 +222,6 @@ static int number_launches(struct load *l, const char *run_id)
     return newest < 0 ? -1 : meant_launch(l, newest);
 }
 
-/* "'a' (8 files), 'b' (8 files)": the launches other than `but`. How many they are. */
-static size_t list_launches(const struct load *l, int but, struct buf *out)
-{
-    size_t n = 0;
-    for (size_t i = 0, end; i < l->count; i = end) {
-        for (end = i; end < l->count && l->list[end].launch == l->list[i].launch;)
-            end++;
-        if (l->list[i].launch == but)
-            continue;
-        if (n < NAMED_MAX)
-            buf_printf(out, "%s'%s' (%zu file%s)", n > 0 ? ", " : "", l->list[i].id.run, end - i,
-                       end - i > 1 ? "s" : "");
-        else if (n == NAMED_MAX)
-            buf_puts(out, ", ...");
-        n++;
-    }
-    return n;
-}
-
 static bool of_other_launch(const struct source *s, const void *launch)
 {
     return s->launch != *(const int *)launch;
@@ -318,8 +261,8 @@ static int choose_run(struct load *l, const struct reader *reader, struct err *e
     const char *run_id = l->opts->run_id;
     struct buf others = BUF_INIT;
     int chosen;
-    size_t n;
-    if (reader->grouped && reader->identify == NULL) { /* chosen by load_jobs.c, when all is read */
+    size_t n = 0;
+    if (reader->grouped && reader->identify == NULL) { /* chosen when all is read */
         qsort_r(l->list, l->count, sizeof *l->list, compare_sources, &l->by_folder);
         return 0;
     }
@@ -329,7 +272,19 @@ static int choose_run(struct load *l, const struct reader *reader, struct err *e
         adopt_unidentified(l, chosen);
         drop_sources(l, lost, NULL);
     }
-    n = list_launches(l, chosen, &others);
+    /* The launches other than the chosen one: "'a' (8 files), 'b' (8 files)". */
+    for (size_t i = 0, end; i < l->count; i = end) {
+        for (end = i; end < l->count && l->list[end].launch == l->list[i].launch;)
+            end++;
+        if (l->list[i].launch == chosen)
+            continue;
+        if (n < NAMED_MAX)
+            buf_printf(&others, "%s'%s' (%zu file%s)", n > 0 ? ", " : "", l->list[i].id.run,
+                       end - i, end - i > 1 ? "s" : "");
+        else if (n == NAMED_MAX)
+            buf_puts(&others, ", ...");
+        n++;
+    }
     if (chosen < 0)
         err_set(e, ERR_INPUT, "no run '%s' in '%s': there %s %s", run_id,
                 load_printable(l->run, l->path), n == 1 ? "is" : "are", others.data);
@@ -346,6 +301,24 @@ static int choose_run(struct load *l, const struct reader *reader, struct err *e
 
 const struct reader *load_choose(struct load *l, struct err *e)
 {
-    const struct reader *reader = choose_reader(l);
+    /* A folder can hold recordings by several tools; one is taken, with what completes it. */
+    const struct reader *reader = first_reader(l);
+    for (size_t i = 0; i < load_nreaders; i++) {
+        const struct reader *other = load_readers[i];
+        if (other != reader && other->completes != reader && other->form_of != reader &&
+            load_count(l, other) > 0)
+            note_aside(l, other, reader);
+    }
+    drop_sources(l, of_other_reader, reader);
+    /* Those that other files were made from go. */
+    struct source *kept = array_new(l->count + 1, sizeof *kept);
+    size_t n = 0;
+    for (size_t i = 0; i < l->count; i++) {
+        if (!was_made(l, &l->list[i]))
+            kept[n++] = l->list[i];
+    }
+    memcpy(l->list, kept, n * sizeof *kept);
+    l->count = n;
+    free(kept);
     return choose_run(l, reader, e) < 0 ? NULL : reader;
 }

@@ -6,7 +6,7 @@
 #include "trace/load.h"
 
 #include "base/hash.h"
-#include "trace/own_export.h"
+#include "trace/reader.h"
 
 #include <ctype.h>
 #include <dirent.h>
@@ -30,7 +30,7 @@ const size_t load_nreaders = sizeof load_readers / sizeof *load_readers;
 
 /* ---- names ---- */
 
-/* The number behind the last `word` in the text that stands by itself; -1 none. */
+/* The number after the last `word` in the text that stands by itself; -1 none. */
 static int number_behind(const char *text, const char *word)
 {
     int found = -1;
@@ -219,34 +219,6 @@ static void inspect_archive(struct load *l, struct stream *s, const char *path)
         load_cut_archive(l, &e);
 }
 
-/* The one file that was given is nothing that can be read. */
-static void not_recorded(struct load *l, struct stream *s)
-{
-    const char *head;
-    struct err e;
-    ssize_t n = stream_peek(s, &head, &e);
-    err_set(&l->first, ERR_INPUT, "%s: %s", stream_label(s),
-            n > 0 && is_own_export(head, (size_t)n)
-                ? "drawn by specter, not recorded: give the traces that it was made of"
-                : "not a trace of a known format");
-}
-
-static int inspect_file(struct load *l, const struct stat *st, struct err *e)
-{
-    struct stream *s;
-    struct source *source;
-    if (stream_open(&s, l->path, e) < 0)
-        return -1;
-    if (stream_is_tar(s))
-        inspect_archive(l, s, l->path);
-    else if ((source = inspect(l, s, l->path)) != NULL)
-        describe(source, st);
-    else if (l->ndamaged == 0)
-        not_recorded(l, s);
-    stream_close(s);
-    return 0;
-}
-
 /* ---- folders ---- */
 
 /* Equal for two names of one file, as good as never for two files. */
@@ -269,12 +241,6 @@ static void other_name(struct load *l, size_t at, const char *path, const char *
     source->link = link;
 }
 
-static void set_aside(struct load *l, const char *path)
-{
-    ARRAY_GROW(l->archives, l->cap_archives, l->narchives + 1);
-    l->archives[l->narchives++] = path;
-}
-
 /* 1 when it is a trace that stands here itself. */
 static int inspect_entry(struct load *l, const char *path, const char *folder,
                          const struct stat *st, bool link)
@@ -295,9 +261,10 @@ static int inspect_entry(struct load *l, const char *path, const char *folder,
             load_damaged(l, &e);
         return 0;
     }
-    if (stream_is_tar(s))
-        set_aside(l, path);
-    else if ((source = inspect(l, s, path)) != NULL) {
+    if (stream_is_tar(s)) {
+        ARRAY_GROW(l->archives, l->cap_archives, l->narchives + 1);
+        l->archives[l->narchives++] = path;
+    } else if ((source = inspect(l, s, path)) != NULL) {
         describe(source, st);
         source->folder = folder;
         source->link = link;
@@ -339,11 +306,11 @@ static void inspect_entries(struct load *l, const char *folder, struct dirent **
         l->entries++;
         if (stat(path, &st) < 0)
             continue; /* a link to nothing, or gone */
-        if (S_ISREG(st.st_mode))
+        if (S_ISREG(st.st_mode)) {
             own += inspect_entry(l, path, folder, &st, is_link(path, list[i]));
-        else if (!S_ISDIR(st.st_mode)) /* a pipe, a socket or a device */
+        } else if (!S_ISDIR(st.st_mode)) {
             foreign(l, load_printable(l->run, path));
-        else if (depth < FOLDER_DEPTH_MAX) {
+        } else if (depth < FOLDER_DEPTH_MAX) {
             ARRAY_GROW(below, cap, nbelow + 1);
             below[nbelow++] = path;
         }
@@ -389,30 +356,17 @@ static void inspect_archives(struct load *l)
     for (size_t i = 0; i < l->narchives; i++) {
         struct stream *s;
         struct err e;
-        if (others > 0)
+        if (others > 0) {
             run_note(l->run, false,
                      "%s: an archive beside traces is not looked into: name it to read it",
                      load_printable(l->run, l->archives[i]));
-        else if (stream_open(&s, l->archives[i], &e) < 0)
+        } else if (stream_open(&s, l->archives[i], &e) < 0) {
             load_damaged(l, &e);
-        else {
+        } else {
             inspect_archive(l, s, l->archives[i]);
             stream_close(s);
         }
     }
-}
-
-static int inspect_tree(struct load *l, const struct stat *st, struct err *e)
-{
-    idmap_add(&l->folders, file_key(st));
-    if (inspect_folder(l, l->path, 0, e) < 0)
-        return -1;
-    inspect_archives(l);
-    if (l->too_many)
-        run_note(l->run, true,
-                 "%s: more than %d files and folders: only the first %d are looked at",
-                 load_printable(l->run, l->path), FOLDER_ENTRIES_MAX, FOLDER_ENTRIES_MAX);
-    return 0;
 }
 
 int load_find(struct load *l, struct err *e)
@@ -420,12 +374,40 @@ int load_find(struct load *l, struct err *e)
     struct stat st;
     if (stat(l->path, &st) < 0)
         return err_set(e, ERR_INPUT, "%s: %s", load_printable(l->run, l->path), strerror(errno));
-    if (S_ISDIR(st.st_mode))
-        return inspect_tree(l, &st, e);
+    if (S_ISDIR(st.st_mode)) {
+        idmap_add(&l->folders, file_key(&st));
+        if (inspect_folder(l, l->path, 0, e) < 0)
+            return -1;
+        inspect_archives(l);
+        if (l->too_many)
+            run_note(l->run, true,
+                     "%s: more than %d files and folders: only the first %d are looked at",
+                     load_printable(l->run, l->path), FOLDER_ENTRIES_MAX, FOLDER_ENTRIES_MAX);
+        return 0;
+    }
     if (!S_ISREG(st.st_mode))
         return err_set(e, ERR_INPUT, "%s: neither a file nor a folder",
                        load_printable(l->run, l->path));
-    return inspect_file(l, &st, e);
+    struct stream *s;
+    struct source *source;
+    if (stream_open(&s, l->path, e) < 0)
+        return -1;
+    if (stream_is_tar(s)) {
+        inspect_archive(l, s, l->path);
+    } else if ((source = inspect(l, s, l->path)) != NULL) {
+        describe(source, &st);
+    } else if (l->ndamaged == 0) {
+        /* The one file that was given is nothing that can be read. */
+        const char *head;
+        struct err unread;
+        ssize_t n = stream_peek(s, &head, &unread);
+        err_set(&l->first, ERR_INPUT, "%s: %s", stream_label(s),
+                n > 0 && is_own_export(head, (size_t)n)
+                    ? "drawn by specter, not recorded: give the traces that it was made of"
+                    : "not a trace of a known format");
+    }
+    stream_close(s);
+    return 0;
 }
 
 int load_nothing(const struct load *l, struct err *e)

@@ -89,34 +89,6 @@ static int32_t stand_in(const struct match_standins *standins, int32_t rank)
     return rank >= 0 && rank < standins->world ? standins->rank[rank] : rank;
 }
 
-/* A message of a rank that others stand in for, as one between those. */
-static void key_fill(struct key *key, const struct match_standins *standins)
-{
-    if (standins == NULL || key->src == NO_PAIR)
-        return;
-    key->src = stand_in(standins, key->src);
-    key->dst = stand_in(standins, key->dst);
-    key->comm = standins->comm[key->comm];
-}
-
-static void keys_collect(struct keys *keys, struct matches *m, const struct run *run,
-                         const struct match_standins *standins)
-{
-    for (uint32_t r = 0; r < run->nranks; r++) {
-        for (uint32_t i = 0; i < run->ranks[r].nops; i++) {
-            uint8_t class = run->ranks[r].ops[i].class;
-            if (class != OP_COLL && class != OP_P2P)
-                continue;
-            ARRAY_GROW(keys->list, keys->cap, keys->count + 1);
-            if (!key_of(&keys->list[keys->count], run, r, i)) {
-                m->unnumbered++;
-                continue;
-            }
-            key_fill(&keys->list[keys->count++], standins);
-        }
-    }
-}
-
 static bool same_bytes(const struct match *match, const struct op *op)
 {
     if (op->flags & OP_BYTES_UNKNOWN || op->coll.op == SPECTER_ALLTOALLV)
@@ -129,31 +101,6 @@ static bool same_op(const struct match *match, const struct op *op)
     if (op->class == OP_P2P)
         return true; /* a Send and a Recv differ by name and belong together */
     return op->coll.op == match->op || op->coll.op == SPECTER_COMM_OP_COUNT;
-}
-
-static bool same_dtype(const struct match *match, const struct op *op)
-{
-    return op->dtype == match->dtype || op->dtype == SPECTER_DTYPE_UNKNOWN;
-}
-
-/* What the match says of itself: each fact from the first member that knows it. */
-static void match_learn(struct match *match, const struct op *op)
-{
-    if (match->op == SPECTER_COMM_OP_COUNT)
-        match->op = op->class == OP_P2P ? (uint8_t)SPECTER_SEND : op->coll.op;
-    if (match->dtype == SPECTER_DTYPE_UNKNOWN)
-        match->dtype = op->dtype;
-    if (match->bytes == 0 && !(op->flags & OP_BYTES_UNKNOWN))
-        match->bytes = op->bytes;
-}
-
-static void match_check(struct match *match, const struct op *op)
-{
-    match_learn(match, op);
-    if (!same_op(match, op) || !same_bytes(match, op) || !same_dtype(match, op))
-        match->consistent = false;
-    if (op_timed(op) && (match->transfer_ns == UNKNOWN_NS || op->dur_ns < match->transfer_ns))
-        match->transfer_ns = op->dur_ns;
 }
 
 /* Makes the match of keys[0..n), which all name it. */
@@ -173,7 +120,19 @@ static void find_matches(struct matches *m, const struct run *run, const struct 
             match->consistent = false;
             continue;
         }
-        match_check(match, &run->ranks[keys[i].rank].ops[keys[i].op]);
+        const struct op *op = &run->ranks[keys[i].rank].ops[keys[i].op];
+        /* What the match says of itself: each fact from the first member that knows it. */
+        if (match->op == SPECTER_COMM_OP_COUNT)
+            match->op = op->class == OP_P2P ? (uint8_t)SPECTER_SEND : op->coll.op;
+        if (match->dtype == SPECTER_DTYPE_UNKNOWN)
+            match->dtype = op->dtype;
+        if (match->bytes == 0 && !(op->flags & OP_BYTES_UNKNOWN))
+            match->bytes = op->bytes;
+        if (!same_op(match, op) || !same_bytes(match, op) ||
+            !(op->dtype == match->dtype || op->dtype == SPECTER_DTYPE_UNKNOWN))
+            match->consistent = false;
+        if (op_timed(op) && (match->transfer_ns == UNKNOWN_NS || op->dur_ns < match->transfer_ns))
+            match->transfer_ns = op->dur_ns;
         m->members[m->nmembers++] = (struct match_member){keys[i].rank, keys[i].op};
     }
     match->nmembers = (uint32_t)(m->nmembers - match->first);
@@ -182,14 +141,6 @@ static void find_matches(struct matches *m, const struct run *run, const struct 
         match->expected = match->nmembers;
     m->incomplete += match->nmembers < match->expected;
     m->inconsistent += !match->consistent;
-}
-
-static size_t group_end(const struct keys *keys, size_t first)
-{
-    size_t i = first + 1;
-    while (i < keys->count && compare_match(&keys->list[first], &keys->list[i]) == 0)
-        i++;
-    return i;
 }
 
 void matches_init(struct matches *m, const struct run *run)
@@ -203,12 +154,31 @@ void matches_make_filled(struct matches *m, const struct run *run,
     struct keys keys = {0};
     size_t cap_list = 0, cap_members = 0;
     memset(m, 0, sizeof *m);
-    keys_collect(&keys, m, run, standins);
+    for (uint32_t r = 0; r < run->nranks; r++) {
+        for (uint32_t i = 0; i < run->ranks[r].nops; i++) {
+            if (!op_is_comm(&run->ranks[r].ops[i]))
+                continue;
+            ARRAY_GROW(keys.list, keys.cap, keys.count + 1);
+            if (!key_of(&keys.list[keys.count], run, r, i)) {
+                m->unnumbered++;
+                continue;
+            }
+            /* A message of a rank that others stand in for, as one between those. */
+            struct key *key = &keys.list[keys.count++];
+            if (standins == NULL || key->src == NO_PAIR)
+                continue;
+            key->src = stand_in(standins, key->src);
+            key->dst = stand_in(standins, key->dst);
+            key->comm = standins->comm[key->comm];
+        }
+    }
     if (keys.count > 0)
         qsort(keys.list, keys.count, sizeof *keys.list, compare_keys);
     ARRAY_GROW(m->members, cap_members, keys.count);
     for (size_t i = 0, end; i < keys.count; i = end) {
-        end = group_end(&keys, i);
+        end = i + 1;
+        while (end < keys.count && compare_match(&keys.list[i], &keys.list[end]) == 0)
+            end++;
         ARRAY_GROW(m->list, cap_list, m->count + 1);
         find_matches(m, run, &keys.list[i], end - i);
     }

@@ -17,67 +17,54 @@ static inline uint64_t load(const char *p, size_t n)
     return x;
 }
 
-/* All of a text of less than eight bytes, its length known. */
-static inline uint64_t short_key(const char *p, size_t len)
-{
-    if (len >= 4)
-        return load(p, 4) | load(p + len - 4, 4) << 32;
-    if (len >= 2)
-        return load(p, 2) | load(p + len - 2, 2) << 16;
-    return len == 1 ? (unsigned char)*p : 0;
-}
-
 /* Length, begin, middle and end tell kernel names and communicator ids apart well enough. */
 static inline uint64_t key_of(struct json_text text)
 {
-    if (text.len < 8)
-        return short_key(text.p, text.len);
+    if (text.len < 8) {
+        /* All of a text of less than eight bytes, its length known. */
+        if (text.len >= 4)
+            return load(text.p, 4) | load(text.p + text.len - 4, 4) << 32;
+        if (text.len >= 2)
+            return load(text.p, 2) | load(text.p + text.len - 2, 2) << 16;
+        return text.len == 1 ? (unsigned char)*text.p : 0;
+    }
     return load(text.p + text.len - 8, 8) ^ load(text.p + (text.len - 8) / 2, 8) * 31 ^
            load(text.p, 8) * 127;
 }
 
-static inline size_t slot_index(uint64_t key, size_t len)
+struct memo_slot *memo_find(struct memo *m, struct run *run, struct json_text text)
 {
-    return ((key ^ len) * 0x9E3779B97F4A7C15u) >> 40 & (MEMO_SLOTS - 1);
-}
-
-/* The key of a short text is the text. */
-static inline bool same_text(const struct memo_slot *slot, struct json_text text, uint64_t key)
-{
-    return slot->text != NULL && slot->key == key && slot->len == text.len && !text.escaped &&
-           (text.len < 8 || memcmp(slot->text, text.p, text.len) == 0);
-}
-
-/* Control characters, also those of eight bits (U+0080 to U+009F), steer a terminal. */
-static void make_printable(struct buf *text)
-{
-    char *p = text->data, *end = text->data + text->len;
+    uint64_t key = key_of(text);
+    struct memo_slot *slot =
+        &m->slots[((key ^ text.len) * 0x9E3779B97F4A7C15u) >> 40 & (MEMO_SLOTS - 1)];
+    /* The key of a short text is the text. */
+    if (slot->text != NULL && slot->key == key && slot->len == text.len && !text.escaped &&
+        (text.len < 8 || memcmp(slot->text, text.p, text.len) == 0))
+        return slot;
+    struct buf plain = BUF_INIT;
+    json_decode(text, &plain);
+    /* Control characters, also those of eight bits (U+0080 to U+009F), steer a terminal. */
+    char *p = plain.data, *end = plain.data + plain.len;
     for (; p < end; p++) {
         if ((unsigned char)*p < 0x20 || *p == 0x7f)
             *p = '?';
         else if (p + 1 < end && p[0] == '\xc2' && (unsigned char)p[1] < 0xa0)
             p[0] = p[1] = '?';
     }
-}
-
-static void remember(struct memo_slot *slot, struct run *run, struct json_text text)
-{
-    struct buf plain = BUF_INIT;
-    json_decode(text, &plain);
-    make_printable(&plain);
     slot->text = intern_add(&run->names, plain.data, plain.len);
     slot->len = (uint32_t)strlen(slot->text);
     slot->value = -1;
     buf_release(&plain);
-}
-
-struct memo_slot *memo_find(struct memo *m, struct run *run, struct json_text text)
-{
-    uint64_t key = key_of(text);
-    struct memo_slot *slot = &m->slots[slot_index(key, text.len)];
-    if (same_text(slot, text, key))
-        return slot;
-    remember(slot, run, text);
     slot->key = key_of((struct json_text){slot->text, (uint32_t)slot->len, false});
     return slot;
+}
+
+const char *run_intern(struct run *run, struct json_text text)
+{
+    struct buf plain = BUF_INIT;
+    const char *name;
+    json_decode(text, &plain);
+    name = intern_add(&run->names, plain.data, plain.len);
+    buf_release(&plain);
+    return name;
 }

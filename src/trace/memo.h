@@ -29,6 +29,9 @@ struct memo {
 
 void memo_init(struct memo *m);
 
+/* A text that need not be found again fast: decoded and interned in the run, as it is. */
+const char *run_intern(struct run *run, struct json_text text);
+
 /* The slot of a text, valid until the next call. A NULL text is "". */
 struct memo_slot *memo_find(struct memo *m, struct run *run, struct json_text text);
 

@@ -4,12 +4,12 @@
  *
  *   nsys_work.c   kernels, copies, graph launches: they say which processes and devices there are
  *   nsys_host.c   calls that launched that work, synchronisations, events
- *   nsys_nvtx.c   ranges around those calls, marks, steps, NCCL's own ranges
+ *   nsys_nvtx.c   ranges around those calls and what is around each launch; marks, steps, NCCL's
+ *                 own ranges, operators whose arithmetic is known
  *   nsys_nccl.c   what a payload of NCCL's ranges says
- *   nsys_gemm.c   operators whose arithmetic is known, and their kernels
+ *   nsys_comm.c   what each communication kernel is
  *
- * Then nsys_around.c finds what is around each launch, nsys_comm.c what each communication kernel
- * is, and nsys_order.c, behind the last file, which collectives are the same.
+ * Behind the last file nsys.c tells which collectives are the same.
  *
  * Correlation ids are unique in a process only, so that everything is kept by process. One process
  * with one device is a rank.
@@ -18,12 +18,101 @@
 #define SPECTER_TRACE_NSYS_H
 
 #include "base/buf.h"
+#include "base/json.h"
+#include "base/stream.h"
 #include "trace/api_calls.h"
 #include "base/idmap.h"
 #include "trace/memo.h"
-#include "trace/nsys_db.h"
 #include "trace/product.h"
 #include "trace/run.h"
+
+/* ---- the file (nsys_db.c) ----
+ *
+ * The SQLite file that `nsys export` writes, as rows of the tables we know. The file may be from
+ * anybody: it is opened read-only, nothing in it is ever run (no views, triggers, functions,
+ * extensions), no table but those of NSYS_TABLES can be read, and work is bounded by the file's
+ * size. The tables that hold the environment of the profiled program are not among them.
+ *
+ *     static const char *const columns[] = {"start", "end", "bytes"};
+ *     if (nsys_scan(&rows, db, NSYS_MEMCPY, &(struct nsys_columns){columns, 3, 2}, e) > 0)
+ *         while (nsys_next(&rows, e) > 0)
+ *             use(nsys_int(&rows, 0, -1));
+ *     nsys_scan_end(&rows); */
+
+struct nsys_db;
+struct sqlite3_stmt;
+
+/* X(id, name) */
+#define NSYS_TABLES(X)                             \
+    X(STRINGS, "StringIds")                        \
+    X(KERNEL, "CUPTI_ACTIVITY_KIND_KERNEL")        \
+    X(MEMCPY, "CUPTI_ACTIVITY_KIND_MEMCPY")        \
+    X(MEMSET, "CUPTI_ACTIVITY_KIND_MEMSET")        \
+    X(GRAPH, "CUPTI_ACTIVITY_KIND_GRAPH_TRACE")    \
+    X(RUNTIME, "CUPTI_ACTIVITY_KIND_RUNTIME")      \
+    X(DRIVER, "CUPTI_ACTIVITY_KIND_DRIVER")        \
+    X(SYNC, "CUPTI_ACTIVITY_KIND_SYNCHRONIZATION") \
+    X(EVENT, "CUPTI_ACTIVITY_KIND_CUDA_EVENT")     \
+    X(NVTX, "NVTX_EVENTS")                         \
+    X(ENTRIES, "NVTX_PAYLOAD_SCHEMA_ENTRIES")      \
+    X(GPU, "TARGET_INFO_GPU")                      \
+    X(DEVICE, "TARGET_INFO_CUDA_DEVICE")           \
+    X(SESSION, "TARGET_INFO_SESSION_START_TIME")
+
+enum nsys_table {
+#define X(id, name) NSYS_##id,
+    NSYS_TABLES(X)
+#undef X
+        NSYS_TABLE_COUNT
+};
+
+#define NSYS_MEMORY_MAX ((size_t)1 << 30) /* a compressed export is held in memory */
+
+/* A plain file is opened by its path; what is compressed or in an archive is read into memory. -1
+ * with e filled: no database, damaged, no export of nsys, or a view stands where a table should. */
+int nsys_db_open(struct nsys_db **out, struct stream *s, const char *label, struct err *e);
+/* Only plain files are read where SQLite was built without sqlite3_deserialize. */
+bool nsys_db_reads_compressed(void);
+
+void nsys_db_close(struct nsys_db *db); /* NULL is allowed */
+
+/* Returns whether this statement would be let through. For tests of those that are not. */
+bool nsys_db_allows(struct nsys_db *db, const char *sql);
+
+const char *nsys_table_name(enum nsys_table table);
+
+/* A scan of one table, in the order in which its rows are stored. */
+struct nsys_rows {
+    struct nsys_db *db;        /* borrowed */
+    struct sqlite3_stmt *stmt; /* owned */
+    enum nsys_table table;
+};
+
+/* What is asked for of each row. A table must have the first `need` of the columns; others that it
+ * lacks read as NULL. */
+struct nsys_columns {
+    const char *const *names; /* [n] */
+    int n, need;
+};
+
+/* 1 when there are rows to ask for; 0 when the file has no such table; -1 with e filled when it has
+ * not the columns that it must have, or is damaged. */
+int nsys_scan(struct nsys_rows *rows, struct nsys_db *db, enum nsys_table table,
+              const struct nsys_columns *columns, struct err *e);
+int nsys_next(struct nsys_rows *rows, struct err *e); /* 1 a row, 0 the end, -1 error */
+void nsys_scan_end(struct nsys_rows *rows);
+
+/* A column of the row; `none` and an empty text where it is NULL or of another type. Texts and
+ * blobs are valid until the next row. */
+int64_t nsys_int(const struct nsys_rows *rows, int column, int64_t none);
+struct json_text nsys_text(const struct nsys_rows *rows, int column);
+const unsigned char *nsys_bytes(const struct nsys_rows *rows, int column, size_t *len);
+
+/* The text that StringIds has for an id; p is NULL when there is none. Valid until the next call.
+ */
+struct json_text nsys_string(struct nsys_db *db, int64_t id);
+
+/* ---- what is made of it ---- */
 
 #define NSYS_RANKS_MAX 1024       /* of a file; more is damage */
 #define NSYS_MARKS_MAX (1u << 20) /* of a process */
@@ -153,8 +242,6 @@ void nsys_devices(struct nsys *n); /* their names */
 void nsys_host(struct nsys *n);
 void nsys_schemas(struct nsys *n);
 void nsys_nvtx(struct nsys *n);
-void nsys_around(struct nsys_process *p);
-void nsys_products(struct nsys *n);
 void nsys_comm(struct nsys *n);
 void nsys_finish(struct run *run);
 
@@ -168,15 +255,12 @@ struct nsys_process *nsys_process_of(struct nsys *n, int64_t global);
 /* The rank of a process and device; NULL. */
 struct rank *nsys_rank_of(struct nsys *n, const struct nsys_process *p, int64_t device);
 
-/* A range's times: usable, in order? An end that is not there is the last moment seen. */
-bool nsys_times(const struct nsys *n, int64_t start, int64_t end);
+/* Returns whether both times of a range are known, in order and in range. */
+bool nsys_times(int64_t start, int64_t end);
 
 /* "FILE: TABLE: N rows of it ...": what of a table could not be used. */
 void nsys_note_rows(struct nsys *n, enum nsys_table table, uint64_t count, const char *why);
 void nsys_note_err(struct nsys *n, const struct err *e);
-
-/* What an operator's range tells of its product, kept in the process; -1: it is none. */
-int32_t nsys_product(struct nsys_process *p, const char *name, struct json_text text);
 
 /* Takes what an NCCL range's payload says into the call: binary by its schema, or JSON. */
 void nsys_payload(const struct nsys *n, struct nsys_call *call, const unsigned char *data,

@@ -10,6 +10,7 @@
  * times.
  */
 #include "base/idmap.h"
+#include "base/order.h"
 #include "trace/nsys.h"
 
 #ifdef SPECTER_HAVE_SQLITE
@@ -88,21 +89,6 @@ static const struct nsys_member *member_at(const struct nsys *n, const struct ns
         only = m;
     }
     return devices == 1 ? only : NULL;
-}
-
-/* Calls that make or end a communicator say its size, and who and where this rank is in it. */
-static void take_members(struct nsys *n, struct nsys_process *p)
-{
-    for (size_t c = 0; c < p->calls.count; c++) {
-        const struct nsys_call *call = &p->calls.list[c];
-        int comm = call->nranks > 0 ? comm_of(n->run, call) : -1;
-        const struct nsys_member *m;
-        if (comm < 0 || call->rank < 0 || call->rank >= call->nranks)
-            continue;
-        m = member_at(n, p, call->device);
-        if (m != NULL)
-            join(n, p, m, comm, call->rank);
-    }
 }
 
 /* ---- one call, one kernel ---- */
@@ -197,6 +183,15 @@ static bool set_alltoall(struct lot *lot, struct op *op)
     return true;
 }
 
+static bool peers_known(const struct lot *lot)
+{
+    for (size_t i = 0; i < lot->ncalls; i++) {
+        if (lot->calls[i]->peer < 0 || !lot->calls[i]->has_comm)
+            return false;
+    }
+    return lot->ncalls > 0;
+}
+
 /* The kernel becomes its first message; the others are ops beside it. */
 static void set_messages(struct lot *lot)
 {
@@ -213,15 +208,6 @@ static void set_messages(struct lot *lot)
         set_call(lot->n->run, op, lot->calls[i], lot->calls[i]->bytes);
         op->coll.group = lot->ncalls > 1 ? lot->group : -1;
     }
-}
-
-static bool peers_known(const struct lot *lot)
-{
-    for (size_t i = 0; i < lot->ncalls; i++) {
-        if (lot->calls[i]->peer < 0 || !lot->calls[i]->has_comm)
-            return false;
-    }
-    return lot->ncalls > 0;
 }
 
 /* ---- a lot ---- */
@@ -249,11 +235,12 @@ static int devices_of(const struct lot *lot, const struct nsys_call *call)
     return p->comm_devices.list[at];
 }
 
-/* The calls that went to this device. Of a communicator with several devices of the process each
- * has its own call of the same collective, so that one in so many is taken; messages differ from
- * device to device, and nothing says whose they are. */
-static void find_calls(struct lot *lot)
+static void set_lot(struct lot *lot)
 {
+    struct run *run = lot->n->run;
+    /* The calls that went to this device. Of a communicator with several devices of the process
+     * each has its own call of the same collective, so that one in so many is taken; messages
+     * differ from device to device, and nothing says whose they are. */
     const struct nsys_process *p = lot->process;
     const struct nsys_group *group = &p->groups.list[lot->group];
     size_t shared = 0;
@@ -267,12 +254,6 @@ static void find_calls(struct lot *lot)
         ARRAY_GROW(lot->calls, lot->cap, lot->ncalls + 1);
         lot->calls[lot->ncalls++] = call;
     }
-}
-
-static void set_lot(struct lot *lot)
-{
-    struct run *run = lot->n->run;
-    find_calls(lot);
     if (lot->ncalls == 0)
         return;
     if (lot->nkernels == lot->ncalls) {
@@ -287,22 +268,6 @@ static void set_lot(struct lot *lot)
 }
 
 /* ---- all kernels ---- */
-
-static void set_default(struct op *op, int kind, int annotated)
-{
-    int code = annotated != SPECTER_COMM_OP_COUNT ? annotated
-               : kind != EXCHANGE                 ? kind
-                                                  : SPECTER_COMM_OP_COUNT;
-    op->coll.op = (uint8_t)code;
-    op->class = specter_comm_op_is_p2p((enum specter_comm_op)code) ||
-                        (kind == EXCHANGE && code == SPECTER_COMM_OP_COUNT)
-                    ? OP_P2P
-                    : OP_COLL;
-    if (!comm_op_reduces(code))
-        return;
-    op->dtype = (uint8_t)kernel_dtype(op->name);
-    op->coll.redop = kernel_redop(op->name);
-}
 
 static size_t collect(struct nsys *n, struct kernel **list)
 {
@@ -322,7 +287,19 @@ static size_t collect(struct nsys *n, struct kernel **list)
                 op->caller = launch->caller;
             if (op->class != OP_COLL)
                 continue;
-            set_default(op, kind, launch != NULL ? launch->annotated : SPECTER_COMM_OP_COUNT);
+            /* What an annotation around the launch names, else what the kernel does. */
+            int code = launch != NULL ? launch->annotated : SPECTER_COMM_OP_COUNT;
+            if (code == SPECTER_COMM_OP_COUNT && kind != EXCHANGE)
+                code = kind;
+            op->coll.op = (uint8_t)code;
+            op->class = specter_comm_op_is_p2p((enum specter_comm_op)code) ||
+                                (kind == EXCHANGE && code == SPECTER_COMM_OP_COUNT)
+                            ? OP_P2P
+                            : OP_COLL;
+            if (comm_op_reduces(code)) {
+                op->dtype = (uint8_t)kernel_dtype(op->name);
+                op->coll.redop = kernel_redop(op->name);
+            }
             ARRAY_GROW(*list, cap, count + 1);
             (*list)[count++] = (struct kernel){
                 m, i, launch != NULL ? launch->group : -1, kind, op->host_ns, op->start_ns};
@@ -334,10 +311,10 @@ static size_t collect(struct nsys *n, struct kernel **list)
 static int compare_lots(const struct kernel *a, const struct kernel *b)
 {
     if (a->member != b->member)
-        return a->member < b->member ? -1 : 1;
+        return ORDER(a->member, b->member);
     if (a->group != b->group)
-        return a->group < b->group ? -1 : 1;
-    return (a->kind > b->kind) - (a->kind < b->kind);
+        return ORDER(a->group, b->group);
+    return ORDER(a->kind, b->kind);
 }
 
 static int compare_kernels(const void *pa, const void *pb)
@@ -345,12 +322,30 @@ static int compare_kernels(const void *pa, const void *pb)
     const struct kernel *a = pa, *b = pb;
     int order = compare_lots(a, b);
     if (order == 0)
-        order = (a->host_ns > b->host_ns) - (a->host_ns < b->host_ns);
-    return order != 0 ? order : (a->start_ns > b->start_ns) - (a->start_ns < b->start_ns);
+        order = ORDER(a->host_ns, b->host_ns);
+    return order != 0 ? order : ORDER(a->start_ns, b->start_ns);
 }
 
-static void set_kernels(struct nsys *n, struct kernel *list, size_t count)
+void nsys_comm(struct nsys *n)
 {
+    struct kernel *list = NULL;
+    size_t count;
+    for (size_t i = 0; i < n->processes.count; i++) {
+        /* Calls that make or end a communicator say its size, and who and where this rank is in it.
+         */
+        struct nsys_process *p = &n->processes.list[i];
+        for (size_t c = 0; c < p->calls.count; c++) {
+            const struct nsys_call *call = &p->calls.list[c];
+            int comm = call->nranks > 0 ? comm_of(n->run, call) : -1;
+            const struct nsys_member *m;
+            if (comm < 0 || call->rank < 0 || call->rank >= call->nranks)
+                continue;
+            m = member_at(n, p, call->device);
+            if (m != NULL)
+                join(n, p, m, comm, call->rank);
+        }
+    }
+    count = collect(n, &list);
     struct lot lot = {.n = n};
     if (count > 0)
         qsort(list, count, sizeof *list, compare_kernels);
@@ -369,16 +364,6 @@ static void set_kernels(struct nsys *n, struct kernel *list, size_t count)
         set_lot(&lot);
     }
     free(lot.calls);
-}
-
-void nsys_comm(struct nsys *n)
-{
-    struct kernel *list = NULL;
-    size_t count;
-    for (size_t i = 0; i < n->processes.count; i++)
-        take_members(n, &n->processes.list[i]);
-    count = collect(n, &list);
-    set_kernels(n, list, count);
     free(list);
 }
 

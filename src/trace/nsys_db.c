@@ -2,7 +2,7 @@
  *
  * All that makes opening an untrusted database safe is in this file: see harden() and may().
  */
-#include "trace/nsys_db.h"
+#include "trace/nsys.h"
 
 #ifdef SPECTER_HAVE_SQLITE
 
@@ -56,8 +56,8 @@ static bool known_table(const char *name)
     return false;
 }
 
-/* Asked for everything that a statement would do: reading the tables we know, and which tables and
- * columns there are. No functions, nothing on behalf of a view or trigger. */
+/* SQLite asks this for each thing that a statement does. Allowed: reading the tables we know, and
+ * which tables and columns there are; no functions, nothing on behalf of a view or trigger. */
 static int may(void *unused, int action, const char *a, const char *b, const char *database,
                const char *within)
 {
@@ -322,34 +322,26 @@ bool nsys_db_allows(struct nsys_db *db, const char *sql)
 
 /* ---- rows ---- */
 
-/* SELECT "start", NULL, ... FROM "T": names are constants of ours. */
-static int put_select(struct nsys_db *db, enum nsys_table table, const char *const *columns, int n,
-                      int need, struct buf *sql, struct err *e)
+int nsys_scan(struct nsys_rows *rows, struct nsys_db *db, enum nsys_table table,
+              const struct nsys_columns *columns, struct err *e)
 {
     bool there[COLUMNS_MAX] = {false};
-    assert(n <= COLUMNS_MAX);
-    if (find_columns(db, table, columns, n, there, e) < 0)
-        return -1;
-    buf_puts(sql, "SELECT ");
-    for (int i = 0; i < n; i++) {
-        if (!there[i] && i < need)
-            return err_set(e, ERR_INPUT, "%s: %s: no column '%s'", db->label, table_names[table],
-                           columns[i]);
-        buf_printf(sql, there[i] ? "%s\"%s\"" : "%sNULL", i > 0 ? ", " : "", columns[i]);
-    }
-    buf_printf(sql, " FROM \"%s\" NOT INDEXED", table_names[table]);
-    return 0;
-}
-
-int nsys_scan(struct nsys_rows *rows, struct nsys_db *db, enum nsys_table table,
-              const char *const *columns, int n, int need, struct err *e)
-{
     struct buf sql = BUF_INIT;
     int rc;
+    assert(columns->n <= COLUMNS_MAX);
     *rows = (struct nsys_rows){db, NULL, table};
     if (!db->has[table])
         return 0;
-    rc = put_select(db, table, columns, n, need, &sql, e);
+    rc = find_columns(db, table, columns->names, columns->n, there, e);
+    buf_puts(&sql, "SELECT ");
+    for (int i = 0; i < columns->n && rc == 0; i++) {
+        const char *name = columns->names[i];
+        if (!there[i] && i < columns->need)
+            rc = err_set(e, ERR_INPUT, "%s: %s: no column '%s'", db->label, table_names[table],
+                         name);
+        buf_printf(&sql, there[i] ? "%s\"%s\"" : "%sNULL", i > 0 ? ", " : "", name);
+    }
+    buf_printf(&sql, " FROM \"%s\" NOT INDEXED", table_names[table]);
     if (rc == 0 && sqlite3_prepare_v2(db->db, sql.data, -1, &rows->stmt, NULL) != SQLITE_OK)
         rc = failed(db, table_names[table], e);
     buf_release(&sql);

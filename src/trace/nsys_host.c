@@ -13,19 +13,6 @@
 
 enum { HOST_START, HOST_END, HOST_THREAD, HOST_CORRELATION, HOST_NAME };
 
-/* Two calls of one correlation (a runtime call and the driver's inside it): the outer counts. */
-static void take_launch(struct nsys_process *p, uint32_t at, enum api_call call, int64_t start,
-                        int64_t end, int64_t thread)
-{
-    struct nsys_launch *launch = &p->launches.list[at];
-    if (launch->start_ns != UNKNOWN_NS && launch->start_ns <= start)
-        return;
-    launch->start_ns = start;
-    launch->end_ns = end;
-    launch->tid = idmap_add(&p->threads, thread);
-    launch->call = call;
-}
-
 static void take_sync_call(struct nsys_process *p, int kind, int64_t correlation, int64_t start,
                            int64_t end, int64_t thread)
 {
@@ -60,15 +47,24 @@ static bool add_call(struct nsys *n, const struct nsys_rows *rows)
     enum api_call call;
     if (p == NULL)
         return true;
-    if (!nsys_times(n, start, end))
+    if (!nsys_times(start, end))
         return false;
     if (end > n->last_ns)
         n->last_ns = end;
     name = nsys_name(n, nsys_int(rows, HOST_NAME, -1));
     call = name.p != NULL ? api_call_named(name.p, name.len) : API_OTHER;
     at = correlation >= 0 ? idmap_find(&p->launch_ids, correlation) : IDMAP_NONE;
-    if (at != IDMAP_NONE)
-        take_launch(p, at, call, start, end, thread);
+    if (at != IDMAP_NONE) {
+        /* Two calls of one correlation (a runtime call and the driver's inside it): the outer
+         * counts. */
+        struct nsys_launch *launch = &p->launches.list[at];
+        if (launch->start_ns == UNKNOWN_NS || launch->start_ns > start) {
+            launch->start_ns = start;
+            launch->end_ns = end;
+            launch->tid = idmap_add(&p->threads, thread);
+            launch->call = call;
+        }
+    }
     if (api_call_sync_kind(call) >= 0)
         take_sync_call(p, api_call_sync_kind(call), correlation, start, end, thread);
     return true;
@@ -80,7 +76,7 @@ static void take_calls(struct nsys *n, enum nsys_table table)
     struct nsys_rows rows;
     struct err e = {0};
     uint64_t bad = 0;
-    int rc = nsys_scan(&rows, n->db, table, columns, 5, 4, &e);
+    int rc = nsys_scan(&rows, n->db, table, &(struct nsys_columns){columns, 5, 4}, &e);
     while (rc > 0 && (rc = nsys_next(&rows, &e)) > 0)
         bad += !add_call(n, &rows);
     nsys_scan_end(&rows);
@@ -112,7 +108,7 @@ static void take_details(struct nsys *n, enum nsys_table table)
                                           "eventId"};
     struct nsys_rows rows;
     struct err e = {0};
-    int rc = nsys_scan(&rows, n->db, table, columns, 5, 0, &e);
+    int rc = nsys_scan(&rows, n->db, table, &(struct nsys_columns){columns, 5, 0}, &e);
     while (rc > 0 && (rc = nsys_next(&rows, &e)) > 0) {
         struct nsys_process *p = nsys_process_of(n, nsys_int(&rows, SYNC_COLUMN_PID, 0));
         int64_t correlation = nsys_int(&rows, SYNC_COLUMN_CORRELATION, -1);
@@ -132,57 +128,51 @@ static void take_details(struct nsys *n, enum nsys_table table)
 
 /* ---- into the ranks ---- */
 
-static void link_launches(struct nsys *n, const struct nsys_member *m)
-{
-    struct nsys_process *p = &n->processes.list[m->process];
-    struct rank *rank = &n->run->ranks[m->rank];
-    for (size_t i = 0; i < rank->nops; i++) {
-        struct op *op = &rank->ops[i];
-        uint32_t at =
-            (int64_t)op->id >= 0 ? idmap_find(&p->launch_ids, (int64_t)op->id) : IDMAP_NONE;
-        if (at == IDMAP_NONE || p->launches.list[at].start_ns == UNKNOWN_NS)
-            continue;
-        op->host_ns = p->launches.list[at].start_ns;
-        op->host_end_ns = p->launches.list[at].end_ns;
-        op->tid = p->launches.list[at].tid;
-        if (op->class == OP_MEMORY)
-            op->copy.by = (uint8_t)p->launches.list[at].call;
-        if (p->launches.list[at].call == API_GRAPH && op->class != OP_GRAPH)
-            op->flags |= OP_IN_GRAPH;
-    }
-}
-
-/* The device of an act: that of its context; else the process's first. */
-static void place_sync_calls(struct nsys *n, struct nsys_process *p)
-{
-    struct rank *first = NULL;
-    for (size_t i = n->members.count; i-- > 0;) {
-        if (&n->processes.list[n->members.list[i].process] == p)
-            first = &n->run->ranks[n->members.list[i].rank];
-    }
-    for (size_t i = 0; i < p->sync_calls.count && first != NULL; i++) {
-        const struct nsys_sync_call *from = &p->sync_calls.list[i];
-        uint32_t at = from->context >= 0 ? idmap_find(&p->context_ids, from->context) : IDMAP_NONE;
-        struct rank *rank = at != IDMAP_NONE ? nsys_rank_of(n, p, p->contexts.list[at]) : NULL;
-        struct sync_call *sync;
-        if (rank == NULL)
-            rank = first;
-        sync = rank_add_sync_call(rank);
-        *sync = from->sync;
-        sync->device = rank->nops > 0 ? rank->ops[0].device : 0;
-    }
-}
-
 void nsys_host(struct nsys *n)
 {
     take_calls(n, NSYS_RUNTIME);
     take_calls(n, NSYS_DRIVER);
     take_details(n, NSYS_SYNC);
     take_details(n, NSYS_EVENT);
-    for (size_t i = 0; i < n->members.count; i++)
-        link_launches(n, &n->members.list[i]);
-    for (size_t i = 0; i < n->processes.count; i++)
-        place_sync_calls(n, &n->processes.list[i]);
+    for (size_t i = 0; i < n->members.count; i++) {
+        struct nsys_process *p = &n->processes.list[n->members.list[i].process];
+        struct rank *rank = &n->run->ranks[n->members.list[i].rank];
+        for (size_t k = 0; k < rank->nops; k++) {
+            struct op *op = &rank->ops[k];
+            uint32_t at =
+                (int64_t)op->id >= 0 ? idmap_find(&p->launch_ids, (int64_t)op->id) : IDMAP_NONE;
+            if (at == IDMAP_NONE || p->launches.list[at].start_ns == UNKNOWN_NS)
+                continue;
+            op->host_ns = p->launches.list[at].start_ns;
+            op->host_end_ns = p->launches.list[at].end_ns;
+            op->tid = p->launches.list[at].tid;
+            if (op->class == OP_MEMORY)
+                op->copy.by = (uint8_t)p->launches.list[at].call;
+            if (p->launches.list[at].call == API_GRAPH && op->class != OP_GRAPH)
+                op->flags |= OP_IN_GRAPH;
+        }
+    }
+    for (size_t i = 0; i < n->processes.count; i++) {
+        /* The device of an act: that of its context; else the process's first. */
+        struct nsys_process *p = &n->processes.list[i];
+        struct rank *first = NULL;
+        for (size_t j = n->members.count; j-- > 0;) {
+            if (&n->processes.list[n->members.list[j].process] == p)
+                first = &n->run->ranks[n->members.list[j].rank];
+        }
+        for (size_t j = 0; j < p->sync_calls.count && first != NULL; j++) {
+            const struct nsys_sync_call *from = &p->sync_calls.list[j];
+            uint32_t at =
+                from->context >= 0 ? idmap_find(&p->context_ids, from->context) : IDMAP_NONE;
+            struct rank *rank = at != IDMAP_NONE ? nsys_rank_of(n, p, p->contexts.list[at]) : NULL;
+            struct sync_call *sync;
+            if (rank == NULL)
+                rank = first;
+            sync = rank_add_sync_call(rank);
+            *sync = from->sync;
+            sync->device = rank->nops > 0 ? rank->ops[0].device : 0;
+        }
+    }
 }
 
 /* ---- devices ---- */
@@ -197,34 +187,6 @@ struct gpus {
     int count;
     const char *first; /* of their uuids, in the order of the alphabet; "" unknown */
 };
-
-static void saw_uuid(struct nsys *n, struct gpus *g, struct json_text uuid)
-{
-    const char *text;
-    if (uuid.p == NULL || uuid.len < 8)
-        return;
-    text = memo_find(&n->texts, n->run, uuid)->text;
-    if (g->first[0] == '\0' || strcmp(text, g->first) < 0)
-        g->first = text;
-}
-
-static void take_gpus(struct nsys *n, struct gpus *g)
-{
-    static const char *const columns[] = {"id", "name", "cuDevice", "uuid"};
-    struct nsys_rows rows;
-    struct err e = {0};
-    int rc = nsys_scan(&rows, n->db, NSYS_GPU, columns, 4, 2, &e);
-    while (rc > 0 && g->count < GPUS_MAX && (rc = nsys_next(&rows, &e)) > 0) {
-        struct json_text name = nsys_text(&rows, 1);
-        g->list[g->count].id = nsys_int(&rows, 0, -1);
-        g->list[g->count].cuda = nsys_int(&rows, 2, -1);
-        saw_uuid(n, g, nsys_text(&rows, 3));
-        g->list[g->count++].name = name.p != NULL ? memo_find(&n->texts, n->run, name)->text : "";
-    }
-    nsys_scan_end(&rows);
-    if (rc < 0)
-        nsys_note_err(n, &e);
-}
 
 static const char *gpu_by_id(const struct gpus *g, int64_t id)
 {
@@ -257,7 +219,7 @@ static void take_devices(struct nsys *n, const struct gpus *g)
     static const char *const columns[] = {"gpuId", "cudaId", "pid"};
     struct nsys_rows rows;
     struct err e = {0};
-    int rc = nsys_scan(&rows, n->db, NSYS_DEVICE, columns, 3, 2, &e);
+    int rc = nsys_scan(&rows, n->db, NSYS_DEVICE, &(struct nsys_columns){columns, 3, 2}, &e);
     while (rc > 0 && (rc = nsys_next(&rows, &e)) > 0) {
         const char *name = gpu_by_id(g, nsys_int(&rows, 0, -1));
         int64_t pid = nsys_int(&rows, 2, -1);
@@ -278,7 +240,26 @@ static void take_devices(struct nsys *n, const struct gpus *g)
 void nsys_devices(struct nsys *n)
 {
     struct gpus g = {.count = 0, .first = ""};
-    take_gpus(n, &g);
+    static const char *const columns[] = {"id", "name", "cuDevice", "uuid"};
+    struct nsys_rows rows;
+    struct err e = {0};
+    int rc = nsys_scan(&rows, n->db, NSYS_GPU, &(struct nsys_columns){columns, 4, 2}, &e);
+    while (rc > 0 && g.count < GPUS_MAX && (rc = nsys_next(&rows, &e)) > 0) {
+        struct json_text name = nsys_text(&rows, 1);
+        g.list[g.count].id = nsys_int(&rows, 0, -1);
+        g.list[g.count].cuda = nsys_int(&rows, 2, -1);
+        struct json_text uuid = nsys_text(&rows, 3);
+        const char *text;
+        if (uuid.p != NULL && uuid.len >= 8) {
+            text = memo_find(&n->texts, n->run, uuid)->text;
+            if (g.first[0] == '\0' || strcmp(text, g.first) < 0)
+                g.first = text;
+        }
+        g.list[g.count++].name = name.p != NULL ? memo_find(&n->texts, n->run, name)->text : "";
+    }
+    nsys_scan_end(&rows);
+    if (rc < 0)
+        nsys_note_err(n, &e);
     for (size_t i = 0; i < n->members.count; i++) {
         struct rank *rank = &n->run->ranks[n->members.list[i].rank];
         rank->gpu = gpu_of(&g, n->members.list[i].device);

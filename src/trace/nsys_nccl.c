@@ -2,7 +2,7 @@
  *
  * What NCCL's NVTX ranges carry. A call's payload is a C struct; NVTX_PAYLOAD_SCHEMA_ENTRIES says
  * where in it each field stands and what it is called. binaryData holds one or more blocks, each
- * behind a header of four numbers of 64 bits: domain, schema, size of the struct, and where it
+ * after a header of four numbers of 64 bits: domain, schema, size of the struct, and where it
  * begins. Versions differ in the last one (some give the end), so that what does not fit is taken
  * to follow the header. Exports to JSON texts have the same names as keys.
  */
@@ -98,7 +98,7 @@ void nsys_schemas(struct nsys *n)
     static const char *const columns[] = {"schemaId", "idx", "type", "name", "offset"};
     struct nsys_rows rows;
     struct err e = {0};
-    int rc = nsys_scan(&rows, n->db, NSYS_ENTRIES, columns, 5, 4, &e);
+    int rc = nsys_scan(&rows, n->db, NSYS_ENTRIES, &(struct nsys_columns){columns, 5, 4}, &e);
     while (rc > 0 && (rc = nsys_next(&rows, &e)) > 0 && n->fields.count < FIELDS_MAX) {
         struct nsys_schema_field field = {
             .schema = nsys_int(&rows, 0, -1),

@@ -8,6 +8,7 @@
 
 #ifdef SPECTER_HAVE_SQLITE
 
+#include "base/order.h"
 #include "trace/kernel_names.h"
 
 #include <ctype.h>
@@ -44,35 +45,19 @@ static int compare_begins(const void *pa, const void *pb, void *arg)
     const struct nsys_launch *a = &order->list[*(const uint32_t *)pa];
     const struct nsys_launch *b = &order->list[*(const uint32_t *)pb];
     if (a->tid != b->tid)
-        return a->tid < b->tid ? -1 : 1;
-    return (a->start_ns > b->start_ns) - (a->start_ns < b->start_ns);
-}
-
-static void order_launches(struct nsys_process *p)
-{
-    struct launch_order order = {p->launches.list};
-    p->begins = array_new(p->launches.count + 1, sizeof *p->begins);
-    for (size_t i = 0; i < p->launches.count; i++) {
-        if (p->launches.list[i].start_ns != UNKNOWN_NS)
-            p->begins[p->nbegins++] = (uint32_t)i;
-    }
-    if (p->nbegins > 1)
-        qsort_r(p->begins, p->nbegins, sizeof *p->begins, compare_begins, &order);
+        return ORDER(a->tid, b->tid);
+    return ORDER(a->start_ns, b->start_ns);
 }
 
 static bool holds_launch(const struct nsys_process *p, uint32_t tid, int64_t start, int64_t end)
 {
-    size_t low = 0, high = p->nbegins;
-    while (low < high) {
-        size_t mid = low + (high - low) / 2;
-        const struct nsys_launch *launch = &p->launches.list[p->begins[mid]];
-        if (launch->tid < tid || (launch->tid == tid && launch->start_ns < start))
-            low = mid + 1;
-        else
-            high = mid;
+    struct bisect find = {.high = p->nbegins};
+    while (bisect_next(&find)) {
+        const struct nsys_launch *launch = &p->launches.list[p->begins[find.mid]];
+        bisect_take(&find, launch->tid < tid || (launch->tid == tid && launch->start_ns < start));
     }
-    return low < p->nbegins && p->launches.list[p->begins[low]].tid == tid &&
-           p->launches.list[p->begins[low]].start_ns <= end;
+    return find.low < p->nbegins && p->launches.list[p->begins[find.low]].tid == tid &&
+           p->launches.list[p->begins[find.low]].start_ns <= end;
 }
 
 /* ---- names ---- */
@@ -188,6 +173,23 @@ static void add_span(struct nsys *n, const struct nvtx_event *ev)
                       idmap_add(&p->threads, ev->thread)};
 }
 
+/* What an operator's range tells of its product (product.h), kept in the process; -1: it is none.
+ * Where PyTorch's ranges carry the sizes of their inputs: emit_nvtx(record_shapes=True), nsys
+ * --pytorch=autograd-shapes-nvtx. Types and values are not recorded. */
+static int32_t product_in(struct nsys_process *p, const char *name, struct json_text text)
+{
+    static const char key[] = "sizes = ";
+    const char *at = memmem(text.p, text.len, key, sizeof key - 1);
+    struct product_inputs in = {{NULL, 0, false}, {NULL, 0, false}, {NULL, 0, false}};
+    if (at == NULL || product_kind_of(name) == PRODUCT_NONE)
+        return -1;
+    at += sizeof key - 1;
+    in.dims = (struct json_text){at, text.len - (uint32_t)(at - text.p), false};
+    ARRAY_GROW(p->products.list, p->products.cap, p->products.count + 1);
+    p->products.list[p->products.count] = product_of(name, &in);
+    return (int32_t)p->products.count++;
+}
+
 static void add_framework(struct nsys *n, const struct nvtx_event *ev, uint32_t len)
 {
     struct json_text name = {ev->text.p, len, false};
@@ -198,21 +200,7 @@ static void add_framework(struct nsys *n, const struct nvtx_event *ev, uint32_t 
         add_range(n, ev, NSYS_ANNOTATION, name, comm_op_named(name.p + 5, len - 5));
     else
         add_range(n, ev, NSYS_FRAMEWORK, name,
-                  nsys_product(ev->process, memo_find(&n->texts, n->run, name)->text, ev->text));
-}
-
-static void add_named(struct nsys *n, const struct nvtx_event *ev, const struct nsys_rows *rows,
-                      bool moment)
-{
-    uint32_t len = moment ? 0 : framework_len(ev->text);
-    if (begins(ev->text, "nccl") && ev->text.len > 4 && isupper((unsigned char)ev->text.p[4])) {
-        if (!moment)
-            add_nccl(n, ev, rows);
-    } else if (len > 0 || begins(ev->text, "nccl:")) {
-        add_framework(n, ev, len > 0 ? len : ev->text.len);
-    } else {
-        add_span(n, ev);
-    }
+                  product_in(ev->process, memo_find(&n->texts, n->run, name)->text, ev->text));
 }
 
 /* False when the row cannot be used. */
@@ -228,14 +216,23 @@ static bool add_event(struct nsys *n, const struct nsys_rows *rows)
     ev.start_ns = nsys_int(rows, NVTX_START, UNKNOWN_NS);
     ev.end_ns = type == NVTX_MARK ? ev.start_ns : nsys_int(rows, NVTX_END, n->last_ns);
     if (ev.end_ns < ev.start_ns && nsys_int(rows, NVTX_END, UNKNOWN_NS) == UNKNOWN_NS)
-        ev.end_ns = ev.start_ns; /* left open behind the last moment */
-    if (!nsys_times(n, ev.start_ns, ev.end_ns))
+        ev.end_ns = ev.start_ns; /* left open after the last moment */
+    if (!nsys_times(ev.start_ns, ev.end_ns))
         return false;
     ev.text = nsys_text(rows, NVTX_TEXT);
     if (ev.text.p == NULL && nsys_int(rows, NVTX_TEXT_ID, -1) >= 0)
         ev.text = nsys_name(n, nsys_int(rows, NVTX_TEXT_ID, -1));
-    if (ev.text.p != NULL && ev.text.len > 0)
-        add_named(n, &ev, rows, type == NVTX_MARK);
+    if (ev.text.p != NULL && ev.text.len > 0) {
+        uint32_t len = (type == NVTX_MARK) ? 0 : framework_len(ev.text);
+        if (begins(ev.text, "nccl") && ev.text.len > 4 && isupper((unsigned char)ev.text.p[4])) {
+            if (!(type == NVTX_MARK))
+                add_nccl(n, &ev, rows);
+        } else if (len > 0 || begins(ev.text, "nccl:")) {
+            add_framework(n, &ev, len > 0 ? len : ev.text.len);
+        } else {
+            add_span(n, &ev);
+        }
+    }
     return true;
 }
 
@@ -245,14 +242,8 @@ static int compare_spans(const void *pa, const void *pb)
 {
     const struct mark *a = pa, *b = pb;
     if (a->start_ns != b->start_ns)
-        return a->start_ns < b->start_ns ? -1 : 1;
-    return (a->end_ns < b->end_ns) - (a->end_ns > b->end_ns); /* the outer one first */
-}
-
-static bool is_step(const struct mark *span)
-{
-    struct json_text name = {span->name, (uint32_t)strlen(span->name), false};
-    return span->end_ns > span->start_ns && names_step(name);
+        return ORDER(a->start_ns, b->start_ns);
+    return ORDER(b->end_ns, a->end_ns); /* the outer one first */
 }
 
 /* Steps are those of every device of the process, marks of its first. A step within a step is a
@@ -265,7 +256,9 @@ static void place_spans(struct nsys *n, size_t process)
         qsort(p->spans.list, p->spans.count, sizeof *p->spans.list, compare_spans);
     for (size_t s = 0; s < p->spans.count; s++) {
         const struct mark *span = &p->spans.list[s];
-        bool step = is_step(span) && span->start_ns >= end, placed = false;
+        struct json_text name = {span->name, (uint32_t)strlen(span->name), false};
+        bool step = (span->end_ns > span->start_ns && names_step(name)) && span->start_ns >= end,
+             placed = false;
         end = step ? span->end_ns : end;
         for (size_t i = 0; i < n->members.count; i++) {
             struct rank *rank = &n->run->ranks[n->members.list[i].rank];
@@ -281,6 +274,165 @@ static void place_spans(struct nsys *n, size_t process)
     }
 }
 
+/* ---- what is around each launch ----
+ *
+ * One pass over a process's ranges and launches, by thread and time,
+ * with the ranges that are open at the moment on a stack. Each frame of it carries what holds
+ * inside, so that a launch looks at the top only.
+ *
+ * NCCL carries a call out in the call itself, or, between ncclGroupStart and ncclGroupEnd, in the
+ * outermost ncclGroupEnd. */
+
+#define STACK_MAX 1024 /* ranges within ranges; deeper ones are not looked at */
+
+struct frame {
+    int64_t end_ns;
+    const char *caller;
+    int32_t annotated, group, product;
+};
+
+struct around {
+    struct nsys_process *p;
+    struct frame stack[STACK_MAX + 1]; /* [0]: outside of all */
+    int depth;
+    uint32_t tid;
+    int groups;  /* ncclGroupStart without their ncclGroupEnd */
+    size_t open; /* where the calls of the outermost one begin */
+};
+
+static int compare_ranges(const void *pa, const void *pb)
+{
+    const struct nsys_range *a = pa, *b = pb;
+    if (a->tid != b->tid)
+        return ORDER(a->tid, b->tid);
+    if (a->start_ns != b->start_ns)
+        return ORDER(a->start_ns, b->start_ns);
+    return ORDER(b->end_ns, a->end_ns); /* the outer one first */
+}
+
+static void enter_thread(struct around *a, uint32_t tid)
+{
+    if (a->tid == tid)
+        return;
+    a->tid = tid;
+    a->depth = 0;
+    a->groups = 0;
+}
+
+static void leave_ended(struct around *a, int64_t t_ns)
+{
+    while (a->depth > 0 && a->stack[a->depth].end_ns < t_ns)
+        a->depth--;
+}
+
+/* Calls from `first` on went to the device together. */
+static int32_t add_group(struct nsys_process *p, size_t first)
+{
+    ARRAY_GROW(p->groups.list, p->groups.cap, p->groups.count + 1);
+    p->groups.list[p->groups.count] = (struct nsys_group){first, p->ordered.count - first};
+    return (int32_t)p->groups.count++;
+}
+
+static void push(struct around *a, const struct nsys_range *range)
+{
+    struct frame frame = a->stack[a->depth];
+    frame.end_ns = range->end_ns;
+    switch ((enum nsys_range_kind)range->kind) {
+    case NSYS_ANNOTATION:
+        frame.annotated = range->detail;
+        frame.caller = range->name;
+        break;
+    case NSYS_FRAMEWORK:
+        frame.caller = range->name;
+        if (range->detail >= 0)
+            frame.product = range->detail;
+        break;
+    case NSYS_CALL: {
+        struct nsys_process *p = a->p;
+        ARRAY_GROW(p->ordered.list, p->ordered.cap, p->ordered.count + 1);
+        p->ordered.list[p->ordered.count++] = range->detail;
+        if (a->groups == 0)
+            frame.group = add_group(p, p->ordered.count - 1);
+    } break;
+    case NSYS_GROUP_BEGIN:
+        if (a->groups++ == 0)
+            a->open = a->p->ordered.count;
+        break;
+    case NSYS_GROUP_END:
+        /* without its begin, which the profile may have cut off, what is in it is not known */
+        if (a->groups > 0 && --a->groups == 0)
+            frame.group = add_group(a->p, a->open);
+        break;
+    }
+    if (a->depth < STACK_MAX)
+        a->stack[++a->depth] = frame;
+}
+
+static bool before(const struct nsys_launch *launch, const struct nsys_range *range)
+{
+    if (launch->tid != range->tid)
+        return launch->tid < range->tid;
+    return launch->start_ns < range->start_ns;
+}
+
+static void find_around(struct nsys_process *p)
+{
+    struct around *a = array_new(1, sizeof *a);
+    size_t r = 0, l = 0;
+    a->p = p;
+    a->tid = UINT32_MAX;
+    a->stack[0] = (struct frame){INT64_MAX, "", SPECTER_COMM_OP_COUNT, -1, -1};
+    if (p->ranges.count > 0)
+        qsort(p->ranges.list, p->ranges.count, sizeof *p->ranges.list, compare_ranges);
+    while (l < p->nbegins || r < p->ranges.count) {
+        struct nsys_launch *launch = l < p->nbegins ? &p->launches.list[p->begins[l]] : NULL;
+        const struct nsys_range *range = r < p->ranges.count ? &p->ranges.list[r] : NULL;
+        if (range == NULL || (launch != NULL && before(launch, range))) {
+            const struct frame *frame;
+            enter_thread(a, launch->tid);
+            leave_ended(a, launch->start_ns);
+            frame = &a->stack[a->depth];
+            launch->annotated = frame->annotated;
+            launch->group = frame->group;
+            launch->product = frame->product;
+            launch->caller = frame->caller;
+            l++;
+            continue;
+        }
+        enter_thread(a, range->tid);
+        leave_ended(a, range->start_ns);
+        push(a, range);
+        r++;
+    }
+    free(a);
+}
+
+/* ---- kernels of operators whose arithmetic is known ---- */
+
+static void link_products(struct nsys *n)
+{
+    struct product_kernel *list = NULL;
+    size_t cap = 0;
+    for (size_t m = 0; m < n->members.count; m++) {
+        const struct nsys_process *p = &n->processes.list[n->members.list[m].process];
+        struct rank *rank = &n->run->ranks[n->members.list[m].rank];
+        size_t count = 0;
+        for (size_t i = 0; i < rank->nops; i++) {
+            const struct op *op = &rank->ops[i];
+            uint32_t found = op->class == OP_KERNEL && (int64_t)op->id >= 0
+                                 ? idmap_find(&p->launch_ids, (int64_t)op->id)
+                                 : IDMAP_NONE;
+            int32_t at = found != IDMAP_NONE ? p->launches.list[found].product : -1;
+            if (at < 0)
+                continue;
+            ARRAY_GROW(list, cap, count + 1);
+            list[count++] = (struct product_kernel){(size_t)at, i, &p->products.list[at]};
+        }
+        products_assign(rank, list, count, NULL, NULL);
+    }
+    free(list);
+}
+
 void nsys_nvtx(struct nsys *n)
 {
     static const char *const columns[NVTX_COLUMNS] = {"start",     "end",        "eventType",
@@ -290,9 +442,18 @@ void nsys_nvtx(struct nsys *n)
     struct err e = {0};
     uint64_t bad = 0;
     int rc;
-    for (size_t i = 0; i < n->processes.count; i++)
-        order_launches(&n->processes.list[i]);
-    rc = nsys_scan(&rows, n->db, NSYS_NVTX, columns, NVTX_COLUMNS, 4, &e);
+    for (size_t i = 0; i < n->processes.count; i++) {
+        struct nsys_process *p = &n->processes.list[i];
+        struct launch_order order = {p->launches.list};
+        p->begins = array_new(p->launches.count + 1, sizeof *p->begins);
+        for (size_t k = 0; k < p->launches.count; k++) {
+            if (p->launches.list[k].start_ns != UNKNOWN_NS)
+                p->begins[p->nbegins++] = (uint32_t)k;
+        }
+        if (p->nbegins > 1)
+            qsort_r(p->begins, p->nbegins, sizeof *p->begins, compare_begins, &order);
+    }
+    rc = nsys_scan(&rows, n->db, NSYS_NVTX, &(struct nsys_columns){columns, NVTX_COLUMNS, 4}, &e);
     n->has_nvtx = rc > 0;
     while (rc > 0 && (rc = nsys_next(&rows, &e)) > 0)
         bad += !add_event(n, &rows);
@@ -305,6 +466,9 @@ void nsys_nvtx(struct nsys *n)
     if (n->left_out > 0)
         run_note(n->run, true, "%s: %zu marks beyond %u of a process are left out", n->label,
                  n->left_out, NSYS_MARKS_MAX);
+    for (size_t i = 0; i < n->processes.count; i++)
+        find_around(&n->processes.list[i]);
+    link_products(n);
 }
 
 #endif

@@ -55,18 +55,6 @@ static size_t add_process(struct nsys *n, int64_t key)
     return n->processes.count++;
 }
 
-static void add_member(struct nsys *n, int64_t key, int32_t device)
-{
-    struct nsys_member *m;
-    struct rank *rank;
-    ARRAY_GROW(n->members.list, n->members.cap, n->members.count + 1);
-    m = &n->members.list[n->members.count++];
-    *m = (struct nsys_member){add_process(n, key), device, n->run->nranks, 0};
-    rank = run_add_rank(n->run);
-    rank->file = arena_strdup(&n->run->arena, n->label);
-    rank->pid = key >> 24 & 0xffffff;
-}
-
 /* The member that a row is of, added when it is new; NULL when there are too many. */
 static struct nsys_member *member_of(struct nsys *n, int64_t global, int64_t device)
 {
@@ -80,7 +68,14 @@ static struct nsys_member *member_of(struct nsys *n, int64_t global, int64_t dev
     }
     if (n->members.count == NSYS_RANKS_MAX)
         return NULL;
-    add_member(n, key, (int32_t)device);
+    struct nsys_member *m;
+    struct rank *rank;
+    ARRAY_GROW(n->members.list, n->members.cap, n->members.count + 1);
+    m = &n->members.list[n->members.count++];
+    *m = (struct nsys_member){add_process(n, key), (int32_t)device, n->run->nranks, 0};
+    rank = run_add_rank(n->run);
+    rank->file = arena_strdup(&n->run->arena, n->label);
+    rank->pid = key >> 24 & 0xffffff;
     n->last_member = n->members.count - 1;
     return &n->members.list[n->last_member];
 }
@@ -105,16 +100,6 @@ enum {
 static bool number32(int64_t value)
 {
     return value >= 0 && value <= INT32_MAX;
-}
-
-static void saw_context(struct nsys_process *p, int64_t context, int32_t device)
-{
-    uint32_t at;
-    if (context < 0)
-        return;
-    at = idmap_add(&p->context_ids, context);
-    ARRAY_GROW(p->contexts.list, p->contexts.cap, (size_t)at + 1);
-    p->contexts.list[at] = device;
 }
 
 /* Remembers that the call of this correlation is wanted. */
@@ -142,7 +127,7 @@ static struct op *add_op(struct nsys *n, const struct nsys_rows *rows, enum op_c
     int64_t correlation = nsys_int(rows, WORK_CORRELATION, -1);
     struct nsys_member *m;
     struct op *op;
-    if (!nsys_times(n, start, end) || !number32(device) ||
+    if (!nsys_times(start, end) || !number32(device) ||
         (m = member_of(n, nsys_int(rows, WORK_PID, 0), device)) == NULL)
         return NULL;
     op = rank_add_op(&n->run->ranks[m->rank]);
@@ -154,8 +139,15 @@ static struct op *add_op(struct nsys *n, const struct nsys_rows *rows, enum op_c
     op->class = (uint8_t) class;
     op->timing = SPECTER_TIMING_DEVICE;
     m->kernels += class != OP_MEMORY;
-    saw_context(&n->processes.list[m->process], nsys_int(rows, WORK_CONTEXT, -1), (int32_t)device);
-    want_launch(&n->processes.list[m->process], correlation);
+    struct nsys_process *p = &n->processes.list[m->process];
+    int64_t context = nsys_int(rows, WORK_CONTEXT, -1);
+    uint32_t at;
+    if (context >= 0) {
+        at = idmap_add(&p->context_ids, context);
+        ARRAY_GROW(p->contexts.list, p->contexts.cap, (size_t)at + 1);
+        p->contexts.list[at] = (int32_t)device;
+    }
+    want_launch(p, correlation);
     if (end > n->last_ns)
         n->last_ns = end;
     return op;
@@ -284,7 +276,7 @@ static void take_table(struct nsys *n, enum nsys_table table, const char *const 
     struct nsys_rows rows;
     struct err e = {0};
     uint64_t bad = 0;
-    int rc = nsys_scan(&rows, n->db, table, columns, count, 2, &e);
+    int rc = nsys_scan(&rows, n->db, table, &(struct nsys_columns){columns, count, 2}, &e);
     while (rc > 0 && (rc = nsys_next(&rows, &e)) > 0)
         bad += !add(n, &rows);
     nsys_scan_end(&rows);
@@ -293,9 +285,9 @@ static void take_table(struct nsys *n, enum nsys_table table, const char *const 
     nsys_note_rows(n, table, bad, "no usable times, device or process");
 }
 
-/* Work on a device of which no kernel is there beside kernels on others: a context that a library
- * opens everywhere. It makes no rank. */
-static void drop_contexts(struct nsys *n)
+/* Drops ranks that only copied, in a process that ran kernels on another device: a library opened a
+ * context there. */
+static void drop_ranks_without_kernels(struct nsys *n)
 {
     size_t kept = 0;
     bool *busy = array_new(n->processes.count + 1, sizeof *busy);
@@ -322,34 +314,6 @@ static void drop_contexts(struct nsys *n)
     free(busy);
 }
 
-static bool comes_before(const struct nsys *n, const struct nsys_member *a,
-                         const struct nsys_member *b)
-{
-    int64_t ka = n->processes.list[a->process].key, kb = n->processes.list[b->process].key;
-    return ka != kb ? ka < kb : a->device < b->device;
-}
-
-/* By process, then device: without better knowledge this is the order of the ranks. */
-static void order_members(struct nsys *n)
-{
-    for (size_t i = 0; i < n->members.count; i++) {
-        struct nsys_member *to = &n->members.list[i], *from = to, m;
-        struct rank rank = n->run->ranks[to->rank];
-        size_t at = to->rank;
-        for (size_t j = i + 1; j < n->members.count; j++) {
-            if (comes_before(n, &n->members.list[j], from))
-                from = &n->members.list[j];
-        }
-        n->run->ranks[to->rank] = n->run->ranks[from->rank];
-        n->run->ranks[from->rank] = rank;
-        m = *to;
-        *to = *from;
-        *from = m;
-        from->rank = to->rank;
-        to->rank = at;
-    }
-}
-
 int nsys_work(struct nsys *n, struct err *e)
 {
     static const char *const kernels[] = {WORK_COLUMNS, "demangledName", "shortName",
@@ -362,8 +326,26 @@ int nsys_work(struct nsys *n, struct err *e)
     take_table(n, NSYS_GRAPH, graphs, WORK_OWN + 1, add_graph);
     if (n->members.count == 0)
         return err_set(e, ERR_INPUT, "%s: no GPU work in it", n->label);
-    drop_contexts(n);
-    order_members(n);
+    drop_ranks_without_kernels(n);
+    /* By process, then device: without better knowledge this is the order of the ranks. */
+    for (size_t i = 0; i < n->members.count; i++) {
+        struct nsys_member *to = &n->members.list[i], *from = to, m;
+        struct rank rank = n->run->ranks[to->rank];
+        size_t at = to->rank;
+        for (size_t j = i + 1; j < n->members.count; j++) {
+            int64_t ka = n->processes.list[n->members.list[j].process].key,
+                    kb = n->processes.list[from->process].key;
+            if (ka != kb ? ka < kb : n->members.list[j].device < from->device)
+                from = &n->members.list[j];
+        }
+        n->run->ranks[to->rank] = n->run->ranks[from->rank];
+        n->run->ranks[from->rank] = rank;
+        m = *to;
+        *to = *from;
+        *from = m;
+        from->rank = to->rank;
+        to->rank = at;
+    }
     return 0;
 }
 

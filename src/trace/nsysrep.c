@@ -133,16 +133,6 @@ static void last_line(const char *log, struct buf *line)
     buf_put_printable(line, text + begin, n - begin);
 }
 
-static int nsys_failed(int status, const char *log, const char *label, struct err *e)
-{
-    struct buf line = BUF_INIT;
-    last_line(log, &line);
-    err_set(e, ERR_INPUT, "%s: nsys export ended with status %d%s%s", label, status,
-            line.len > 0 ? ": " : "", line.data);
-    buf_release(&line);
-    return -1;
-}
-
 /* Exports into the folder and reads what came out. Payloads are asked for, and not where that
  * fails: older versions have no such option. */
 static int convert_in(struct run *run, const char *folder, const char *path, const char *label,
@@ -166,42 +156,21 @@ static int convert_in(struct run *run, const char *folder, const char *path, con
         argv[7] = NULL;
         rc = run_nsys(argv, log, label, e);
     }
-    if (rc > 0)
-        rc = nsys_failed(rc, log, label, e);
-    else if (rc == 0 && !is_database(out))
+    if (rc > 0) {
+        struct buf line = BUF_INIT;
+        last_line(log, &line);
+        err_set(e, ERR_INPUT, "%s: nsys export ended with status %d%s%s", label, rc,
+                line.len > 0 ? ": " : "", line.data);
+        buf_release(&line);
+        rc = -1;
+    } else if (rc == 0 && !is_database(out)) {
         rc = err_set(e, ERR_INPUT, "%s: nsys export wrote no SQLite file", label);
-    else if (rc == 0)
+    } else if (rc == 0) {
         rc = read_export(run, out, label, e);
+    }
     unlink(out);
     unlink(log);
     return rc;
-}
-
-static int convert(struct run *run, const char *path, const char *label, struct err *e)
-{
-    const char *tmp = getenv("TMPDIR");
-    char folder[PATH_MAX - 64];
-    int rc;
-    if ((size_t)snprintf(folder, sizeof folder, "%s/specter-nsys-XXXXXX",
-                         tmp != NULL && tmp[0] != '\0' ? tmp : "/tmp") >= sizeof folder ||
-        mkdtemp(folder) == NULL)
-        return err_set(e, ERR_INPUT, "%s: no folder to convert it in: %s", label, strerror(errno));
-    rc = convert_in(run, folder, path, label, e);
-    rmdir(folder);
-    return rc;
-}
-
-/* What to do by hand, such that it can be pasted into a shell. */
-static int note_command(const char *label, struct err *e)
-{
-    struct buf quoted = BUF_INIT;
-    for (const char *p = label; *p != '\0'; p++)
-        buf_printf(&quoted, *p == '\'' ? "'\\%c'" : "%c", *p);
-    err_set(e, ERR_INPUT,
-            "%s: a report of Nsight Systems: convert it with: nsys export --type sqlite '%s'",
-            label, quoted.data);
-    buf_release(&quoted);
-    return -1;
 }
 
 static int nsysrep_read(struct run *run, struct stream *s, const char *label, struct err *e)
@@ -213,9 +182,27 @@ static int nsysrep_read(struct run *run, struct stream *s, const char *label, st
                          path) < sizeof beside &&
         is_database(beside))
         return read_export(run, beside, NULL, e);
-    if (path == NULL || !child_find("nsys", X_OK, nsys, sizeof nsys))
-        return note_command(label, e);
-    return convert(run, path, label, e);
+    if (path == NULL || !child_find("nsys", X_OK, nsys, sizeof nsys)) {
+        /* What to do by hand, such that it can be pasted into a shell. */
+        struct buf quoted = BUF_INIT;
+        for (const char *p = label; *p != '\0'; p++)
+            buf_printf(&quoted, *p == '\'' ? "'\\%c'" : "%c", *p);
+        err_set(e, ERR_INPUT,
+                "%s: a report of Nsight Systems: convert it with: nsys export --type sqlite '%s'",
+                label, quoted.data);
+        buf_release(&quoted);
+        return -1;
+    }
+    const char *tmp = getenv("TMPDIR");
+    char folder[PATH_MAX - 64];
+    int rc;
+    if ((size_t)snprintf(folder, sizeof folder, "%s/specter-nsys-XXXXXX",
+                         tmp != NULL && tmp[0] != '\0' ? tmp : "/tmp") >= sizeof folder ||
+        mkdtemp(folder) == NULL)
+        return err_set(e, ERR_INPUT, "%s: no folder to convert it in: %s", label, strerror(errno));
+    rc = convert_in(run, folder, path, label, e);
+    rmdir(folder);
+    return rc;
 }
 
 #else

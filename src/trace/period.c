@@ -3,7 +3,7 @@
  * From an anchor, the failure function of Knuth, Morris and Pratt gives the smallest period of
  * every stretch that begins there, in linear time. How far each would reach to the left of the
  * anchor comes from Gusfield's Z function of the sequence read backwards, in linear time too. A few
- * anchors spread over the sequence hit the repeating part behind any prologue.
+ * anchors spread over the sequence hit the repeating part after any prologue.
  */
 #include "trace/period.h"
 
@@ -41,10 +41,31 @@ static uint64_t backwards(const struct period_search *f, size_t i)
     return i < f->anchor ? f->s[f->anchor - 1 - i] : f->s[f->n - 1 - (i - f->anchor)];
 }
 
-/* z[i]: how many symbols from i on equal those from 0 on. [left, right) is the match found so far
- * that reaches furthest; what it holds is not compared again. */
-static void fill_z(struct period_search *f)
+/* Considers the stretch that begins at the anchor; worth it when a quarter period repeats. */
+static void consider(struct period_search *f, size_t length, size_t period)
 {
+    struct period at;
+    size_t left;
+    if (length - period < (period + 3) / 4)
+        return;
+    /* How far a stretch of that period reaches to the left of the anchor: what ends there equals
+     * what ends a period later. */
+    size_t same = f->z[f->anchor + f->n - (f->anchor + period)];
+    left = same < f->anchor ? same : f->anchor;
+    at = (struct period){.first = f->anchor - left, .length = length + left, .period = period};
+    if (at.length >= 2 * period && (f->best.period == 0 || better(at, f->best)))
+        f->best = at;
+}
+
+/* The smallest period of the first `length` symbols is length - fail, and it never shrinks as
+ * length grows. */
+static void search_from(struct period_search *f, size_t anchor)
+{
+    const uint64_t *t = f->s + anchor;
+    size_t m = f->n - anchor, border = 0;
+    f->anchor = anchor;
+    /* z[i]: how many symbols from i on equal those from 0 on. [left, right) is the match found so
+     * far that reaches furthest; what it holds is not compared again. */
     size_t all = f->anchor + f->n, left = 0, right = 0;
     f->z[0] = (uint32_t)all;
     for (size_t i = 1; i < all; i++) {
@@ -61,37 +82,6 @@ static void fill_z(struct period_search *f)
             right = i + same;
         }
     }
-}
-
-/* How far a stretch of that period reaches to the left of the anchor: what ends there equals what
- * ends a period later. */
-static size_t reach_left(const struct period_search *f, size_t period)
-{
-    size_t same = f->z[f->anchor + f->n - (f->anchor + period)];
-    return same < f->anchor ? same : f->anchor;
-}
-
-/* Considers the stretch that begins at the anchor; worth it when a quarter period repeats. */
-static void consider(struct period_search *f, size_t length, size_t period)
-{
-    struct period at;
-    size_t left;
-    if (length - period < (period + 3) / 4)
-        return;
-    left = reach_left(f, period);
-    at = (struct period){.first = f->anchor - left, .length = length + left, .period = period};
-    if (at.length >= 2 * period && (f->best.period == 0 || better(at, f->best)))
-        f->best = at;
-}
-
-/* The smallest period of the first `length` symbols is length - fail, and it never shrinks as
- * length grows. */
-static void search_from(struct period_search *f, size_t anchor)
-{
-    const uint64_t *t = f->s + anchor;
-    size_t m = f->n - anchor, border = 0;
-    f->anchor = anchor;
-    fill_z(f);
     f->fail[0] = 0;
     for (size_t i = 1; i < m; i++) {
         size_t before = i - border;

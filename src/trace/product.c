@@ -4,7 +4,7 @@
 #include "base/kernel_class.h"
 #include "base/order.h"
 #include "base/idmap.h"
-#include "trace/kineto_name.h"
+#include "trace/kineto.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -25,9 +25,9 @@ enum form {
     BHSD_BACKWARD,
 };
 
-/* Where among the inputs stands what: `a` is A, the input or the query, behind which B, the weight
+/* Where among the inputs stands what: `a` is A, the input or the query, after which B, the weight
  * or the key stands (and then the value). Of a convolution the places of stride, padding, dilation,
- * and of `transposed` or, where there is none, -1; of one backward that of the output's mask behind
+ * and of `transposed` or, where there is none, -1; of one backward that of the output's mask after
  * it. Of attention where `causal` stands, and the sequences' lengths where they differ. The order
  * is that of ATen's native_functions.yaml. */
 static const struct operator_row {
@@ -166,7 +166,7 @@ static double volume(const int64_t *list, int n)
 }
 
 /* Rows of all groups against each one's matrix: [m,k] x [g,k,n], [g,m,k] x [k,n]; sums over groups:
- * [m,k] x [k,n]; or [g,m,k] x [g,k,n]. Rows behind the last group's count, too. */
+ * [m,k] x [k,n]; or [g,m,k] x [g,k,n]. Rows after the last group's count, too. */
 static double grouped_flops(const struct operator_row *row, struct json_text dims)
 {
     int64_t a[DIMS_MAX], b[DIMS_MAX];
@@ -357,20 +357,6 @@ static enum specter_kernel_class class_of(struct classes *c, const char *name)
     return (enum specter_kernel_class)c->list[at];
 }
 
-/* Returns whether this kernel does arithmetic of its operator, by its class. */
-static bool takes_part(struct classes *c, const struct product_kernel *kernel, const struct op *op)
-{
-    bool attention = kernel->product->kind == PRODUCT_ATTENTION;
-    return op->class == OP_KERNEL &&
-           class_of(c, op->name) == (attention ? SPECTER_KERNEL_ATTENTION : SPECTER_KERNEL_GEMM);
-}
-
-/* Winograd's and Fourier's ways take other operations than those that the shapes tell. */
-static bool takes_other_way(const char *kernel)
-{
-    return specter_kernel_holds(kernel, "winograd") || specter_kernel_holds(kernel, "fft");
-}
-
 /* In what a product of fp32 is computed, where the kernel's name says it. */
 static uint8_t compute_of(const struct op *op, const struct product *product)
 {
@@ -429,7 +415,9 @@ static void assign(struct rank *rank, const struct product_kernel *list, size_t 
     op->kernel.rest_ns = 0;
     for (size_t i = 0; i < n; i++) {
         const struct op *part = &rank->ops[list[i].op];
-        other_way = other_way || takes_other_way(part->name);
+        /* Winograd's and Fourier's ways take other operations than those that the shapes tell. */
+        other_way = other_way || (specter_kernel_holds(part->name, "winograd") ||
+                                  specter_kernel_holds(part->name, "fft"));
         if (i != main && part->dur_ns != UNKNOWN_NS)
             op->kernel.rest_ns += part->dur_ns;
     }
@@ -445,7 +433,12 @@ void products_assign(struct rank *rank, struct product_kernel *list, size_t n,
     struct classes classes = {0};
     size_t kept = 0;
     for (size_t i = 0; i < n; i++) {
-        if (takes_part(&classes, &list[i], &rank->ops[list[i].op]))
+        /* By its class, the kernel does arithmetic of its operator. */
+        const struct op *op = &rank->ops[list[i].op];
+        bool attention = list[i].product->kind == PRODUCT_ATTENTION;
+        if (op->class == OP_KERNEL &&
+            class_of(&classes, op->name) ==
+                (attention ? SPECTER_KERNEL_ATTENTION : SPECTER_KERNEL_GEMM))
             list[kept++] = list[i];
     }
     idmap_release(&classes.names);

@@ -2,7 +2,6 @@
 #include "trace/rank_join.h"
 
 #include "base/order.h"
-#include "trace/clock.h"
 #include "trace/et.h"
 #include "base/idmap.h"
 
@@ -47,7 +46,7 @@ bool rank_extent(const struct rank *rank, int64_t *begin_ns, int64_t *end_ns)
     return dated;
 }
 
-/* ---- one behind another ---- */
+/* ---- one after another ---- */
 
 /* The place of each of from's threads among into's. Owned. */
 static uint32_t *join_threads(struct rank *into, const struct rank *from)
@@ -82,20 +81,6 @@ struct other_numbers {
     uint32_t ops, members;
 };
 
-static void next_numbers(struct other_numbers *n, const struct rank *into)
-{
-    n->ops = (uint32_t)into->nops;
-    n->members = (uint32_t)into->nin;
-    for (size_t i = 0; i < into->nops; i++) {
-        const struct op *op = &into->ops[i];
-        bool comm = op->class == OP_COLL || op->class == OP_P2P;
-        if (op->graph >= n->graphs)
-            n->graphs = op->graph + 1;
-        if (comm && op->coll.group >= n->groups)
-            n->groups = op->coll.group + 1;
-    }
-}
-
 static void renumber_thread(const struct other_numbers *n, uint32_t *tid)
 {
     if (*tid < n->nthreads)
@@ -108,7 +93,7 @@ static void renumber(const struct other_numbers *n, struct rank *rank)
         struct op *op = &rank->ops[i];
         renumber_thread(n, &op->tid);
         op->graph += op->graph >= 0 ? n->graphs : 0;
-        if ((op->class == OP_COLL || op->class == OP_P2P) && op->coll.group >= 0)
+        if (op_is_comm(op) && op->coll.group >= 0)
             op->coll.group += n->groups;
     }
     for (size_t i = 0; i < rank->nsync_calls; i++)
@@ -156,19 +141,6 @@ static void order_anchors(struct rank *rank)
     free(list);
 }
 
-/* Places in communicators that both have count once. */
-static void append_members(struct rank *into, const struct rank *from)
-{
-    for (size_t i = 0; i < from->nin; i++) {
-        const struct membership *m = &from->in[i];
-        bool there = false;
-        for (size_t k = 0; k < into->nin; k++)
-            there = there || (into->in[k].comm == m->comm && into->in[k].rank == m->rank);
-        if (!there)
-            rank_add_member(into, m->comm, m->rank, m->device);
-    }
-}
-
 bool rank_same_work(const struct rank *a, const struct rank *b)
 {
     if (a->nops != b->nops)
@@ -185,7 +157,16 @@ bool rank_same_work(const struct rank *a, const struct rank *b)
 void rank_append(struct rank *into, struct rank *from)
 {
     struct other_numbers numbers = {.nthreads = from->nthreads};
-    next_numbers(&numbers, into);
+    numbers.ops = (uint32_t)into->nops;
+    numbers.members = (uint32_t)into->nin;
+    for (size_t i = 0; i < into->nops; i++) {
+        const struct op *op = &into->ops[i];
+        bool comm = op_is_comm(op);
+        if (op->graph >= numbers.graphs)
+            numbers.graphs = op->graph + 1;
+        if (comm && op->coll.group >= numbers.groups)
+            numbers.groups = op->coll.group + 1;
+    }
     numbers.threads = join_threads(into, from);
     renumber(&numbers, from);
     APPEND(into, from, ops);
@@ -197,7 +178,15 @@ void rank_append(struct rank *into, struct rank *from)
     APPEND(into, from, anchors);
     if (from->nanchors > 0)
         order_anchors(into);
-    append_members(into, from);
+    /* Places in communicators that both have count once. */
+    for (size_t i = 0; i < from->nin; i++) {
+        const struct membership *m = &from->in[i];
+        bool there = false;
+        for (size_t k = 0; k < into->nin; k++)
+            there = there || (into->in[k].comm == m->comm && into->in[k].rank == m->rank);
+        if (!there)
+            rank_add_member(into, m->comm, m->rank, m->device);
+    }
     into->rank = into->rank >= 0 ? into->rank : from->rank;
     into->pid = into->pid >= 0 ? into->pid : from->pid;
     into->gpu = into->gpu[0] != '\0' ? into->gpu : from->gpu;
@@ -230,7 +219,7 @@ struct joining {
     size_t n;
     struct pause *pauses; /* owned; by time, in times as recorded */
     size_t npauses, cap_pauses;
-    size_t joined, copies; /* windows behind the first of their process; equal ones */
+    size_t joined, copies; /* windows after the first of their process; equal ones */
 };
 
 static int by_process(const void *pa, const void *pb)
@@ -249,31 +238,7 @@ static int by_begin(const void *pa, const void *pb)
     return order != 0 ? order : ORDER(a->rank, b->rank);
 }
 
-static void make_windows(struct joining *j, const uint32_t *processes)
-{
-    j->n = j->run->nranks;
-    j->list = array_new(j->n + 1, sizeof *j->list);
-    for (size_t r = 0; r < j->n; r++) {
-        struct rank_window *w = &j->list[r];
-        w->rank = r;
-        w->process = processes[r];
-        w->dated = rank_extent(&j->run->ranks[r], &w->begin_ns, &w->end_ns);
-    }
-    qsort(j->list, j->n, sizeof *j->list, by_process);
-    for (size_t i = 1; i < j->n; i++) {
-        struct rank_window *w = &j->list[i];
-        const struct rank_window *before = &j->list[i - 1];
-        if (w->process != before->process)
-            continue;
-        w->copy = w->begin_ns != UNKNOWN_NS && w->begin_ns == before->begin_ns &&
-                  w->end_ns == before->end_ns &&
-                  rank_same_work(&j->run->ranks[w->rank], &j->run->ranks[before->rank]);
-        j->copies += w->copy;
-        j->joined += !w->copy;
-    }
-}
-
-/* Returns whether any process has a window before that moment and one behind it. */
+/* Returns whether any process has a window before that moment and one after it. */
 static bool is_pause(const struct joining *j, int64_t from_ns, int64_t to_ns, bool dated)
 {
     for (size_t i = 1; i < j->n; i++) {
@@ -285,9 +250,10 @@ static bool is_pause(const struct joining *j, int64_t from_ns, int64_t to_ns, bo
     return false;
 }
 
-/* The stretches that no window covers, of the ranks that are dated, or of the others. */
-static void find_pauses(struct joining *j, bool dated)
+static void leave_pauses_out(struct joining *j, bool dated)
 {
+    j->npauses = 0;
+    /* The stretches that no window covers, of the ranks that are dated, or of the others. */
     struct rank_window *order = array_new(j->n + 1, sizeof *order);
     int64_t end_ns = UNKNOWN_NS;
     memcpy(order, j->list, j->n * sizeof *order);
@@ -304,11 +270,7 @@ static void find_pauses(struct joining *j, bool dated)
         end_ns = end_ns == UNKNOWN_NS || w->end_ns > end_ns ? w->end_ns : end_ns;
     }
     free(order);
-}
-
-/* Moves what lies behind pauses to the front by as much as they last. */
-static void cut_pauses(struct joining *j, bool dated)
-{
+    /* Moves what lies behind pauses to the front by as much as they last. */
     for (size_t i = 0; i < j->n; i++) {
         const struct rank_window *w = &j->list[i];
         int64_t by_ns = 0;
@@ -317,12 +279,8 @@ static void cut_pauses(struct joining *j, bool dated)
         if (by_ns > 0)
             rank_shift(&j->run->ranks[w->rank], -by_ns);
     }
-}
-
-/* Into the run, in times as they are now. Where some ranks are dated and others not, those of the
- * dated ones. */
-static void keep_pauses(struct joining *j)
-{
+    /* Into the run, in times as they are now. Where some ranks are dated and others not, those of
+     * the dated ones. */
     struct run *run = j->run;
     int64_t before_ns = 0;
     if (j->npauses == 0 || run->npauses > 0)
@@ -333,14 +291,6 @@ static void keep_pauses(struct joining *j)
             (struct pause){j->pauses[p].at_ns - before_ns, j->pauses[p].dur_ns};
         before_ns += j->pauses[p].dur_ns;
     }
-}
-
-static void leave_pauses_out(struct joining *j, bool dated)
-{
-    j->npauses = 0;
-    find_pauses(j, dated);
-    cut_pauses(j, dated);
-    keep_pauses(j);
 }
 
 /* ---- ranks ---- */
@@ -390,7 +340,26 @@ static void note(struct joining *j)
 void run_join_windows(struct run *run, const uint32_t *processes)
 {
     struct joining j = {.run = run};
-    make_windows(&j, processes);
+    j.n = j.run->nranks;
+    j.list = array_new(j.n + 1, sizeof *j.list);
+    for (size_t r = 0; r < j.n; r++) {
+        struct rank_window *w = &j.list[r];
+        w->rank = r;
+        w->process = processes[r];
+        w->dated = rank_extent(&j.run->ranks[r], &w->begin_ns, &w->end_ns);
+    }
+    qsort(j.list, j.n, sizeof *j.list, by_process);
+    for (size_t i = 1; i < j.n; i++) {
+        struct rank_window *w = &j.list[i];
+        const struct rank_window *before = &j.list[i - 1];
+        if (w->process != before->process)
+            continue;
+        w->copy = w->begin_ns != UNKNOWN_NS && w->begin_ns == before->begin_ns &&
+                  w->end_ns == before->end_ns &&
+                  rank_same_work(&j.run->ranks[w->rank], &j.run->ranks[before->rank]);
+        j.copies += w->copy;
+        j.joined += !w->copy;
+    }
     if (j.joined > 0) {
         leave_pauses_out(&j, true);
         leave_pauses_out(&j, false);

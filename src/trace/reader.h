@@ -10,6 +10,8 @@
 #include "base/stream.h"
 #include "trace/run.h"
 
+#include <string.h>
+
 /* What the head of a file says of the run it belongs to. */
 struct identity {
     char run[128];   /* "" unknown */
@@ -23,7 +25,7 @@ struct reader {
     const char *name;
 
     /* Files of this format say more of the work in files of that one: where both are in a folder,
-     * these are read too, behind all of those. NULL: they stand alone. */
+     * these are read too, after all of those. NULL: they stand alone. */
     const struct reader *completes;
 
     /* Files of this format are another form of files of that one, and are read with them. */
@@ -50,16 +52,16 @@ struct reader {
     int (*read)(struct run *run, struct stream *s, const char *label, struct err *e);
 
     /* A file is read without a look at what the run holds already: then several are read at once,
-     * each into a run of its own, and put together in order (run_absorb.h). false: one after
+     * each into a run of its own, and put together in order (run_absorb.c). false: one after
      * another into the one run. */
     bool apart;
 
-    /* Which files are of one job is worked out from what they hold (recordings.h), with `apart`
+    /* Which files are of one job is worked out from what they hold (recordings.c), with `apart`
      * only; else, without identify(), all files of a folder are of one. */
     bool grouped;
     bool unique_comms; /* two jobs have no communicator of one id */
 
-    /* Behind the last file, before run_finish(): what needs all ranks. NULL: nothing. */
+    /* After the last file, before run_finish(): what needs all ranks. NULL: nothing. */
     void (*finish)(struct run *run);
 };
 
@@ -76,9 +78,29 @@ struct reader {
 READERS(X)
 #undef X
 
-/* The rank that a file's name tells: the number behind the last "rank" in it ("rank3", "Rank_03",
- * "rank-3", "rank=3"), else behind the last "worker"; -1 none. A word that goes on to the left
+/* The rank that a file's name tells: the number after the last "rank" in it ("rank3", "Rank_03",
+ * "rank-3", "rank=3"), else after the last "worker"; -1 none. A word that goes on to the left
  * ("frank3") and a "local_rank" tell nothing, nor does a number of RUN_RANKS_MAX or more. */
 int rank_in_name(const char *label);
+
+/* For sniff(): the word stands in the head of the file. */
+static inline bool head_has(const char *head, size_t len, const char *word)
+{
+    return memmem(head, len, word, strlen(word)) != NULL;
+}
+
+/* ---- what specter writes itself ----
+ *
+ * Chrome traces that specter itself writes (export --format chrome, replay's timeline) begin with
+ * OWN_EXPORT_HEAD. They look like a profiler's, and often lie beside the recordings that they were
+ * made of: the readers pass them over. */
+
+#define OWN_EXPORT_HEAD "{\"displayTimeUnit\":\"ns\",\"generator\":\"specter\",\"traceEvents\":["
+
+static inline bool is_own_export(const char *head, size_t len)
+{
+    return len >= sizeof OWN_EXPORT_HEAD - 1 &&
+           memcmp(head, OWN_EXPORT_HEAD, sizeof OWN_EXPORT_HEAD - 1) == 0;
+}
 
 #endif

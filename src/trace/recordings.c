@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "trace/recordings.h"
+#include "trace/load.h"
 
 #include "base/order.h"
 #include "base/idmap.h"
@@ -114,31 +114,6 @@ static void add_item(struct recording_group *g, uint32_t rec, const struct rank 
     }
 }
 
-static void add_recording(struct recording_group *g, uint32_t rec, struct arena *arena)
-{
-    struct recording *r = &g->list[rec];
-    struct set *set = &g->sets[rec];
-    *set = (struct set){.parent = rec, .last = rec + 1, .highest = -1, .gpu = "", .host = ""};
-    set->processes = r->part->nranks;
-    set->numbered = true;
-    r->begin_ns = r->end_ns = UNKNOWN_NS;
-    g->first_item[rec] = g->nitems;
-    for (size_t i = 0; i < r->part->nranks; i++) {
-        const struct rank *rank = &r->part->ranks[i];
-        add_item(g, rec, rank, arena);
-        set->world = rank->undated ? 0 : r->part->world_size; /* of dumps at least so many */
-        set->highest = rank->rank > set->highest ? rank->rank : set->highest;
-        set->numbered = set->numbered && rank->rank >= 0;
-        for (size_t k = 0; k < rank->nops && !set->communicates; k++)
-            set->communicates = rank->ops[k].class == OP_COLL || rank->ops[k].class == OP_P2P;
-        if (set->gpu[0] == '\0')
-            set->gpu = rank->gpu;
-        if (set->host[0] == '\0')
-            set->host = g->items[g->nitems - 1].host;
-    }
-    g->first_item[rec + 1] = g->nitems;
-}
-
 static void group_init(struct recording_group *g, struct recording *list, size_t n,
                        struct arena *arena)
 {
@@ -149,8 +124,30 @@ static void group_init(struct recording_group *g, struct recording *list, size_t
     g->items = array_new(nitems + 1, sizeof *g->items);
     g->first_item = array_new(n + 1, sizeof *g->first_item);
     g->sets = array_new(n + 1, sizeof *g->sets);
-    for (size_t i = 0; i < n; i++)
-        add_recording(g, (uint32_t)i, arena);
+    for (size_t i = 0; i < n; i++) {
+        uint32_t rec = (uint32_t)i;
+        struct recording *r = &g->list[rec];
+        struct set *set = &g->sets[rec];
+        *set = (struct set){.parent = rec, .last = rec + 1, .highest = -1, .gpu = "", .host = ""};
+        set->processes = r->part->nranks;
+        set->numbered = true;
+        r->begin_ns = r->end_ns = UNKNOWN_NS;
+        g->first_item[rec] = g->nitems;
+        for (size_t j = 0; j < r->part->nranks; j++) {
+            const struct rank *rank = &r->part->ranks[j];
+            add_item(g, rec, rank, arena);
+            set->world = rank->undated ? 0 : r->part->world_size; /* of dumps at least so many */
+            set->highest = rank->rank > set->highest ? rank->rank : set->highest;
+            set->numbered = set->numbered && rank->rank >= 0;
+            for (size_t k = 0; k < rank->nops && !set->communicates; k++)
+                set->communicates = op_is_comm(&rank->ops[k]);
+            if (set->gpu[0] == '\0')
+                set->gpu = rank->gpu;
+            if (set->host[0] == '\0')
+                set->host = g->items[g->nitems - 1].host;
+        }
+        g->first_item[rec + 1] = g->nitems;
+    }
 }
 
 static void group_release(struct recording_group *g)
@@ -296,18 +293,7 @@ static bool is_copy(const struct recorded_rank *a, const struct recorded_rank *b
     return a->begin_ns == b->begin_ns && a->end_ns == b->end_ns && rank_same_work(a->rank, b->rank);
 }
 
-static void unite_process(struct recording_group *g, struct recorded_rank *before,
-                          struct recorded_rank *item)
-{
-    uint32_t a = root_of(g, before->rec), b = root_of(g, item->rec);
-    item->process = before->process;
-    if (a != b)
-        unite(g, a, b, 1);
-    else
-        g->sets[a].processes--;
-}
-
-/* The items of one class: each is put behind the last window of its process. */
+/* The items of one class: each is put after the last window of its process. */
 static void chain_windows(struct recording_group *g, struct recorded_rank **list, size_t n)
 {
     struct recorded_rank **ends = array_new(n, sizeof *ends); /* the last window of each process */
@@ -317,17 +303,23 @@ static void chain_windows(struct recording_group *g, struct recorded_rank **list
         while (e < nends && !(same_process(g, ends[e], list[i]) && close_enough(ends[e], list[i]) &&
                               (list[i]->begin_ns >= ends[e]->end_ns || is_copy(ends[e], list[i]))))
             e++;
-        if (e < nends)
-            unite_process(g, ends[e], list[i]);
-        else
+        if (e < nends) {
+            uint32_t a = root_of(g, ends[e]->rec), b = root_of(g, list[i]->rec);
+            list[i]->process = ends[e]->process;
+            if (a != b)
+                unite(g, a, b, 1);
+            else
+                g->sets[a].processes--;
+        } else {
             nends++;
+        }
         ends[e] = list[i];
     }
     free(ends);
 }
 
 /* Of a recording without times only the moment is known at which it was written: all that was
- * written soon before or behind it goes with it. */
+ * written soon before or after it goes with it. */
 static bool is_moment(const struct recorded_rank *item)
 {
     return item->begin_ns == item->end_ns;
@@ -436,16 +428,6 @@ static int64_t under_way_until(const struct recorded_rank *item)
     return is_moment(item) ? ns_add(item->end_ns, RECORDINGS_SKEW_NS) : item->end_ns;
 }
 
-static size_t drop_ended(struct under_way *list, size_t n, int64_t now_ns)
-{
-    size_t kept = 0;
-    for (size_t i = 0; i < n; i++) {
-        if (list[i].end_ns > now_ns)
-            list[kept++] = list[i];
-    }
-    return kept;
-}
-
 /* Those that overlap, `order`: all that are dated, by their begins. */
 static void join_overlapping(struct recording_group *g, struct recorded_rank **order, size_t n,
                              bool in_folder)
@@ -456,7 +438,12 @@ static void join_overlapping(struct recording_group *g, struct recorded_rank **o
         uint32_t rec = order[i]->rec;
         const char *folder = g->list[rec].folder;
         bool there = false;
-        count = drop_ended(list, count, order[i]->begin_ns);
+        size_t kept = 0;
+        for (size_t j = 0; j < count; j++) {
+            if (list[j].end_ns > order[i]->begin_ns)
+                list[kept++] = list[j];
+        }
+        count = kept;
         for (size_t k = 0; k < count; k++) {
             if ((!in_folder || list[k].folder == folder) && tied(g, list[k].rec, rec))
                 try_unite(g, list[k].rec, rec);
@@ -470,21 +457,6 @@ static void join_overlapping(struct recording_group *g, struct recorded_rank **o
             list[count++] = (struct under_way){rec, folder, under_way_until(order[i])};
     }
     free(list);
-}
-
-static void join_by_time(struct recording_group *g)
-{
-    struct recorded_rank **order = array_new(g->nitems + 1, sizeof *order);
-    size_t n = 0;
-    for (size_t i = 0; i < g->nitems; i++) {
-        if (g->items[i].dated && g->items[i].begin_ns != UNKNOWN_NS)
-            order[n++] = &g->items[i];
-    }
-    if (n > 0)
-        qsort(order, n, sizeof *order, by_begin);
-    join_overlapping(g, order, n, true);
-    join_overlapping(g, order, n, false);
-    free(order);
 }
 
 /* ---- where nothing tells ---- */
@@ -555,39 +527,37 @@ static void join_by_default(struct recording_group *g, bool in_folder)
 
 /* ---- together ---- */
 
-static void put_processes(struct recording_group *g, struct arena *arena)
-{
-    for (size_t rec = 0; rec < g->n; rec++) {
-        struct recording *r = &g->list[rec];
-        r->processes = arena_alloc(arena, (r->part->nranks + 1) * sizeof *r->processes);
-        for (size_t i = 0; i < r->part->nranks; i++)
-            r->processes[i] = g->items[g->first_item[rec] + i].process;
-    }
-}
-
-static uint32_t put_jobs(struct recording_group *g)
-{
-    uint32_t jobs = 0;
-    for (uint32_t rec = 0; rec < g->n; rec++) {
-        uint32_t root = root_of(g, rec); /* not behind it in the list */
-        g->list[rec].job = root == rec ? jobs++ : g->list[root].job;
-    }
-    return jobs;
-}
-
 uint32_t recordings_group(struct recording *list, size_t n, bool unique_comms, struct arena *arena)
 {
     struct recording_group g;
-    uint32_t jobs;
+    uint32_t jobs = 0;
     group_init(&g, list, n, arena);
     join_processes(&g);
     if (unique_comms)
         join_comms(&g);
-    join_by_time(&g);
+    struct recorded_rank **order = array_new(g.nitems + 1, sizeof *order);
+    size_t count = 0;
+    for (size_t i = 0; i < g.nitems; i++) {
+        if (g.items[i].dated && g.items[i].begin_ns != UNKNOWN_NS)
+            order[count++] = &g.items[i];
+    }
+    if (count > 0)
+        qsort(order, count, sizeof *order, by_begin);
+    join_overlapping(&g, order, count, true);
+    join_overlapping(&g, order, count, false);
+    free(order);
     join_by_default(&g, true);
     join_by_default(&g, false);
-    put_processes(&g, arena);
-    jobs = put_jobs(&g);
+    for (size_t rec = 0; rec < g.n; rec++) {
+        struct recording *r = &g.list[rec];
+        r->processes = arena_alloc(arena, (r->part->nranks + 1) * sizeof *r->processes);
+        for (size_t i = 0; i < r->part->nranks; i++)
+            r->processes[i] = g.items[g.first_item[rec] + i].process;
+    }
+    for (uint32_t rec = 0; rec < g.n; rec++) {
+        uint32_t root = root_of(&g, rec); /* not after it in the list */
+        list[rec].job = root == rec ? jobs++ : list[root].job;
+    }
     group_release(&g);
     return jobs;
 }

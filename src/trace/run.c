@@ -4,6 +4,7 @@
 #include "trace/et.h"
 
 #include "base/buf.h"
+#include "base/order.h"
 
 #include <stdarg.h>
 #include <stdlib.h>
@@ -32,6 +33,7 @@ void rank_clear(struct rank *rank)
     free(rank->marks);
     free(rank->details);
     free(rank->in);
+    free(rank->settings);
     free(rank->anchors);
     memset(rank, 0, sizeof *rank);
 }
@@ -98,56 +100,43 @@ static uint32_t *comm_slot(const struct run *run, const char *id)
     return &run->comm_slots[i];
 }
 
-static void comm_slots_grow(struct run *run)
-{
-    free(run->comm_slots);
-    run->ncomm_slots = run->ncomm_slots ? run->ncomm_slots * 2 : 64;
-    run->comm_slots = calloc(run->ncomm_slots, sizeof *run->comm_slots);
-    if (run->comm_slots == NULL)
-        die("out of memory");
-    for (size_t c = 0; c < run->ncomms; c++)
-        *comm_slot(run, run->comms[c].id) = (uint32_t)c + 1;
-}
-
-static void comm_add(struct run *run, const char *id)
-{
-    struct comm *comm;
-    ARRAY_GROW(run->comms, run->cap_comms, run->ncomms + 1);
-    comm = &run->comms[run->ncomms++];
-    memset(comm, 0, sizeof *comm);
-    comm->id = id;
-    comm->name = "";
-    comm->parent = comm->nodes = -1;
-}
-
-/* Gives the communicator room for its members. Two traces that disagree on the size leave the first
- * one's: their operations then show as incomplete. */
-static void comm_resize(struct run *run, struct comm *comm, int size)
-{
-    if (comm->size != 0 || size == 0)
-        return;
-    comm->ranks = arena_alloc(&run->tables, (size_t)size * sizeof *comm->ranks);
-    for (int i = 0; i < size; i++)
-        comm->ranks[i] = -1;
-    comm->size = size;
-    run->comm_members += (uint64_t)size;
-}
-
 int run_comm(struct run *run, const char *id, size_t len, int64_t size)
 {
     const char *name;
+    struct comm *comm;
     uint32_t *slot;
     if (size < 0 || size > RUN_RANKS_MAX || run->comm_members + (uint64_t)size > COMM_MEMBERS_MAX)
         return -1;
-    if (run->ncomms * 2 >= run->ncomm_slots)
-        comm_slots_grow(run);
+    if (run->ncomms * 2 >= run->ncomm_slots) {
+        free(run->comm_slots);
+        run->ncomm_slots = run->ncomm_slots ? run->ncomm_slots * 2 : 64;
+        run->comm_slots = calloc(run->ncomm_slots, sizeof *run->comm_slots);
+        if (run->comm_slots == NULL)
+            die("out of memory");
+        for (size_t c = 0; c < run->ncomms; c++)
+            *comm_slot(run, run->comms[c].id) = (uint32_t)c + 1;
+    }
     name = intern_add(&run->names, id, len);
     slot = comm_slot(run, name);
     if (*slot == 0) {
-        comm_add(run, name);
+        ARRAY_GROW(run->comms, run->cap_comms, run->ncomms + 1);
+        comm = &run->comms[run->ncomms++];
+        memset(comm, 0, sizeof *comm);
+        comm->id = name;
+        comm->name = "";
+        comm->parent = comm->nodes = -1;
         *slot = (uint32_t)run->ncomms;
     }
-    comm_resize(run, &run->comms[*slot - 1], (int)size);
+    /* Room for the members. Two traces that disagree on the size leave the first one's: their
+     * operations then show as incomplete. */
+    comm = &run->comms[*slot - 1];
+    if (comm->size == 0 && size != 0) {
+        comm->ranks = arena_alloc(&run->tables, (size_t)size * sizeof *comm->ranks);
+        for (int64_t i = 0; i < size; i++)
+            comm->ranks[i] = -1;
+        comm->size = (int)size;
+        run->comm_members += (uint64_t)size;
+    }
     return (int)*slot - 1;
 }
 
@@ -185,6 +174,12 @@ struct step *rank_add_step(struct rank *rank)
     return step;
 }
 
+void rank_add_setting(struct rank *rank, const char *name, const char *value)
+{
+    ARRAY_GROW(rank->settings, rank->cap_settings, rank->nsettings + 1);
+    rank->settings[rank->nsettings++] = (struct setting){name, value};
+}
+
 struct launches *rank_add_launches(struct rank *rank)
 {
     struct launches *launches;
@@ -220,6 +215,23 @@ void rank_add_member(struct rank *rank, int comm, int comm_rank, int32_t device)
 {
     ARRAY_GROW(rank->in, rank->cap_in, rank->nin + 1);
     rank->in[rank->nin++] = (struct membership){comm, comm_rank, device, -1, UNKNOWN_NS};
+}
+
+const struct membership *rank_member(const struct rank *rank, int comm)
+{
+    for (size_t i = 0; i < rank->nin; i++) {
+        if (rank->in[i].comm == comm)
+            return &rank->in[i];
+    }
+    return NULL;
+}
+
+int rank_index(const struct run *run, int rank)
+{
+    struct bisect find = {.high = run->nranks};
+    while (bisect_next(&find))
+        bisect_take(&find, run->ranks[find.mid].rank < rank);
+    return find.low < run->nranks && run->ranks[find.low].rank == rank ? (int)find.low : -1;
 }
 
 static bool has_note(const struct run *run, const char *text)

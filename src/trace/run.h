@@ -4,8 +4,8 @@
  * it; no file is parsed twice.
  *
  * A run holds ranks; a rank holds what its device did (ops, sorted by start), what its host did to
- * order or await that work (acts, sorted by host time), and which kernels it launched that no op
- * stands for (launches, sorted by host time). Communicators are run-wide.
+ * order or await that work (sync calls, sorted by host time), and which kernels it launched that no
+ * op stands for (launches, sorted by host time). Communicators are run-wide.
  *
  * A graph that was captured and launched: the captured ops (timing captured) say what is in it, and
  * have no times; each launch is one op of class OP_GRAPH, which has them. Both name the graph.
@@ -135,6 +135,12 @@ struct op {
     };
 };
 
+/* Returns whether the operation is a collective or a message. */
+static inline bool op_is_comm(const struct op *op)
+{
+    return op->class == OP_COLL || op->class == OP_P2P;
+}
+
 /* Returns whether a clock measured the work itself, on the device or around a synchronised call. */
 static inline bool op_timed(const struct op *op)
 {
@@ -165,6 +171,12 @@ static inline int64_t op_rest_ns(const struct op *op)
 static inline bool op_call_waits(const struct op *op)
 {
     return op->class == OP_MEMORY && op->copy.wait != COPY_NO_WAIT;
+}
+
+/* When it ended; only where start_ns and dur_ns are known. */
+static inline int64_t op_end_ns(const struct op *op)
+{
+    return op->start_ns + op->dur_ns;
 }
 
 /* When the host called for it; where that is not known, when it started; UNKNOWN_NS. */
@@ -280,7 +292,13 @@ struct membership {
     int64_t timeout_ns; /* after which the program gives up what has not finished; UNKNOWN_NS */
 };
 
-/* One GPU with what was asked of it. Of a process that drives several, each is a rank (devices.h):
+/* A setting that the program ran with: a variable of its environment, or the version of a library
+ * ("NCCL", "2.28.9"). */
+struct setting {
+    const char *name, *value; /* interned */
+};
+
+/* One GPU with what was asked of it. Of a process that drives several, each is a rank (devices.c):
  * they have host, file and clock in common, and number threads, streams, events, groups and graphs
  * alike. */
 struct rank {
@@ -324,6 +342,8 @@ struct rank {
     size_t ndetails, cap_details;
     struct membership *in; /* owned */
     size_t nin, cap_in;
+    struct setting *settings; /* owned; of a process with several ranks: at the first of them */
+    size_t nsettings, cap_settings;
     struct anchor *anchors; /* owned; calls of which an execution trace may tell more (et.h) */
     size_t nanchors, cap_anchors;
 };
@@ -353,7 +373,7 @@ struct domain {
 };
 
 /* Where the recorder paused, and for how long. What was not recorded is cut out of all times, so
- * that what comes behind begins at once (rank_join.h). What lasts from before a pause to behind it,
+ * that what comes after begins at once (rank_join.h). What lasts from before a pause to after it,
  * as from the end of one step to the end of the next, says nothing. */
 struct pause {
     int64_t at_ns, dur_ns; /* at_ns: on the clock of the first domain */
@@ -408,7 +428,7 @@ struct load_opts {
     void *progress_arg;
 
     /* Takes the operations of the ranks in portions, as they are read, each valid during the call
-     * and forgotten behind it: memory does not grow with the file. By one thread at a time, the
+     * and forgotten after it: memory does not grow with the file. By one thread at a time, the
      * ranks of several files in any order. The run then holds ranks, communicators and notes, and
      * nothing that a rank did. The format's own traces come as they stand: their times are not
      * mapped (start_ns is that of the device's clock, host_ns since init.mono_ns), an operation
@@ -443,6 +463,7 @@ struct step *rank_add_step(struct rank *rank);
 struct launches *rank_add_launches(struct rank *rank);
 struct mark *rank_add_mark(struct rank *rank);
 struct comm_detail *rank_add_detail(struct rank *rank);
+void rank_add_setting(struct rank *rank, const char *name, const char *value); /* interned */
 void rank_add_member(struct rank *rank, int comm, int comm_rank, int32_t device);
 void rank_clear(struct rank *rank); /* frees what it owns */
 void rank_fit(struct rank *rank);   /* gives back room that it does not use */
@@ -465,9 +486,16 @@ void run_note_of(struct run *run, enum note_kind kind, bool loss, const char *fm
 void run_drop_notes(struct run *run, enum note_kind kind);
 
 /* Sorts, numbers and checks what the readers left; called once by run_load. Notes what is missing:
- * ranks, shutdown records, dropped operations. Afterwards ranks have distinct numbers, ops, acts
- * and steps are in order, and every communicator knows its members as far as the trace does. */
+ * ranks, shutdown records, dropped operations. Afterwards ranks have distinct numbers, ops, sync
+ * calls and steps are in order, and every communicator knows its members as far as the trace does.
+ */
 void run_finish(struct run *run);
+
+/* Index into run->ranks, which run_finish() sorted, of a global rank; -1: it has no trace. */
+int rank_index(const struct run *run, int rank);
+
+/* What the rank is in the communicator; NULL: no member. */
+const struct membership *rank_member(const struct rank *rank, int comm);
 
 /* What NCCL's profiler interface said of ops[op]; NULL when it did not. */
 const struct comm_detail *rank_detail(const struct rank *rank, size_t op);

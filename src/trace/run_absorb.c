@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "trace/run_absorb.h"
+#include "trace/load.h"
 
 #include "trace/et.h"
 
@@ -48,68 +48,47 @@ static void rename_text(const struct name_map *m, const char **text)
         *text = pair->to;
 }
 
-static void rename_ops(const struct rank *rank, const struct name_map *names)
-{
-    struct name_pair name = {"", ""}, caller = {"", ""}; /* the last ones: they come in rows */
-    for (size_t i = 0; i < rank->nops; i++) {
-        struct op *op = &rank->ops[i];
-        if (op->name != name.from) {
-            name.from = name.to = op->name;
-            rename_text(names, &name.to);
-        }
-        if (op->caller != caller.from) {
-            caller.from = caller.to = op->caller;
-            rename_text(names, &caller.to);
-        }
-        op->name = name.to;
-        op->caller = caller.to;
-    }
-}
-
-static void rename_rank(struct rank *rank, const struct name_map *names)
-{
-    rename_text(names, &rank->host);
-    rename_text(names, &rank->gpu);
-    rename_ops(rank, names);
-    for (size_t i = 0; i < rank->nsteps; i++)
-        rename_text(names, &rank->steps[i].name);
-    for (size_t i = 0; i < rank->nmarks; i++)
-        rename_text(names, &rank->marks[i].name);
-    for (size_t i = 0; i < rank->nanchors; i++)
-        rename_text(names, &rank->anchors[i].name);
-    for (size_t i = 0; i < rank->ndetails; i++) {
-        rename_text(names, &rank->details[i].algo);
-        rename_text(names, &rank->details[i].proto);
-    }
-}
-
 void run_rename(struct run *part, const struct name_map *names)
 {
     rename_text(names, &part->id);
     for (size_t c = 0; c < part->ncomms; c++)
         rename_text(names, &part->comms[c].name);
-    for (size_t r = 0; r < part->nranks; r++)
-        rename_rank(&part->ranks[r], names);
+    for (size_t r = 0; r < part->nranks; r++) {
+        struct rank *rank = &part->ranks[r];
+        rename_text(names, &rank->host);
+        rename_text(names, &rank->gpu);
+        struct name_pair name = {"", ""}, caller = {"", ""}; /* the last ones: they come in rows */
+        for (size_t i = 0; i < rank->nops; i++) {
+            struct op *op = &rank->ops[i];
+            if (op->name != name.from) {
+                name.from = name.to = op->name;
+                rename_text(names, &name.to);
+            }
+            if (op->caller != caller.from) {
+                caller.from = caller.to = op->caller;
+                rename_text(names, &caller.to);
+            }
+            op->name = name.to;
+            op->caller = caller.to;
+        }
+        for (size_t i = 0; i < rank->nsettings; i++) {
+            rename_text(names, &rank->settings[i].name);
+            rename_text(names, &rank->settings[i].value);
+        }
+        for (size_t i = 0; i < rank->nsteps; i++)
+            rename_text(names, &rank->steps[i].name);
+        for (size_t i = 0; i < rank->nmarks; i++)
+            rename_text(names, &rank->marks[i].name);
+        for (size_t i = 0; i < rank->nanchors; i++)
+            rename_text(names, &rank->anchors[i].name);
+        for (size_t i = 0; i < rank->ndetails; i++) {
+            rename_text(names, &rank->details[i].algo);
+            rename_text(names, &rank->details[i].proto);
+        }
+    }
 }
 
 /* ---- communicators ---- */
-
-/* What the part says of a communicator wins, as that of a later file does, but for the size. */
-static void absorb_comm(struct run *run, int at, const struct comm *from, const int *numbers)
-{
-    struct comm *comm = &run->comms[at];
-    int n = comm->size < from->size ? comm->size : from->size;
-    if (from->name[0] != '\0')
-        comm->name = from->name;
-    if (from->nodes > 0)
-        comm->nodes = from->nodes;
-    if (from->parent >= 0)
-        comm->parent = numbers[from->parent];
-    for (int i = 0; i < n; i++) {
-        if (from->ranks[i] >= 0)
-            comm->ranks[i] = from->ranks[i];
-    }
-}
 
 /* Returns whether all members of both are known, and not the same. */
 static bool other_members(const struct comm *a, const struct comm *b)
@@ -161,59 +140,30 @@ static int *absorb_comms(struct run *run, const struct run *part)
         }
         same &= numbers[c] == (int)c;
     }
-    for (size_t c = 0; c < part->ncomms; c++)
-        absorb_comm(run, numbers[c], &part->comms[c], numbers);
+    for (size_t c = 0; c < part->ncomms; c++) {
+        /* What the part says of a communicator wins, as that of a later file does, but for the
+         * size. */
+        const struct comm *from = &part->comms[c];
+        struct comm *comm = &run->comms[numbers[c]];
+        int n = comm->size < from->size ? comm->size : from->size;
+        if (from->name[0] != '\0')
+            comm->name = from->name;
+        if (from->nodes > 0)
+            comm->nodes = from->nodes;
+        if (from->parent >= 0)
+            comm->parent = numbers[from->parent];
+        for (int i = 0; i < n; i++) {
+            if (from->ranks[i] >= 0)
+                comm->ranks[i] = from->ranks[i];
+        }
+    }
     if (!same)
         return numbers;
     free(numbers);
     return NULL;
 }
 
-static void renumber(const struct rank *rank, const int *numbers)
-{
-    for (size_t i = 0; i < rank->nops; i++) {
-        struct op *op = &rank->ops[i];
-        if ((op->class == OP_COLL || op->class == OP_P2P) && op->coll.comm >= 0)
-            op->coll.comm = numbers[op->coll.comm];
-    }
-    for (size_t i = 0; i < rank->ndetails; i++) {
-        if (rank->details[i].comm >= 0)
-            rank->details[i].comm = numbers[rank->details[i].comm];
-    }
-    for (size_t i = 0; i < rank->nin; i++)
-        rank->in[i].comm = numbers[rank->in[i].comm];
-}
-
-/* Places that a communicator does not have, as the first trace that names it has it, are none. Who
- * refers to memberships by number did so before. */
-static void drop_impossible(const struct run *run, struct rank *rank)
-{
-    size_t kept = 0;
-    for (size_t i = 0; i < rank->nin; i++) {
-        int size = run->comms[rank->in[i].comm].size;
-        if (size == 0 || rank->in[i].rank < size)
-            rank->in[kept++] = rank->in[i];
-    }
-    rank->nin = kept;
-}
-
 /* ---- everything ---- */
-
-static void absorb_ranks(struct run *run, struct run *part)
-{
-    int base = (int)run->nranks;
-    int *numbers = absorb_comms(run, part);
-    for (size_t r = 0; r < part->nranks; r++) {
-        struct rank *rank = run_add_rank(run);
-        *rank = part->ranks[r];
-        rank->process += rank->process >= 0 ? base : 0;
-        if (numbers != NULL)
-            renumber(rank, numbers);
-        drop_impossible(run, rank);
-    }
-    part->nranks = 0; /* moved */
-    free(numbers);
-}
 
 void run_absorb(struct run *run, struct run *part)
 {
@@ -223,7 +173,37 @@ void run_absorb(struct run *run, struct run *part)
         run->world_size = part->world_size;
     if (part->format[0] != '\0')
         run->format = part->format;
-    absorb_ranks(run, part);
+    int base = (int)run->nranks;
+    int *numbers = absorb_comms(run, part);
+    for (size_t r = 0; r < part->nranks; r++) {
+        struct rank *rank = run_add_rank(run);
+        *rank = part->ranks[r];
+        rank->process += rank->process >= 0 ? base : 0;
+        if (numbers != NULL) {
+            for (size_t i = 0; i < rank->nops; i++) {
+                struct op *op = &rank->ops[i];
+                if (op_is_comm(op) && op->coll.comm >= 0)
+                    op->coll.comm = numbers[op->coll.comm];
+            }
+            for (size_t i = 0; i < rank->ndetails; i++) {
+                if (rank->details[i].comm >= 0)
+                    rank->details[i].comm = numbers[rank->details[i].comm];
+            }
+            for (size_t i = 0; i < rank->nin; i++)
+                rank->in[i].comm = numbers[rank->in[i].comm];
+        }
+        /* Places that a communicator does not have, as the first trace that names it has it, are
+         * none. Who refers to memberships by number did so before. */
+        size_t kept = 0;
+        for (size_t i = 0; i < rank->nin; i++) {
+            int size = run->comms[rank->in[i].comm].size;
+            if (size == 0 || rank->in[i].rank < size)
+                rank->in[kept++] = rank->in[i];
+        }
+        rank->nin = kept;
+    }
+    part->nranks = 0; /* moved */
+    free(numbers);
     for (size_t i = 0; i < part->nnotes; i++)
         run_note_of(run, (enum note_kind)part->notes[i].kind, part->notes[i].loss, "%s",
                     part->notes[i].text);

@@ -28,7 +28,7 @@ static int64_t later(int64_t a, int64_t b)
     return a > b ? a : b; /* UNKNOWN_NS is the smallest */
 }
 
-/* Of one part, of which list holds the bounds of n ranks, each nparts behind the one before. */
+/* Of one part, of which list holds the bounds of n ranks, each nparts after the one before. */
 static struct step_window part_window(const struct step_part *part, const struct step_bounds *list,
                                       size_t n, size_t nparts)
 {
@@ -54,7 +54,7 @@ static struct step_window part_window(const struct step_part *part, const struct
     all.end_ns = later(all.end_ns, all.last_ns);
     if (all.begin_ns == UNKNOWN_NS || all.end_ns == UNKNOWN_NS || all.end_ns < first_ns)
         return (struct step_window){0};
-    if (all.end_ns <= all.begin_ns) /* a rank that begins behind all work does not tell */
+    if (all.end_ns <= all.begin_ns) /* a rank that begins after all work does not tell */
         all.begin_ns = first_ns;
     return (struct step_window){all.begin_ns, all.end_ns, 1, false, NULL, 0};
 }
@@ -255,25 +255,6 @@ static void end_with_calls(int64_t *ends_ns, const struct rank_steps *s, const s
     free(calls);
 }
 
-/* Of a part of which a host that is ahead of its device moves the begin to before the end of step
- * `before`, all ends are the host's: the device catches up once, and that is no step's length. */
-static void move_ends(struct step_time *t, const struct job_steps *steps, const struct run *run,
-                      const struct step_bounds *list, size_t only)
-{
-    for (size_t p = 0; p < steps->nparts; p++) {
-        const struct step_part *part = &steps->parts[p];
-        int64_t end_ns = t->ends_ns[part->before], begin_ns = t->window.start_ns;
-        size_t rank;
-        if (part->last == part->before || end_ns == UNKNOWN_NS)
-            continue;
-        for (size_t i = 0; i < t->window.npauses && t->window.pauses[i].end <= end_ns; i++)
-            begin_ns = t->window.pauses[i].end;
-        rank = begin_ns < end_ns ? slowest_host(list, steps, run, p, only) : SIZE_MAX;
-        if (rank != SIZE_MAX)
-            end_with_calls(t->ends_ns, &steps->ranks[rank], &run->ranks[rank], part);
-    }
-}
-
 /* Each rank by itself. Returns that whose steps take longest; SIZE_MAX: nothing has a time. */
 static size_t measure_apart(struct step_time *out, const struct job_steps *steps,
                             const struct run *run, struct step_bounds *bounds)
@@ -329,8 +310,23 @@ void step_time_measure(struct step_time *out, const struct job_steps *steps, con
         out->warm_up_ns = (double)(out->ends_ns[1] - out->ends_ns[0]);
     if (longest != SIZE_MAX)
         steps_bounds(list, steps, run, longest);
-    if (out->window.several)
-        move_ends(out, steps, run, list, longest);
+    if (out->window.several) {
+        /* Of a part of which a host that is ahead of its device moves the begin to before the end
+         * of step `before`, all ends are the host's: the device catches up once, and that is no
+         * step's length. */
+        for (size_t p = 0; p < steps->nparts; p++) {
+            const struct step_part *part = &steps->parts[p];
+            int64_t end_ns = out->ends_ns[part->before], begin_ns = out->window.start_ns;
+            size_t rank;
+            if (part->last == part->before || end_ns == UNKNOWN_NS)
+                continue;
+            for (size_t i = 0; i < out->window.npauses && out->window.pauses[i].end <= end_ns; i++)
+                begin_ns = out->window.pauses[i].end;
+            rank = begin_ns < end_ns ? slowest_host(list, steps, run, p, longest) : SIZE_MAX;
+            if (rank != SIZE_MAX)
+                end_with_calls(out->ends_ns, &steps->ranks[rank], &run->ranks[rank], part);
+        }
+    }
     free(list);
 }
 
@@ -375,8 +371,16 @@ static bool paused_between(const struct run *run, int64_t from_ns, int64_t to_ns
     return false;
 }
 
-static void find_parts(struct job_steps *steps, const struct run *run, const int64_t *ends)
+bool job_steps_divide(struct job_steps *steps, const struct run *run)
 {
+    size_t only = 0;
+    int64_t *ends;
+    while (only + 1 < run->nranks && steps_blank(run, only))
+        only++;
+    ends = job_ends(steps, run, steps->apart ? only : SIZE_MAX);
+    free(steps->parts);
+    steps->parts = array_new(steps->count, sizeof *steps->parts);
+    steps->nparts = 0;
     uint32_t before = 0;
     for (uint32_t k = 1; k <= steps->count; k++) {
         if (k < steps->count &&
@@ -386,24 +390,14 @@ static void find_parts(struct job_steps *steps, const struct run *run, const int
         steps->parts[steps->nparts++] = (struct step_part){before, k - 1};
         before = k;
     }
-}
-
-/* Lengths of the steps that count but for the first. */
-static size_t later_lengths(const struct job_steps *steps, const int64_t *ends, int64_t *lengths)
-{
+    int64_t *lengths = array_new(steps->count, sizeof *lengths);
+    struct step_part *part = &steps->parts[0];
+    /* The steps that count but for the first. */
     size_t n = 0;
     for (uint32_t k = 2; k < steps->count; k++) {
         if (step_counts(steps, k) && ends[k - 1] != UNKNOWN_NS)
             lengths[n++] = ends[k] - ends[k - 1];
     }
-    return n;
-}
-
-static void leave_warm_up_out(struct job_steps *steps, const int64_t *ends)
-{
-    int64_t *lengths = array_new(steps->count, sizeof *lengths);
-    struct step_part *part = &steps->parts[0];
-    size_t n = later_lengths(steps, ends, lengths);
     if (n > 0)
         qsort(lengths, n, sizeof *lengths, order_int64s);
     if (n + 1 >= WARM_UP_LENGTHS && part->last > 0 && ends[0] != UNKNOWN_NS) {
@@ -415,20 +409,6 @@ static void leave_warm_up_out(struct job_steps *steps, const int64_t *ends)
     while (part->before < part->last && ends[part->before] == UNKNOWN_NS &&
            ends[part->last] != UNKNOWN_NS)
         part->before++; /* nothing tells when those ended */
-}
-
-bool job_steps_divide(struct job_steps *steps, const struct run *run)
-{
-    size_t only = 0;
-    int64_t *ends;
-    while (only + 1 < run->nranks && steps_blank(run, only))
-        only++;
-    ends = job_ends(steps, run, steps->apart ? only : SIZE_MAX);
-    free(steps->parts);
-    steps->parts = array_new(steps->count, sizeof *steps->parts);
-    steps->nparts = 0;
-    find_parts(steps, run, ends);
-    leave_warm_up_out(steps, ends);
     for (size_t r = 0; r < steps->nranks; r++) {
         steps->ranks[r].parts = steps->parts;
         steps->ranks[r].nparts = steps->nparts;

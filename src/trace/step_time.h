@@ -26,14 +26,14 @@
  * How long. A step ends when the last rank's device is done with all that was called for in it or
  * before. It lasts from the end of the step before to its own end, which in a loop is what passes
  * from one start to the next. So the first step has no length; of the others the first is left out
- * where it warms up, that is, takes more than STEP_WARM_UP times the median of those behind it
+ * where it warms up, that is, takes more than STEP_WARM_UP times the median of those after it
  * (from three of these lengths on). The step time is the mean of what is left:
  *
  *     (end of the last step - end of the step before the first that counts) / steps between
  *
- * A recorder that paused (run->pauses) divides the steps: of those behind a pause the first has no
+ * A recorder that paused (run->pauses) divides the steps: of those after a pause the first has no
  * length either, and the step time is the mean of all others. A step never spans a pause. Where
- * each pause comes behind a single step, only the last step counts.
+ * each pause comes after a single step, only the last step counts.
  *
  * A device that lags behind a host which never waits for it catches up once, and not in every step:
  * so that is no less than what the host took from its last call in the one step to its last call in
@@ -128,7 +128,7 @@ struct step_window {
     uint32_t steps;
     bool several;            /* it reaches from the end of one step to that of another */
     struct interval *pauses; /* [npauses] within: from the end of the last step before a pause to
-                                that of the first behind it. Room for the steps' nparts - 1 */
+                                that of the first after it. Room for the steps' nparts - 1 */
     size_t npauses;
 };
 

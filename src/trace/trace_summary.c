@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "trace/trace_summary.h"
 
-#include "base/json.h"
-#include "specter/trace.h"
+#include "trace/jsonl.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -15,16 +14,6 @@
 
 /* Holds the longest line and the newline before it. */
 #define BLOCK_SIZE ((size_t)SPECTER_LINE_MAX + 1)
-
-#define NO_ID UINT64_MAX
-
-/* What one line says, of whichever record it is. */
-struct summary_line {
-    struct json_text event, run, host;
-    struct json unseen; /* in summary, where it begins; p NULL: not there */
-    int64_t real_ns, rank, pid;
-    uint64_t id, ops, dropped, ring;
-};
 
 /* What the lines at the end of a file say. */
 struct ending {
@@ -42,17 +31,18 @@ static size_t read_at(int fd, char *block, size_t size, off_t offset)
     return len;
 }
 
-/* Finds "unseen" in the summary that comes next, and passes over all of it. */
-static struct json find_unseen(struct json *j)
+/* The list "unseen" of a closing record's summary; p NULL: it has none. */
+static struct json find_unseen(struct json_text summary)
 {
-    struct json found = {.p = NULL};
+    struct json found = {.p = NULL}, j;
     struct json_text key;
-    if (!json_enter(j, '{'))
+    json_init(&j, summary.p, summary.len);
+    if (!json_enter(&j, '{'))
         return found;
-    while (json_next_key(j, &key)) {
+    while (json_next_key(&j, &key)) {
         if (json_text_is(key, "unseen"))
-            found = *j;
-        json_skip(j);
+            found = j;
+        json_skip(&j);
     }
     return found;
 }
@@ -62,7 +52,7 @@ static void note_unseen(struct buf *list, struct json j)
 {
     struct json_text key;
     struct buf line = BUF_INIT;
-    if (!json_enter(&j, '['))
+    if (j.p == NULL || !json_enter(&j, '['))
         return;
     while (json_next_item(&j) && json_enter(&j, '{')) {
         struct json_text kind = {NULL, 0, false}, path = {NULL, 0, false};
@@ -85,84 +75,67 @@ static void note_unseen(struct buf *list, struct json j)
     buf_release(&line);
 }
 
-static bool parse_line(const char *text, size_t len, struct summary_line *line)
+/* Operations there are at least, by the line's number of one: they are numbered from 0. */
+static uint64_t ops_so_far(const struct line *l)
 {
-    struct json j;
-    struct json_text key;
-    memset(line, 0, sizeof *line);
-    line->id = NO_ID;
-    line->rank = line->pid = -1;
-    json_init(&j, text, len);
-    json_enter(&j, '{');
-    while (json_next_key(&j, &key)) {
-        if (json_text_is(key, "event"))
-            line->event = json_string(&j);
-        else if (json_text_is(key, "run"))
-            line->run = json_string(&j);
-        else if (json_text_is(key, "host"))
-            line->host = json_string(&j);
-        else if (json_text_is(key, "real_ns"))
-            line->real_ns = json_i64(&j, 0);
-        else if (json_text_is(key, "id"))
-            line->id = json_u64(&j, NO_ID);
-        else if (json_text_is(key, "rank"))
-            line->rank = json_i64(&j, -1);
-        else if (json_text_is(key, "pid"))
-            line->pid = json_i64(&j, -1);
-        else if (json_text_is(key, "ring"))
-            line->ring = json_u64(&j, 0);
-        else if (json_text_is(key, "total_ops"))
-            line->ops = json_u64(&j, 0);
-        else if (json_text_is(key, "dropped"))
-            line->dropped = json_u64(&j, 0);
-        else if (json_text_is(key, "summary") && json_peek(&j) == '{')
-            line->unseen = find_unseen(&j);
-        else
-            json_skip(&j);
+    switch (l->record) {
+    case SPECTER_REC_NCCL:
+        return line_u64(l, NCCL_id, UINT64_MAX) + 1;
+    case SPECTER_REC_CUBLAS:
+        return line_u64(l, CUBLAS_id, UINT64_MAX) + 1;
+    case SPECTER_REC_COPY:
+        return line_u64(l, COPY_id, UINT64_MAX) + 1;
+    case SPECTER_REC_GRAPH:
+        return line_u64(l, GRAPH_id, UINT64_MAX) + 1;
+    default:
+        return 0;
     }
-    return j.error == NULL;
 }
 
-static bool belongs(const struct summary_line *init, const struct trace_summary_run *run)
+static bool belongs(const struct line *init, const struct trace_summary_run *run)
 {
     size_t others = run != NULL ? strlen(run->others) : 0;
-    if (run == NULL)
+    struct json_text id = line_text(init, INIT_run);
+    if (run == NULL || json_text_is(id, run->id))
         return true;
-    if (json_text_is(init->run, run->id))
-        return true;
-    return json_text_is(init->host, run->host) && init->real_ns >= run->since_ns &&
-           (init->run.len < others || memcmp(init->run.p, run->others, others) != 0);
+    return json_text_is(line_text(init, INIT_host), run->host) &&
+           (int64_t)line_u64(init, INIT_real_ns, 0) >= run->since_ns &&
+           (id.len < others || memcmp(id.p, run->others, others) != 0);
 }
 
 /* The first line, when it is an init record; its texts stand in the block. */
-static bool read_init(int fd, char *block, struct summary_line *init)
+static bool read_init(int fd, char *block, struct line *init)
 {
     size_t len = read_at(fd, block, BLOCK_SIZE, 0);
     const char *end = memchr(block, '\n', len);
-    return end != NULL && parse_line(block, (size_t)(end - block), init) &&
-           json_text_is(init->event, "init");
+    *init = (struct line)LINE_INIT;
+    return end != NULL && line_parse(init, block, (size_t)(end - block), 0) &&
+           init->record == SPECTER_REC_INIT;
 }
 
-/* Whole lines of the last block; unseen may be NULL. Operations are numbered from 0: where no
- * closing record counts them, the highest number does. */
+/* Whole lines of the last block; unseen may be NULL. Where no closing record counts operations, the
+ * highest number does. */
 static struct ending read_ending(int fd, char *block, off_t size, struct buf *unseen)
 {
     struct ending end = {false, 0, 0};
-    struct summary_line line;
+    struct line line = LINE_INIT;
     off_t from = size > (off_t)BLOCK_SIZE ? size - (off_t)BLOCK_SIZE : 0;
     size_t len = read_at(fd, block, BLOCK_SIZE, from);
     const char *p = from > 0 ? memchr(block, '\n', len) : block, *newline;
     p = from > 0 && p != NULL ? p + 1 : p;
     for (; p != NULL && (newline = memchr(p, '\n', (size_t)(block + len - p))) != NULL;
          p = newline + 1) {
-        if (!parse_line(p, (size_t)(newline - p), &line))
+        if (!line_parse(&line, p, (size_t)(newline - p), 0))
             continue;
-        if (line.unseen.p != NULL && unseen != NULL)
-            note_unseen(unseen, line.unseen);
-        if (json_text_is(line.event, "shutdown"))
-            end = (struct ending){newline + 1 == block + len, line.ops, line.dropped};
-        else if (line.id != NO_ID && line.id >= end.ops)
-            end.ops = line.id + 1;
+        if (line.record == SPECTER_REC_SHUTDOWN) {
+            end =
+                (struct ending){newline + 1 == block + len, line_u64(&line, SHUTDOWN_total_ops, 0),
+                                line_u64(&line, SHUTDOWN_dropped, 0)};
+            if (unseen != NULL)
+                note_unseen(unseen, find_unseen(line_text(&line, SHUTDOWN_summary)));
+        } else if (ops_so_far(&line) > end.ops) {
+            end.ops = ops_so_far(&line);
+        }
     }
     return end;
 }
@@ -171,7 +144,7 @@ static void trace_summary_file(struct trace_summary *g, int dirfd, const char *n
                                const struct trace_summary_run *run)
 {
     struct ending end;
-    struct summary_line init;
+    struct line init;
     struct stat st;
     uint64_t ring;
     int fd = openat(dirfd, name, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
@@ -180,7 +153,7 @@ static void trace_summary_file(struct trace_summary *g, int dirfd, const char *n
     if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || !read_init(fd, block, &init) ||
         !belongs(&init, run))
         goto out;
-    ring = init.ring;
+    ring = line_u64(&init, INIT_ring, 0);
     end = read_ending(fd, block, st.st_size, &g->unseen);
     if (ring > 0 && !end.closed && end.ops > ring)
         end.ops = ring; /* the others have given way */
@@ -218,7 +191,7 @@ static const char *copy_text(struct arena *arena, struct json_text text)
 static void add_head(struct trace_heads *heads, int dirfd, const char *name, char *block,
                      struct arena *arena)
 {
-    struct summary_line init;
+    struct line init;
     struct stat st;
     struct trace_head *head;
     int fd = openat(dirfd, name, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
@@ -228,12 +201,12 @@ static void add_head(struct trace_heads *heads, int dirfd, const char *name, cha
         ARRAY_GROW(heads->list, heads->cap, heads->count + 1);
         head = &heads->list[heads->count++];
         *head = (struct trace_head){.name = arena_strdup(arena, name),
-                                    .run = copy_text(arena, init.run),
-                                    .host = copy_text(arena, init.host),
-                                    .rank = init.rank,
-                                    .pid = init.pid,
-                                    .real_ns = init.real_ns,
-                                    .ring = init.ring > 0};
+                                    .run = copy_text(arena, line_text(&init, INIT_run)),
+                                    .host = copy_text(arena, line_text(&init, INIT_host)),
+                                    .rank = line_i64(&init, INIT_rank, -1),
+                                    .pid = (int64_t)line_u64(&init, INIT_pid, UINT64_MAX),
+                                    .real_ns = (int64_t)line_u64(&init, INIT_real_ns, 0),
+                                    .ring = line_u64(&init, INIT_ring, 0) > 0};
         head->closed = read_ending(fd, block, st.st_size, NULL).closed;
     }
     close(fd);

@@ -38,7 +38,7 @@ void window_release(struct window *w);
 /* Where in the file it stands. */
 uint64_t window_offset(const struct window *w);
 
-/* Brings more text behind what is not consumed yet, which may move. False when there is no more. */
+/* Brings more text after what is not consumed yet, which may move. False when there is no more. */
 bool window_more(struct window *w);
 
 /* The next byte that is not white space, not consumed; '\0' at the end of the file. */

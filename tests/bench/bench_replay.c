@@ -4,7 +4,7 @@
  * time of the thread throughout, system time included.
  *
  * The programs: data-parallel training. Each rank has a compute stream and a stream for
- * collectives; behind so many products an AllReduce of all ranks, ordered by events, overlapped;
+ * collectives; after so many products an AllReduce of all ranks, ordered by events, overlapped;
  * the host waits for its GPU every 100 AllReduces. Ranks are distinct: every duration has a jitter
  * of its own. Each collective slows down the products beside it. Operations are products and parts
  * in collectives; records, waits and synchronisations are worked off, too, and not counted.

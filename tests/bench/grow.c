@@ -64,7 +64,7 @@ static const struct key *key_before(const struct key *keys, const char *begin, c
 struct number {
     bool is;
     int64_t value; /* in units of the last digit */
-    int digits;    /* behind the point */
+    int digits;    /* after the point */
     const char *end;
 };
 
@@ -154,7 +154,7 @@ static void body_of(bool jsonl, char *text, size_t len, char **from, char **to)
     *from = *from != NULL ? strchr(*from, '[') : NULL;
     *from = *from != NULL ? *from + 1 : text;
     while (*to > *from && **to != ']')
-        --*to; /* the last bracket of the file closes the list, or one behind it */
+        --*to; /* the last bracket of the file closes the list, or one after it */
 }
 
 int main(int argc, char **argv)

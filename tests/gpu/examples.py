@@ -105,8 +105,8 @@ def printed(out, build, command):
         os.mkdir(os.path.join(place, "examples"))
         os.symlink(os.path.join(out, "examples"), os.path.join(place, "examples", "traces"))
         path = os.path.abspath(build) + ":" + os.environ["PATH"]
-        run = subprocess.run(command, shell=True, cwd=place, env={**os.environ, "PATH": path, "COLUMNS": "80"},
-                             capture_output=True, text=True, check=False)
+        env = {**os.environ, "PATH": path, "COLUMNS": "80", "LC_ALL": "C.UTF-8"}
+        run = subprocess.run(command, shell=True, cwd=place, env=env, capture_output=True, text=True, check=False)
     if run.returncode != 0:
         sys.exit(f"{command}: {run.stderr.strip()}")
     return "".join(f"    {line}".rstrip() + "\n" for line in [f"$ {command}", *run.stdout.rstrip("\n").split("\n")])
@@ -123,7 +123,7 @@ def readme(out, build, name, ranks, kept, options):
     yield f"made up, times and sizes are as recorded.\n\n{learnt}\n\n"
     yield printed(out, build, f"specter analyze examples/traces/{name}")
     yield "\n"
-    yield printed(out, build, f"specter replay examples/traces/{name} --scale 1 | grep '^iteration '")
+    yield printed(out, build, f"specter replay examples/traces/{name} --scale 1")
 
 
 def main():

@@ -48,7 +48,7 @@ fixture_read() {
 }
 
 # identity_of FOLDER: by how many percent a replay on its own hardware misses the recorded iteration.
-identity_of() { "$SPECTER" replay "$1" --scale 1 2>/dev/null | sed -n 's/^iteration .*(\([-+][0-9.]*\) %).*/\1/p'; }
+identity_of() { "$SPECTER" replay "$1" --full --scale 1 2>/dev/null | sed -n 's/^iteration .*(\([-+][0-9.]*\) %).*/\1/p'; }
 
 fixture_replay() {
     awk -v off="$(identity_of "$1")" -v most=$FIXTURE_IDENTITY 'BEGIN {

@@ -45,9 +45,9 @@ static double us_on(const struct gpu_profile *gpu, const struct network_profile 
 {
     const struct comm_choice choice = {.proto = proto, .channels = 8};
     struct comm_cost cost = {.us = NAN};
-    struct err e;
-    if (model_collective_as(gpu, net, op, bytes, where, &choice, &cost, &e) < 0)
-        test_fail(__FILE__, __LINE__, "%s with %s: %s", specter_comm_op_name(op), proto, e.msg);
+    struct err e = {0};
+    CHECK_INT_OF(proto, model_collective_as(gpu, net, op, bytes, where, &choice, &cost, &e), 0);
+    CHECK_STR_OF(specter_comm_op_name(op), e.msg, "");
     return cost.us;
 }
 

@@ -25,9 +25,9 @@ static struct gemm_shape square(uint64_t n, enum specter_dtype type)
 static struct gemm_cost gemm_on(const struct gpu_profile *gpu, struct gemm_shape shape)
 {
     struct gemm_cost cost = {.us = NAN};
-    struct err e;
-    if (model_gemm(gpu, &shape, &cost, &e) < 0)
-        test_fail(__FILE__, __LINE__, "%s", e.msg);
+    struct err e = {0};
+    CHECK_INT_OF(gpu->name, model_gemm(gpu, &shape, &cost, &e), 0);
+    CHECK_STR_OF(gpu->name, e.msg, "");
     return cost;
 }
 

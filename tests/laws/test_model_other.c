@@ -14,9 +14,9 @@ static double other_ratio(const struct gpu_profile *from, const struct gpu_profi
                           enum specter_kernel_class kind)
 {
     double ratio = NAN;
-    struct err e;
-    if (model_other_ratio(from, to, kind, &ratio, &e) < 0)
-        test_fail(__FILE__, __LINE__, "%s", e.msg);
+    struct err e = {0};
+    CHECK_INT_OF(to->name, model_other_ratio(from, to, kind, &ratio, &e), 0);
+    CHECK_STR_OF(to->name, e.msg, "");
     return ratio;
 }
 

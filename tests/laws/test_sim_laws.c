@@ -5,8 +5,7 @@
 #include "test.h"
 
 #include "grown.h"
-#include "made_run.h"
-#include "sim/replay/replay.h"
+#include "made_replay.h"
 #include "sim/engine/sim.h"
 
 #include <stdlib.h>
@@ -15,7 +14,7 @@
 enum { RANKS = 6, STREAMS = 3, ITEMS = 60, ROUNDS = 60 };
 
 /* A random program without deadlock: all ranks join the transfers in one order, and events are
- * awaited behind their record. */
+ * awaited after their record. */
 struct random_program {
     struct sim *sim;
     uint32_t items[RANKS][ITEMS];
@@ -212,20 +211,13 @@ static double iteration_ns(const struct made *m, const char *gpu, const char *ne
 {
     struct run run;
     struct replay rep;
-    struct err e;
-    struct replay_opts opts = {
-        .gpu = gpu ? gpu_profile_find(gpu, NULL) : NULL,
-        .network = network ? network_profile_find(network, NULL) : NULL,
-        .scales = &scale,
-        .nscales = 1,
-        .calibrate = true,
-    };
+    struct replay_opts opts = target(gpu, network);
     double ns = -1;
+    opts.scales = &scale;
+    opts.nscales = 1;
     made_run(&run, m);
-    if (replay_run(&rep, &run, &opts, &e) == 0)
+    if (run_replay(&rep, &run, &opts))
         ns = rep.scales[0].time.span_ns;
-    else
-        test_fail(__FILE__, __LINE__, "replay_run: %s", e.msg);
     replay_release(&rep);
     run_release(&run);
     return ns;
@@ -247,7 +239,10 @@ TEST(law_replay_slower_hardware_is_never_faster)
 static int64_t end_on(const struct network_profile *net)
 {
     const struct gpu_profile *gpu = gpu_profile_find("h100_sxm", NULL);
-    struct hardware from = {gpu, network_profile_find("dgx_h100_400g", NULL)}, to = {gpu, net};
+    const struct retarget_sides sides = {.from = {gpu, network_profile_find("dgx_h100_400g", NULL)},
+                                         .to = {gpu, net},
+                                         .calibrate = true,
+                                         .scale = 4};
     struct run run;
     struct program p;
     struct grown grown;
@@ -257,7 +252,7 @@ static int64_t end_on(const struct network_profile *net)
     made_run(&run, &made_default);
     program_init(&p, &run, 3000, false);
     grown_init(&grown, &run);
-    CHECK_INT(retarget_init(&t, &p, &grown.g, from, to, true, 4, &e), 0);
+    CHECK_INT(retarget_init(&t, &p, &grown.g, &sides, &e), 0);
     for (size_t i = 0; i < p.ncosts; i++) {
         CHECK_INT(retarget_cost(&t, &p.costs[i], &ns, &e), 0);
         program_set_cost(&p, i, ns);
@@ -322,9 +317,8 @@ static void check_parts(const struct iteration_time *t)
 static void check_all_parts(const struct run *run, const char *gpu)
 {
     struct replay rep;
-    struct err e;
-    struct replay_opts opts = {.gpu = gpu ? gpu_profile_find(gpu, NULL) : NULL, .calibrate = true};
-    CHECK_INT(replay_run(&rep, run, &opts, &e), 0);
+    struct replay_opts opts = target(gpu, NULL);
+    run_replay(&rep, run, &opts);
     check_parts(&rep.recorded);
     check_parts(&rep.own);
     for (size_t i = 0; i < rep.nscales; i++)
@@ -376,13 +370,8 @@ TEST(law_replay_queued_products_cost_one_launch)
     m.call_ns = 1;
     made_run(&run, &m);
     for (size_t i = 0; i < run.ranks[0].nops; i++) {
-        struct op *op = &run.ranks[0].ops[i];
-        op->class = OP_GEMM;
-        memset(&op->gemm, 0, sizeof op->gemm);
-        op->gemm.m = op->gemm.n = op->gemm.k = 512;
-        op->gemm.batch = 1;
-        op->gemm.dtype_b = op->gemm.dtype_c = SPECTER_FP16;
-        op->gemm.compute = SPECTER_FP32;
+        struct op *op = device_becomes(&run.ranks[0].ops[i], OP_GEMM, "GemmEx");
+        device_gemm(op, SPECTER_FP16, 512, 512, 512);
     }
     run.ranks[0].steps = &all;
     run.ranks[0].nsteps = 1;

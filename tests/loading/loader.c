@@ -21,9 +21,10 @@
  * listed and no longer differs fails, too.
  *
  *   make check T=loading                     all families
- *   tests/loading/run.bash -v scope.plugin   patterns with that word in their name, and what they say
+ *   tests/loading/run.bash -v scope.plugin   what patterns with that word in their name say
  *   tests/loading/run.bash -b .              the names of those that fail
- *   BUILD=DIR LIBSPECTER=FILE tests/loading/run.bash ...   another build, another tracer
+ *
+ * BUILD=DIR and LIBSPECTER=FILE in front choose another build and another tracer.
  *
  * The steps. OBJECT is `program`, a handle, or HANDLE:NAME for the object NAME that the handle's
  * dependencies brought in; HANDLE is the name that `open` gave, or DEFAULT, NEXT, MAIN

@@ -60,7 +60,7 @@ static void megatron(struct job *j)
 }
 
 /* ---- sequence: activations in parts of the sequence over four ranks, gathered before each product
- * and scattered behind it ---- */
+ * and scattered after it ---- */
 
 static void four_start(struct job *j)
 {
@@ -135,7 +135,7 @@ static void context(struct job *j)
             order(j, COMPUTE, COMM);
             if (hop < 3)
                 swap(j, j->in.inner, COMM, 32 * MIB, next, last);
-            /* causal: a rank has less to do of those behind it */
+            /* causal: a rank has less to do of those after it */
             fixed_kernel(j, COMPUTE,
                          backward ? "flash_attention_backward" : "flash_attention_forward",
                          (backward ? 220000u : 90000u) / (hop > j->inner_rank ? 2 : 1));

@@ -12,6 +12,7 @@
 
 #include "sim/grid/grid.h"
 #include "test.h"
+#include "trace/run.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -156,6 +157,18 @@ static inline struct made_job make_job(const struct made_grid *m, bool busy)
     for (int a = 0; a < m->n; a++)
         add_axis(&j, m, a, busy, "");
     return j;
+}
+
+/* A run with the job's communicators, and without ranks. */
+static inline void run_of_job(struct run *run, const struct made_job *j)
+{
+    run_init(run);
+    run->world_size = j->in.world;
+    for (size_t c = 0; c < j->in.ncomms; c++) {
+        int at = run_comm(run, j->comms[c].id, strlen(j->comms[c].id), j->comms[c].size);
+        memcpy(run->comms[at].ranks, j->comms[c].ranks,
+               (size_t)j->comms[c].size * sizeof *j->comms[c].ranks);
+    }
 }
 
 static inline void check_axes(const struct grid *g, const struct made_grid *m)

@@ -5,9 +5,8 @@
 #ifndef SPECTER_TEST_MADE_JOB_H
 #define SPECTER_TEST_MADE_JOB_H
 
+#include "made_replay.h"
 #include "sim/replay/job.h"
-
-#include <string.h>
 
 /* A recording as a job, its overlap learned. */
 struct recorded_job {
@@ -36,8 +35,6 @@ static inline void recorded_job_release(struct recorded_job *s)
     replay_release(&s->rep);
     run_release(&s->run);
 }
-
-static const struct replay_opts calibrated = {.calibrate = true};
 
 static inline struct iteration_time on(struct recorded_job *s, struct hardware to,
                                        double host_speed)

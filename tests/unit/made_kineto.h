@@ -13,34 +13,6 @@
 #define DIST(rank, world) \
     "\"distributedInfo\":{\"backend\":\"nccl\",\"rank\":" rank ",\"world_size\":" world "}"
 
-static inline const struct op *op_named(const struct rank *rank, const char *part)
-{
-    static const struct op none;
-    for (size_t i = 0; i < rank->nops; i++) {
-        if (strstr(rank->ops[i].name, part) != NULL)
-            return &rank->ops[i];
-    }
-    test_fail(__FILE__, __LINE__, "no operation '%s'", part);
-    return &none;
-}
-
-static inline void load_text(struct run *run, const char *name, const char *text)
-{
-    const char *folder = make_folder();
-    write_text(folder, name, text);
-    load_path(run, folder);
-    remove_folder(folder);
-}
-
-static inline const char *text_error(const char *name, const char *text)
-{
-    const char *folder = make_folder(), *error;
-    write_text(folder, name, text);
-    error = load_error(folder, NULL);
-    remove_folder(folder);
-    return error;
-}
-
 /* For text that reads better: ' stands for a quotation mark. Valid until the next call but one. */
 static inline const char *quoted(const char *text)
 {

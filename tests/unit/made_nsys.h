@@ -6,7 +6,7 @@
 #ifndef SPECTER_MADE_NSYS_H
 #define SPECTER_MADE_NSYS_H
 
-#include "trace_files.h"
+#include "trace_load.h"
 
 #include <sqlite3.h>
 #include <stdint.h>
@@ -52,6 +52,10 @@
     "(1,16777225,0,NULL,18,'NCCL communicator ID',NULL),"                     \
     "(1,16777225,1,NULL,22,'Message size [bytes]',8),"                        \
     "(1,16777225,2,NULL,5,'Peer rank',16);"
+
+#define ALLREDUCE "ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgsStorage<4096ul>)"
+#define ALLGATHER "ncclDevKernel_AllGather_RING_LL(ncclDevKernelArgsStorage<4096ul>)"
+#define SENDRECV "ncclDevKernel_SendRecv(ncclDevKernelArgsStorage<4096ul>)"
 
 static inline void put_u64(struct buf *out, uint64_t value)
 {
@@ -130,10 +134,43 @@ static inline void nsys_write(const char *folder, const char *name, const char *
     sqlite3 *db;
     char *wrong = NULL;
     sqlite3_open(file_in(folder, name), &db);
-    if (sqlite3_exec(db, sql, NULL, NULL, &wrong) != SQLITE_OK)
-        test_fail(__FILE__, __LINE__, "%s", wrong != NULL ? wrong : "no database");
+    CHECK_INT(sqlite3_exec(db, sql, NULL, NULL, &wrong), SQLITE_OK);
+    CHECK_STR(wrong != NULL ? wrong : "", "");
     sqlite3_free(wrong);
     sqlite3_close(db);
+}
+
+/* Loads a folder with one export made of these statements, and removes it. */
+static inline void load_sql(struct run *run, const char *sql)
+{
+    const char *folder = make_folder();
+    nsys_write(folder, "report.sqlite", sql);
+    load_path(run, folder);
+    remove_folder(folder);
+}
+
+static inline const char *sql_error(const char *sql)
+{
+    const char *folder = make_folder(), *error;
+    nsys_write(folder, "report.sqlite", sql);
+    error = load_error(file_in(folder, "report.sqlite"), NULL);
+    remove_folder(folder);
+    return error;
+}
+
+/* Two processes of one communicator; the second is rank 0. */
+static inline void put_two_ranks(struct buf *sql)
+{
+    buf_puts(sql, NSYS_NEW NSYS_SCHEMAS
+             "INSERT INTO TARGET_INFO_SESSION_START_TIME VALUES (1700000000000000000);");
+    for (int p = 1; p <= 2; p++) {
+        nsys_put_range(sql, p, "ncclCommInitRank", 100, 900,
+                       nsys_init_blob(0xabc, 2, (uint64_t)(2 - p), (uint64_t)(p - 1)));
+        nsys_put_range(sql, p, "ncclAllReduce", 1800, 1960, nsys_call_blob(5, 0xabc, 4096, 2));
+        nsys_put_kernel(sql, p, p - 1, ALLREDUCE, 2000 + p, 500);
+        nsys_put_range(sql, p, "ncclAllGather", 3800, 3960, nsys_call_blob(4, 0xabc, 8192, 0));
+        nsys_put_kernel(sql, p, p - 1, ALLGATHER, 4000, 500 + p);
+    }
 }
 
 #endif

@@ -8,7 +8,7 @@
 #ifndef SPECTER_TEST_MADE_PIPELINE_H
 #define SPECTER_TEST_MADE_PIPELINE_H
 
-#include "trace/run.h"
+#include "made_device.h"
 
 #include <string.h>
 
@@ -16,7 +16,7 @@ struct made_pipeline {
     int stages, micro, iterations;
     int64_t forward_ns, backward_ns, optimizer_ns;
     bool gpipe, apart; /* apart: each message on its own, and on a stream of its kind */
-    bool embedding; /* a kernel before the first stage's forward passes, and behind backward ones */
+    bool embedding; /* a kernel before the first stage's forward passes, and after backward ones */
     bool head;      /* a product in the middle of the last stage's passes */
     bool odd_product; /* a product that only the first stage has */
 };
@@ -34,42 +34,31 @@ struct pipeline_maker {
     const struct made_pipeline *m;
     struct run *run;
     struct rank *rank;
-    int stage, comm, group;
+    int stage, comm, group; /* a rank's number is its stage's */
     int64_t host_ns, seq[4];
 };
 
 static inline struct op *pipeline_op(struct pipeline_maker *p, enum op_class class, int64_t dur_ns)
 {
-    struct op *op = rank_add_op(p->rank);
+    ++p->host_ns;
+    struct op *op =
+        device_op(p->run, p->stage, 1, p->host_ns, p->host_ns, p->host_ns, p->host_ns + dur_ns);
     op->class = (uint8_t) class;
     op->id = p->rank->nops;
-    op->stream = 1;
-    op->timing = SPECTER_TIMING_DEVICE;
-    op->host_ns = op->host_end_ns = op->start_ns = ++p->host_ns;
-    op->dur_ns = dur_ns;
     return op;
 }
 
 static inline void pipeline_gemm(struct pipeline_maker *p, uint32_t m, uint32_t n, uint32_t k,
                                  int64_t dur_ns)
 {
-    struct op *op = pipeline_op(p, OP_GEMM, dur_ns);
-    op->dtype = op->gemm.dtype_b = op->gemm.dtype_c = SPECTER_BF16;
-    op->gemm.compute = SPECTER_FP32;
-    op->gemm.m = m;
-    op->gemm.n = n;
-    op->gemm.k = k;
-    op->gemm.batch = 1;
+    device_gemm(pipeline_op(p, OP_GEMM, dur_ns), SPECTER_BF16, m, n, k);
 }
 
 static inline void pipeline_sync_call(struct pipeline_maker *p, enum sync_call_kind kind,
                                       int stream, int event)
 {
-    struct sync_call *sync = rank_add_sync_call(p->rank);
-    sync->kind = (uint8_t)kind;
-    sync->stream = stream;
-    sync->event = event;
-    sync->host_ns = sync->host_end_ns = ++p->host_ns;
+    ++p->host_ns;
+    device_sync_call(p->run, p->stage, kind, stream, event, p->host_ns, p->host_ns);
 }
 
 /* `to` waits for what is on `from`. */
@@ -91,14 +80,11 @@ static inline void pipeline_message(struct pipeline_maker *p, int way, bool out)
     if (out)
         pipeline_order(p, 1, stream);
     op = pipeline_op(p, OP_P2P, 0);
+    device_coll(op, out ? SPECTER_SEND : SPECTER_RECV, p->comm, p->seq[2 * way + out]++, 1 << 20);
     op->stream = p->m->apart ? stream : 1;
-    op->bytes = 1 << 20;
     op->dtype = SPECTER_BF16;
-    op->coll.op = out ? SPECTER_SEND : SPECTER_RECV;
-    op->coll.comm = p->comm;
     op->coll.peer = peer;
     op->coll.group = p->group;
-    op->coll.p2p_seq = p->seq[2 * way + out]++;
     if (!out)
         pipeline_order(p, stream, 1);
 }
@@ -197,21 +183,12 @@ static inline void pipeline_iteration(struct pipeline_maker *p)
 static inline void made_pipeline(struct run *run, const struct made_pipeline *m)
 {
     struct pipeline_maker p = {.m = m, .run = run};
-    run_init(run);
-    run->format = "specter";
-    run->source = "made";
-    run->world_size = m->stages;
-    run->ndomains = 1;
-    p.comm = run_comm(run, "stages", 6, m->stages);
+    device_run_on(run, m->stages, MADE_H100, COVER_NCCL | COVER_GEMM | COVER_DEPS | COVER_KERNELS);
+    p.comm = device_comm(run, "stages", 0, 1, m->stages);
     run->comms[p.comm].name = "pp";
     for (int s = 0; s < m->stages; s++) {
-        run->comms[p.comm].ranks[s] = s;
-        p.rank = run_add_rank(run);
-        p.rank->rank = p.stage = s;
-        p.rank->gpu = "NVIDIA H100 80GB HBM3";
-        p.rank->coverage = COVER_NCCL | COVER_GEMM | COVER_DEPS | COVER_KERNELS;
-        p.rank->nthreads = 1;
-        p.rank->complete = true;
+        p.rank = &run->ranks[s];
+        p.stage = s;
         p.host_ns = p.group = 0;
         memset(p.seq, 0, sizeof p.seq);
         for (int k = 0; k < m->iterations; k++)

@@ -7,10 +7,10 @@
 #ifndef SPECTER_TEST_MADE_RUN_H
 #define SPECTER_TEST_MADE_RUN_H
 
-#include "trace/run.h"
+#include "made_device.h"
+#include "made_random.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 enum { MADE_COMPUTE = 1, MADE_COMM = 2 }; /* streams */
 
@@ -37,7 +37,7 @@ static const struct made made_default = {
     .latency_ns = 3000,
     .overlap = true,
     .sync = true,
-    .gpu = "NVIDIA H100 80GB HBM3",
+    .gpu = MADE_H100,
 };
 
 #define MADE_RECENT 8
@@ -57,14 +57,12 @@ static inline int64_t made_max(int64_t a, int64_t b)
 static inline struct op *made_op(struct run *run, const struct made *m, struct made_rank *at,
                                  size_t r, int stream)
 {
-    struct op *op = rank_add_op(&run->ranks[r]);
-    at->host_ns += m->gap_ns;
+    int64_t host_ns = at->host_ns + m->gap_ns, start_ns;
+    struct op *op;
+    at->host_ns = host_ns + m->call_ns;
+    start_ns = made_max(host_ns + m->latency_ns, at->free_ns[stream]);
+    op = device_op(run, (int)r, stream, host_ns, at->host_ns, start_ns, start_ns);
     op->id = at->ids++;
-    op->name = "";
-    op->stream = stream;
-    op->host_ns = at->host_ns;
-    op->host_end_ns = at->host_ns += m->call_ns;
-    op->start_ns = made_max(op->host_ns + m->latency_ns, at->free_ns[stream]);
     return op;
 }
 
@@ -104,12 +102,7 @@ static inline void made_gemm(struct run *run, const struct made *m, struct made_
 {
     struct op *op = made_op(run, m, at, r, MADE_COMPUTE);
     bool late = (int)r == m->ranks - 1;
-    op->class = OP_GEMM;
-    op->dtype = SPECTER_FP16;
-    op->gemm.m = op->gemm.n = op->gemm.k = 4096;
-    op->gemm.batch = 1;
-    op->gemm.dtype_b = op->gemm.dtype_c = SPECTER_FP16;
-    op->gemm.compute = SPECTER_FP32;
+    device_gemm(op, SPECTER_FP16, 4096, 4096, 4096);
     made_end(op, at, made_slowed(m, at, op->start_ns, m->gemm_ns + (late ? m->late_ns : 0)));
 }
 
@@ -117,14 +110,9 @@ static inline struct sync_call *made_sync_call(struct run *run, const struct mad
                                                struct made_rank *at, size_t r,
                                                enum sync_call_kind kind, int stream, int64_t event)
 {
-    struct sync_call *sync_call = rank_add_sync_call(&run->ranks[r]);
-    at->host_ns += m->gap_ns;
-    sync_call->kind = (uint8_t)kind;
-    sync_call->stream = stream;
-    sync_call->event = event;
-    sync_call->host_ns = at->host_ns;
-    sync_call->host_end_ns = at->host_ns += m->call_ns;
-    return sync_call;
+    int64_t host_ns = at->host_ns + m->gap_ns;
+    at->host_ns = host_ns + m->call_ns;
+    return device_sync_call(run, (int)r, kind, stream, event, host_ns, at->host_ns);
 }
 
 /* `from` is recorded, `to` waits for it. */
@@ -148,12 +136,7 @@ static inline void made_reduce(struct run *run, const struct made *m, struct mad
         if (m->overlap)
             made_depend(run, m, &at[r], r, MADE_COMPUTE, MADE_COMM);
         op = made_op(run, m, &at[r], r, stream);
-        op->class = OP_COLL;
-        op->dtype = SPECTER_FP16;
-        op->bytes = 32u << 20;
-        op->coll.op = SPECTER_ALLREDUCE;
-        op->coll.seq = seq;
-        op->coll.group = op->coll.peer = -1;
+        device_coll(op, SPECTER_ALLREDUCE, 0, seq, 32u << 20)->dtype = SPECTER_FP16;
         begin_ns = made_max(begin_ns, op->start_ns);
     }
     for (size_t r = 0; r < run->nranks; r++) {
@@ -190,22 +173,8 @@ static inline void made_iteration(struct run *run, const struct made *m, struct 
 static inline void made_run(struct run *run, const struct made *m)
 {
     struct made_rank *at = calloc((size_t)m->ranks, sizeof *at);
-    int comm;
-    run_init(run);
-    run->format = "specter";
-    run->source = "made";
-    run->world_size = m->ranks;
-    run->ndomains = 1;
-    comm = run_comm(run, "world", 5, m->ranks);
-    for (int r = 0; r < m->ranks; r++) {
-        struct rank *rank = run_add_rank(run);
-        rank->rank = r;
-        rank->gpu = m->gpu;
-        rank->coverage = COVER_NCCL | COVER_GEMM | COVER_DEPS;
-        rank->nthreads = 1;
-        rank->complete = true;
-        run->comms[comm].ranks[r] = r;
-    }
+    device_run_on(run, m->ranks, m->gpu, COVER_NCCL | COVER_GEMM | COVER_DEPS);
+    device_comm(run, "world", 0, 1, m->ranks);
     for (int k = 0; k < m->iterations; k++)
         made_iteration(run, m, at, k);
     free(at);
@@ -215,12 +184,6 @@ static inline int made_by_start(const void *pa, const void *pb)
 {
     const struct op *a = pa, *b = pb;
     return (a->start_ns > b->start_ns) - (a->start_ns < b->start_ns);
-}
-
-static inline uint64_t made_random(uint64_t *seed)
-{
-    *seed = *seed * 6364136223846793005u + 1442695040888963407u;
-    return *seed >> 33;
 }
 
 /* Every device start becomes nonsense, and the operations are ordered by it, as a reader would. */

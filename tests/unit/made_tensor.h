@@ -24,13 +24,7 @@ static inline void made_among(struct run *run, const struct made *m, struct made
     for (int i = 0; i < n; i++) {
         size_t r = (size_t)(first + i * stride);
         struct op *op = made_op(run, m, &at[r], r, MADE_COMPUTE);
-        op->class = OP_COLL;
-        op->dtype = SPECTER_FP16;
-        op->bytes = 32u << 20;
-        op->coll.op = SPECTER_ALLREDUCE;
-        op->coll.comm = comm;
-        op->coll.seq = seq;
-        op->coll.group = op->coll.peer = -1;
+        device_coll(op, SPECTER_ALLREDUCE, comm, seq, 32u << 20)->dtype = SPECTER_FP16;
         begin_ns = made_max(begin_ns, op->start_ns);
     }
     for (int i = 0; i < n; i++) {
@@ -43,11 +37,10 @@ static inline int made_group(struct run *run, const char *kind, int number, int 
                              int n)
 {
     char name[32];
-    int comm, len = snprintf(name, sizeof name, "%s%d", kind, number);
-    comm = run_comm(run, name, (size_t)len, n);
+    int comm;
+    snprintf(name, sizeof name, "%s%d", kind, number);
+    comm = device_comm(run, name, first, stride, n);
     run->comms[comm].name = kind;
-    for (int i = 0; i < n; i++)
-        run->comms[comm].ranks[i] = first + i * stride;
     return comm;
 }
 

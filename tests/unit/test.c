@@ -1,16 +1,36 @@
 /* SPDX-License-Identifier: MIT */
 #include "test.h"
 
+#include <errno.h>
 #include <math.h>
+#include <semaphore.h>
+#include <signal.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
 #include <unistd.h>
+
+enum { WORKERS_MAX = 64, SAID_MAX = 16384 };
+
+/* What the processes that run the tests share. */
+struct board {
+    atomic_int next; /* the first test that no worker has taken, counted among those wanted */
+    sem_t output;    /* held while a test's lines are written */
+    struct worker {
+        int test;            /* the one that it is in; -1: none */
+        char said[SAID_MAX]; /* of that test's failures, a line each */
+    } workers[WORKERS_MAX];
+};
 
 static struct test *tests;
 static int failures;
 static const char *skipped;
+static struct worker *me; /* this process */
 
 void test_register(struct test *t)
 {
@@ -22,13 +42,16 @@ void test_register(struct test *t)
 
 void test_fail(const char *file, int line, const char *fmt, ...)
 {
+    size_t len = strlen(me->said);
     va_list ap;
     failures++;
-    printf("# %s:%d: ", file, line);
+    if (len + 2 > SAID_MAX / 2) /* enough has been said */
+        return;
+    len += (size_t)snprintf(me->said + len, SAID_MAX / 4, "# %s:%d: ", file, line);
     va_start(ap, fmt);
-    vprintf(fmt, ap);
+    vsnprintf(me->said + len, SAID_MAX / 4 - 1, fmt, ap);
     va_end(ap);
-    printf("\n");
+    strcat(me->said, "\n");
 }
 
 void test_skip(const char *reason)
@@ -87,26 +110,118 @@ static bool wanted(const struct test *t, const char *pattern)
     return pattern == NULL || strstr(t->name, pattern) != NULL || strstr(t->file, pattern) != NULL;
 }
 
-/* Runs the tests whose name or file contains argv[1], or all; prints TAP, each line when it is
- * known. */
-int main(int argc, char **argv)
+static int nwanted(const char *pattern)
 {
-    const char *pattern = argc > 1 ? argv[1] : NULL;
-    int number = 0, failed = 0, planned = 0;
-    setvbuf(stdout, NULL, _IOLBF, 0);
-    for (struct test *t = tests; t != NULL; t = t->next)
-        planned += wanted(t, pattern);
-    printf("1..%d\n", planned);
-    for (struct test *t = tests; t != NULL; t = t->next) {
-        if (!wanted(t, pattern))
-            continue;
+    int n = 0;
+    for (const struct test *t = tests; t != NULL; t = t->next)
+        n += wanted(t, pattern);
+    return n;
+}
+
+static struct test *nth_wanted(const char *pattern, int n)
+{
+    struct test *t = tests;
+    while (!wanted(t, pattern) || n-- > 0)
+        t = t->next;
+    return t;
+}
+
+/* Takes one test after the other until none is left; returns whether one failed. A test's lines are
+ * written together. */
+static bool work(struct board *b, struct worker *w, const char *pattern, int planned)
+{
+    bool failed = false;
+    int i;
+    me = w;
+    while ((i = atomic_fetch_add(&b->next, 1)) < planned) {
+        struct test *t = nth_wanted(pattern, i);
+        w->test = i;
+        w->said[0] = '\0';
         failures = 0;
         skipped = NULL;
         t->run();
-        number++;
-        failed += failures > 0;
-        printf("%s %d - %s%s%s\n", failures ? "not ok" : "ok", number, t->name,
+        w->test = -1;
+        failed |= failures > 0;
+        sem_wait(&b->output);
+        printf("%s%s %d - %s%s%s\n", w->said, failures ? "not ok" : "ok", i + 1, t->name,
                skipped ? " # SKIP " : "", skipped ? skipped : "");
+        fflush(stdout);
+        sem_post(&b->output);
     }
-    return failed != 0;
+    return failed;
+}
+
+static volatile sig_atomic_t is_over; /* SIGTERM came: the time is up */
+
+static void be_over(int signal)
+{
+    (void)signal;
+    is_over = 1;
+}
+
+/* A test that ended its worker, or was running when the time was up, has failed: with what it had
+ * found, and why. */
+static void tell_unended(struct board *b, const struct worker *w, const char *pattern, int status)
+{
+    sem_wait(&b->output);
+    if (is_over)
+        printf("%s# it was running when the time was up\n", w->said);
+    else
+        printf("%s# it ended its process, whose status is %#x\n", w->said, (unsigned)status);
+    printf("not ok %d - %s\n", w->test + 1, nth_wanted(pattern, w->test)->name);
+    fflush(stdout);
+    sem_post(&b->output);
+}
+
+/* Starts so many workers, and waits for all. What is left where all workers ended before runs here.
+ * Returns main's status: 3 for a worker that failed while it was in no test. */
+static int run_in_workers(struct board *b, int n, const char *pattern, int planned)
+{
+    struct sigaction action = {.sa_handler = be_over}; /* without SA_RESTART: ends waitpid() */
+    pid_t pids[WORKERS_MAX];
+    bool failed = false, outside = false;
+    for (int i = 0; i < n; i++) {
+        pids[i] = fork();
+        if (pids[i] == 0) {
+            prctl(PR_SET_PDEATHSIG, SIGKILL); /* also where a test has left the process group */
+            exit(work(b, &b->workers[i], pattern, planned));
+        }
+    }
+    sigaction(SIGTERM, &action, NULL);
+    for (int i = 0; i < n; i++) {
+        const struct worker *w = &b->workers[i];
+        int status = -1;
+        while (pids[i] > 0 && !is_over && waitpid(pids[i], &status, 0) < 0 && errno == EINTR)
+            continue;
+        failed |= status != 0;
+        if (w->test >= 0)
+            tell_unended(b, w, pattern, status);
+        else
+            outside |= !WIFEXITED(status) || WEXITSTATUS(status) > 1;
+        failed |= w->test >= 0;
+    }
+    if (is_over)
+        return 3;
+    failed |= work(b, &b->workers[0], pattern, planned);
+    return outside ? 3 : failed;
+}
+
+/* Runs the tests whose name or file contains argv[1], or all, on all cores; prints TAP, each test's
+ * lines when it has ended. */
+int main(int argc, char **argv)
+{
+    const char *pattern = argc > 1 ? argv[1] : NULL;
+    int planned = nwanted(pattern);
+    long cores = sysconf(_SC_NPROCESSORS_ONLN);
+    struct board *b =
+        mmap(NULL, sizeof *b, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (b == MAP_FAILED || sem_init(&b->output, 1, 1) != 0)
+        return 2;
+    for (int i = 0; i < WORKERS_MAX; i++)
+        b->workers[i].test = -1;
+    printf("1..%d\n", planned);
+    fflush(stdout);  /* once, not by each worker */
+    if (planned < 2) /* as a debugger wants it */
+        return work(b, &b->workers[0], pattern, planned);
+    return run_in_workers(b, cores < WORKERS_MAX ? (int)cores : WORKERS_MAX, pattern, planned);
 }

@@ -7,8 +7,9 @@
  *         CHECK_INT(pop(&h), 3);
  *     }
  *
- * Every TEST in tests/unit/ and tests/laws/ registers itself; main() in test.c runs them all and
- * prints one line a test (TAP) with `ok` or `not ok`. SKIP("reason") ends a test as skipped.
+ * Every TEST in tests/unit/ and tests/laws/ registers itself; main() in test.c runs them all, in
+ * one process a core, and prints one line a test (TAP) with `ok` or `not ok`. SKIP("reason") ends a
+ * test as skipped. A test that ends its process has failed, and the others go on.
  */
 #ifndef SPECTER_TEST_H
 #define SPECTER_TEST_H
@@ -62,6 +63,11 @@ void test_check_has(const char *file, int line, const char *what, const char *go
 /* relative: allowed |got - want| / |want|; absolute when want is 0 */
 #define CHECK_DOUBLE(_got, _want, _relative) \
     test_check_double(__FILE__, __LINE__, #_got, (_got), (_want), (_relative))
+/* In a table: the row is named instead of the expression. */
+#define CHECK_INT_OF(_row, _got, _want) test_check_int(__FILE__, __LINE__, (_row), (_got), (_want))
+#define CHECK_STR_OF(_row, _got, _want) test_check_str(__FILE__, __LINE__, (_row), (_got), (_want))
+#define CHECK_DOUBLE_OF(_row, _got, _want, _relative) \
+    test_check_double(__FILE__, __LINE__, (_row), (_got), (_want), (_relative))
 
 /* Path of ../shared/... beside the repository, or NULL when it is not there. */
 const char *test_shared(const char *path);

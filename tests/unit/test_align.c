@@ -3,11 +3,11 @@
  * Clocks whose truth is known: jobs are made on one true time line, then each host's times are read
  * off a clock of its own, which is ahead by an offset and runs too fast.
  */
-#include "trace/align_fit.h"
-#include "trace/align_map.h"
+#include "trace/align.h"
 #include "trace/run.h"
 
-#include "test.h"
+#include "made_device.h"
+#include "made_random.h"
 #include "trace_load.h"
 
 #include <math.h>
@@ -39,15 +39,9 @@ static const struct true_clocks two_hosts = {
     .op = SPECTER_ALLREDUCE,
 };
 
-static uint64_t next_random(uint64_t *seed)
-{
-    *seed = *seed * 6364136223846793005u + 1442695040888963407u;
-    return *seed >> 33;
-}
-
 static int64_t between(uint64_t *seed, int64_t from, int64_t to)
 {
-    return from + (int64_t)(next_random(seed) % (uint64_t)(to - from + 1));
+    return from + (int64_t)(made_random(seed) % (uint64_t)(to - from + 1));
 }
 
 #define TRUE_ZERO ((int64_t)5000000000)
@@ -63,21 +57,11 @@ static int64_t on_clock(const struct true_clocks *t, int host, int64_t true_ns)
 static void add_end(struct run *run, const struct true_clocks *t, int r, int comm, int64_t seq,
                     int64_t start_ns, int64_t end_ns)
 {
-    struct op *op = rank_add_op(&run->ranks[r]);
     int host = r / t->gpus;
-    op->class = OP_COLL;
-    op->name = "";
-    op->dtype = SPECTER_FP16;
-    op->bytes = 1 << 20;
-    op->timing = SPECTER_TIMING_DEVICE;
-    op->start_ns = on_clock(t, host, start_ns);
-    op->dur_ns = on_clock(t, host, end_ns) - op->start_ns;
-    op->host_ns = op->host_end_ns = on_clock(t, host, start_ns - 5000);
-    op->coll.op = (uint8_t)t->op;
-    op->coll.comm = comm;
-    op->coll.seq = seq;
-    op->coll.p2p_seq = -1;
-    op->coll.group = -1;
+    int64_t host_ns = on_clock(t, host, start_ns - 5000);
+    struct op *op = device_op(run, r, -1, host_ns, host_ns, on_clock(t, host, start_ns),
+                              on_clock(t, host, end_ns));
+    device_coll(op, t->op, comm, seq, 1 << 20)->dtype = SPECTER_FP16;
     op->coll.peer = t->op == SPECTER_BROADCAST ? 0 : -1;
 }
 
@@ -100,14 +84,11 @@ static void made_hosts(struct run *run, const struct true_clocks *t)
     static const char *const names[] = {"a", "b", "c", "d"};
     uint64_t seed = 1;
     int world = t->hosts * t->gpus;
-    run_init(run);
-    run->world_size = world;
+    device_run(run, world);
     for (int r = 0; r < world; r++) {
-        struct rank *rank = run_add_rank(run);
+        struct rank *rank = &run->ranks[r];
         int host = r / t->gpus;
-        rank->rank = r;
         rank->host = names[host];
-        rank->complete = true;
         rank->mono_ns = t->undated ? UNKNOWN_NS : on_clock(t, host, 0);
         /* boots that lie a day apart, wall clocks that agree to a second or two */
         rank->real_ns = t->undated ? UNKNOWN_NS : 1700000000000000000 + (int64_t)host * 1500000000;
@@ -270,21 +251,15 @@ TEST(align_does_not_reach_far_behind_the_last_collective)
 {
     struct true_clocks t = two_hosts;
     struct run run;
-    struct op *op;
+    int64_t late_ns;
     t.count = 20;
     t.every_ns = 1000000;
     made_hosts(&run, &t);
     CHECK(run.clock_aligned);
     run_release(&run);
-    run_init(&run);
     made_hosts(&run, &t);
-    op = rank_add_op(&run.ranks[7]);
-    op->class = OP_KERNEL;
-    op->name = "k";
-    op->timing = SPECTER_TIMING_DEVICE;
-    op->start_ns = on_clock(&t, 0, 100 * (int64_t)1000000000);
-    op->dur_ns = 1000;
-    op->host_ns = op->host_end_ns = op->start_ns;
+    late_ns = on_clock(&t, 0, 100 * (int64_t)1000000000);
+    device_op(&run, 7, -1, late_ns, late_ns, late_ns, late_ns + 1000);
     for (size_t r = 4; r < 8; r++)
         rank_shift(&run.ranks[r], -run.domains[1].offset_ns);
     run.nnotes = 0;
@@ -351,13 +326,11 @@ TEST(align_thousand_hosts)
     uint64_t seed = 5;
     int comm;
     t.gpus = 1024; /* all on the clock of the first, which is moved below */
-    run_init(&run);
-    comm = run_comm(&run, "w", 1, 1024);
+    device_run(&run, 1024);
+    comm = device_comm(&run, "w", 0, 1, 1024);
     for (int r = 0; r < 1024; r++) {
-        struct rank *rank = run_add_rank(&run);
-        rank->rank = r;
-        rank->complete = true;
-        rank_add_member(rank, comm, r, 0);
+        run.ranks[r].mono_ns = run.ranks[r].real_ns = UNKNOWN_NS;
+        rank_add_member(&run.ranks[r], comm, r, 0);
     }
     for (int k = 0; k < 64; k++)
         add_collective(&run, &t, 0, 1024, comm, k, TRUE_ZERO + k * t.every_ns, &seed);

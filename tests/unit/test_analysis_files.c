@@ -4,6 +4,7 @@
  * identity of the split on everything that can be read, and the document against the tables.
  */
 #include "test.h"
+#include "trace_files.h"
 
 #include "analysis/analysis.h"
 #include "analysis/fail_on.h"
@@ -16,34 +17,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-static char *read_text(const char *path)
-{
-    FILE *f = path != NULL ? fopen(path, "rb") : NULL;
-    char *text;
-    long size;
-    if (f == NULL)
-        return NULL;
-    fseek(f, 0, SEEK_END);
-    size = ftell(f);
-    rewind(f);
-    text = malloc((size_t)size + 1);
-    if (text == NULL || fread(text, 1, (size_t)size, f) != (size_t)size)
-        size = 0;
-    fclose(f);
-    if (text != NULL)
-        text[size] = '\0';
-    return text;
-}
-
 static bool load(struct run *run, struct analysis *a, const char *path)
 {
-    struct err e;
-    if (run_load(run, path, NULL, &e) < 0 || analysis_init(a, run, ANALYSIS_ALL_RANKS, &e) < 0) {
-        test_fail(__FILE__, __LINE__, "%s: %s", path, e.msg);
+    struct err e = {0};
+    bool loaded =
+        run_load(run, path, NULL, &e) == 0 && analysis_init(a, run, ANALYSIS_ALL_RANKS, &e) == 0;
+    CHECK_STR_OF(path, loaded ? "" : e.msg, "");
+    if (!loaded)
         run_release(run);
-        return false;
-    }
-    return true;
+    return loaded;
 }
 
 static void check_figure(const cJSON *want, int rank, const char *key, int64_t got_ns)
@@ -70,7 +52,7 @@ static void check_rank(const cJSON *want, int rank, const struct time_breakdown 
 
 static cJSON *expected_figures(void)
 {
-    char *text = read_text(test_shared("data/expected/hta_dlrm8.json"));
+    char *text = read_whole(test_shared("data/expected/hta_dlrm8.json"), NULL);
     cJSON *doc = text != NULL ? cJSON_Parse(text) : NULL;
     free(text);
     return doc;
@@ -155,9 +137,9 @@ static void check_identity(const struct analysis *a, const char *path)
     for (size_t i = 0; i < a->nranks; i++) {
         const struct time_breakdown *s = &a->ranks[i].breakdown;
         int64_t sum = s->compute_ns + s->exposed_comm_ns + s->exposed_memory_ns + s->idle_ns;
-        if (sum != s->span_ns || s->overlap_ns + s->exposed_comm_ns != s->comm_ns || s->idle_ns < 0)
-            test_fail(__FILE__, __LINE__, "%s: rank %d does not add up", path,
-                      a->ranks[i].rank->rank);
+        CHECK_INT_OF(path, sum, s->span_ns);
+        CHECK_INT_OF(path, s->overlap_ns + s->exposed_comm_ns, s->comm_ns);
+        CHECK_INT_OF(path, s->idle_ns < 0, false);
     }
 }
 
@@ -231,7 +213,7 @@ TEST(analysis_document_lists_every_number)
 {
     char path[4096];
     snprintf(path, sizeof path, "%s/../../docs/analyze.md", test_data("."));
-    char *document = read_text(path);
+    char *document = read_whole(path, NULL);
     CHECK(document != NULL);
     if (document == NULL)
         return;

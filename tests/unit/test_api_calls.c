@@ -57,7 +57,6 @@ TEST(api_calls_by_name)
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         enum api_call call = api_call_named(rows[i].name, strlen(rows[i].name));
-        if (call != rows[i].call)
-            test_fail(__FILE__, __LINE__, "%s: %d", rows[i].name, (int)call);
+        CHECK_INT_OF(rows[i].name, call, rows[i].call);
     }
 }

@@ -4,13 +4,17 @@
  */
 #include "base/arena.h"
 #include "base/buf.h"
+#include "base/child.h"
 #include "base/err.h"
+#include "base/order.h"
 #include "specter/trace.h"
 #include "test.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 TEST(arena_hands_out_zeroed_aligned_memory)
 {
@@ -20,8 +24,7 @@ TEST(arena_hands_out_zeroed_aligned_memory)
         unsigned char *p = arena_alloc(&a, size);
         CHECK_INT((uintptr_t)p % _Alignof(max_align_t), 0);
         for (size_t i = 0; i < size; i++) {
-            if (p[i] != 0)
-                test_fail(__FILE__, __LINE__, "byte %zu of %zu is not zero", i, size);
+            CHECK_INT(p[i], 0);
             p[i] = 0xff; /* so that a block handed out twice shows */
         }
     }
@@ -238,4 +241,56 @@ TEST(words_types_of_nccl_and_cuda)
     CHECK_INT(specter_dtype_bits(SPECTER_BF16), 16);
     CHECK_INT(specter_dtype_bits(SPECTER_DTYPE_UNKNOWN), 0);
     CHECK(specter_comm_op_is_p2p(SPECTER_RECV) && !specter_comm_op_is_p2p(SPECTER_SCATTER));
+}
+
+/* Against a look at each in turn; numbers that stand there several times included. */
+TEST(bisect_finds_the_first_that_is_not_before)
+{
+    static const int list[] = {2, 3, 3, 3, 7, 8, 8, 11};
+    for (size_t n = 0; n <= sizeof list / sizeof *list; n++) {
+        for (int key = 1; key <= 12; key++) {
+            struct bisect find = {.high = n};
+            size_t first = 0;
+            while (first < n && list[first] < key)
+                first++;
+            while (bisect_next(&find))
+                bisect_take(&find, list[find.mid] < key);
+            CHECK_INT((int64_t)find.low, (int64_t)first);
+        }
+    }
+}
+
+/* As execvp() does. */
+TEST(child_find_passes_over_folders)
+{
+    char folder[] = "child.XXXXXX", path[64], found[64];
+    const char *before = getenv("PATH");
+    char *kept = before != NULL ? strdup(before) : NULL;
+    CHECK(mkdtemp(folder) != NULL);
+    for (int i = 0; i < 2; i++) {
+        FILE *f;
+        snprintf(path, sizeof path, "%s/%c", folder, "ab"[i]);
+        CHECK_INT(mkdir(path, 0700), 0);
+        snprintf(path, sizeof path, "%s/%c/tool", folder, "ab"[i]);
+        if (i == 0)
+            CHECK_INT(mkdir(path, 0700), 0);
+        else if ((f = fopen(path, "w")) != NULL)
+            fclose(f);
+    }
+    snprintf(path, sizeof path, "%s/a:%s/b", folder, folder);
+    setenv("PATH", path, 1);
+    snprintf(path, sizeof path, "%s/b/tool", folder);
+    CHECK(child_find("tool", R_OK, found, sizeof found));
+    CHECK_STR(found, path);
+    if (kept != NULL)
+        setenv("PATH", kept, 1);
+    free(kept);
+    unlink(path);
+    snprintf(path, sizeof path, "%s/a/tool", folder);
+    rmdir(path);
+    snprintf(path, sizeof path, "%s/a", folder);
+    rmdir(path);
+    snprintf(path, sizeof path, "%s/b", folder);
+    rmdir(path);
+    rmdir(folder);
 }

@@ -2,7 +2,7 @@
  *
  * Times of hosts on rank 0's clock, and reasons of throttling as texts.
  */
-#include "bench/common_clock.h"
+#include "bench/drift.h"
 #include "bench/nvml.h"
 #include "test.h"
 

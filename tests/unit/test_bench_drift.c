@@ -3,23 +3,13 @@
  * Lines through clocks of known drift.
  */
 #include "bench/drift.h"
+#include "made_random.h"
 #include "test.h"
 
 #include <math.h>
 #include <stdint.h>
 
 #define MOMENTS 300
-
-/* About normal: mean 0, standard deviation 1. */
-static double noise(uint64_t *state)
-{
-    double sum = -6;
-    for (int i = 0; i < 12; i++) {
-        *state = *state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
-        sum += (double)(*state >> 11) / 9007199254740992.0;
-    }
-    return sum;
-}
 
 /* A clock of `ppm`, seen with an error of noise_us, that from second `turn` on has `later` more. */
 static void make_clock(struct bench_drift_point *p, double ppm, double noise_us, double turn,
@@ -28,7 +18,7 @@ static void make_clock(struct bench_drift_point *p, double ppm, double noise_us,
     for (int i = 0; i < MOMENTS; i++) {
         double s = i;
         p[i] = (struct bench_drift_point){s, 7 + ppm * s + fmax(0, s - turn) * later +
-                                                 noise_us * noise(state)};
+                                                 noise_us * made_noise(state)};
     }
 }
 

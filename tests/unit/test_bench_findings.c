@@ -248,7 +248,7 @@ TEST(bench_findings_one_size_alone)
     CHECK_HAS(j.findings[0].text, "8 MiB alone is slow");
     release(&j);
 
-    bench_result_init(&j.result); /* the last size has no neighbour behind it */
+    bench_result_init(&j.result); /* the last size has no neighbour after it */
     made_run(&j.result, &m)->rows[23].time_us *= 3;
     judge_run(&j, &m);
     CHECK(!names(&j, "one_size"));

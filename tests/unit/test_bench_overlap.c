@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "bench/overlap.h"
-#include "calib/overlap_fit.h"
+#include "calib/calibrate.h"
 #include "test.h"
 
 #include <math.h>
@@ -37,7 +37,7 @@ TEST(overlap_together_is_free_or_as_one_behind_the_other)
 TEST(overlap_best_has_all_rows_and_is_clearly_better)
 {
     struct bench_overlap_row rows[5];
-    struct bench_overlap_log log = {.rows = rows, .n = 4};
+    struct bench_overlap_log log = {.rows = rows, .n = 4}, passed_over = {.rows = rows + 1, .n = 3};
     rows[0] = rows[1] = row_of(0, 1.2, 100, 1);
     rows[2] = rows[3] = row_of(4, 1.199, 100, 1);
     rows[4] = row_of(8, 1, 100, 1);
@@ -45,7 +45,8 @@ TEST(overlap_best_has_all_rows_and_is_clearly_better)
     rows[2].gemm.slowdown = 1.1;
     CHECK_INT(bench_overlap_best(&log), 4);
     log.n = 5;
-    CHECK_INT(bench_overlap_best(&log), 4); /* of 8 channels a row is missing */
+    CHECK_INT(bench_overlap_best(&log), 4);         /* of 8 channels a row is missing */
+    CHECK_INT(bench_overlap_best(&passed_over), 4); /* a row of the first number is missing */
     log.n = 0;
     CHECK_INT(bench_overlap_best(&log), -1);
 }

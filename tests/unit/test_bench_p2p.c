@@ -3,9 +3,7 @@
  * The plan of `bench p2p`, and fits of links to times that were made from known figures.
  */
 #include "bench/checks.h"
-#include "bench/link_findings.h"
-#include "bench/link_fit.h"
-#include "bench/link_heat.h"
+#include "bench/links.h"
 #include "bench/p2p.h"
 #include "test.h"
 

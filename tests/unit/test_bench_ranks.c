@@ -366,7 +366,7 @@ TEST(bench_ranks_learn_an_end)
         CHECK_INT(end_of(pids[i]), 0);
 }
 
-/* One rank's status counts for all, and the exchange goes on behind it. */
+/* One rank's status counts for all, and the exchange goes on after it. */
 static int agree(struct bench_ranks *r, int rank)
 {
     struct err e = {0};
@@ -499,6 +499,20 @@ static int one_hangs(struct bench_ranks *r, int rank)
                : 1;
 }
 
+/* Rank 1 goes on when the others have given it up, and learns why; rank 0 has said it. */
+static int one_wakes(struct bench_ranks *r, int rank)
+{
+    struct err e = {0};
+    char byte = 0, all[4];
+    if (rank == 1)
+        sleep(6); /* 2 s, and as long to answer the question who is there */
+    bench_ranks_gather(r, &byte, 1, all, &e);
+    return strcmp(e.msg, "rank 1 did not answer within 2 s") == 0 &&
+                   bench_ranks_silent(r) == (rank != 0)
+               ? 0
+               : 1;
+}
+
 /* Rank 0 hangs: of the others one says so. */
 static int first_hangs(struct bench_ranks *r, int rank)
 {
@@ -561,19 +575,22 @@ TEST(bench_ranks_find_who_hangs)
         behaviour *sync;
         int hangs;
     } cases[] = {{one_hangs, 2},      {first_hangs, 0},        {all_are_blocked, -1},
-                 {one_is_behind, -1}, {all_are_in_a_call, -1}, {one_is_slow, -1}};
-    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+                 {one_is_behind, -1}, {all_are_in_a_call, -1}, {one_is_slow, -1},
+                 {one_wakes, -1}};
+    pid_t pids[sizeof cases / sizeof *cases][4];
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) { /* all at once: they only wait */
         int port = free_port();
-        pid_t pids[4];
         for (int i = 0; i < 4; i++)
-            pids[i] = start_rank_within(2, i, 4, port, cases[k].sync);
+            pids[k][i] = start_rank_within(2, i, 4, port, cases[k].sync);
+    }
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
         for (int i = 0; i < 4; i++) {
             if (i != cases[k].hangs)
-                CHECK_INT(end_of(pids[i]), 0);
+                CHECK_INT(end_of(pids[k][i]), 0);
         }
         if (cases[k].hangs >= 0) {
-            kill(pids[cases[k].hangs], SIGKILL);
-            CHECK_INT(end_of(pids[cases[k].hangs]), 128 + SIGKILL);
+            kill(pids[k][cases[k].hangs], SIGKILL);
+            CHECK_INT(end_of(pids[k][cases[k].hangs]), 128 + SIGKILL);
         }
     }
 }

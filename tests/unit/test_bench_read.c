@@ -5,7 +5,6 @@
  */
 #include "base/arena.h"
 #include "base/err.h"
-#include "bench/infer.h"
 #include "bench/read.h"
 #include "report/bench_table.h"
 #include "test.h"
@@ -191,21 +190,24 @@ TEST(bench_read_forms)
         const struct output_form *f = &forms[i];
         const bool in_only = isnan(f->out_us);
         const struct bench_row *first, *second;
-        if (read_text(f->text) < 0)
-            test_fail(__FILE__, __LINE__, "%s: %s", f->what, said.msg);
+        CHECK_STR_OF(f->what, read_text(f->text) < 0 ? said.msg : "", "");
         first = row_of(0, 0);
         second = row_of(0, 1);
-        if (result.nruns != f->nruns || result.nruns == 0 || result.runs[0].nrows != f->nrows ||
-            result.damaged)
-            test_fail(__FILE__, __LINE__, "%s: %zu runs, %zu rows", f->what, result.nruns,
-                      result.nruns > 0 ? result.runs[0].nrows : 0);
-        if (first->time_us != (in_only ? f->in_us : f->out_us) || first->in_place != in_only ||
-            first->bytes != 1048576 || first->dtype != SPECTER_FP32)
-            test_fail(__FILE__, __LINE__, "%s: first row of %g us", f->what, first->time_us);
-        if (f->nrows == 2 && (second->time_us != f->in_us || !second->in_place))
-            test_fail(__FILE__, __LINE__, "%s: second row of %g us", f->what, second->time_us);
-        if (first->wrong != f->wrong && !(isnan(first->wrong) && isnan(f->wrong)))
-            test_fail(__FILE__, __LINE__, "%s: %g wrong", f->what, first->wrong);
+        CHECK_INT_OF(f->what, (int64_t)result.nruns, (int64_t)f->nruns);
+        CHECK_INT_OF(f->what, result.nruns > 0 ? (int64_t)result.runs[0].nrows : -1,
+                     (int64_t)f->nrows);
+        CHECK_INT_OF(f->what, result.damaged, false);
+        CHECK_DOUBLE_OF(f->what, first->time_us, in_only ? f->in_us : f->out_us, 0);
+        CHECK_INT_OF(f->what, first->in_place, in_only);
+        CHECK_INT_OF(f->what, (int64_t)first->bytes, 1048576);
+        CHECK_INT_OF(f->what, first->dtype, SPECTER_FP32);
+        if (f->nrows == 2) {
+            CHECK_DOUBLE_OF(f->what, second->time_us, f->in_us, 0);
+            CHECK_INT_OF(f->what, second->in_place, true);
+        }
+        CHECK_INT_OF(f->what, isnan(first->wrong), isnan(f->wrong));
+        if (!isnan(f->wrong))
+            CHECK_DOUBLE_OF(f->what, first->wrong, f->wrong, 0);
     }
 }
 

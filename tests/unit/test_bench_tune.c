@@ -2,8 +2,10 @@
  *
  * The figures of a race, and which of NCCL's settings there are.
  */
+#include "base/student.h"
 #include "bench/samples.h"
 #include "bench/tune.h"
+#include "made_random.h"
 #include "test.h"
 
 #include <math.h>
@@ -19,18 +21,7 @@ TEST(student_as_in_tables)
         {0.99, 3.2498, 9}, {0.95, 2.0227, 39}, {0.90, 1.6577, 120},
     };
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
-        CHECK(fabs(bench_student(known[i].level, known[i].freedom) - known[i].t) < 1e-4);
-}
-
-/* About normal: mean 0, standard deviation 1. */
-static double noise(uint64_t *state)
-{
-    double sum = -6;
-    for (int i = 0; i < 12; i++) {
-        *state = *state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
-        sum += (double)(*state >> 11) / 9007199254740992.0;
-    }
-    return sum;
+        CHECK(fabs(student_t(known[i].level, known[i].freedom) - known[i].t) < 1e-4);
 }
 
 /* Of 2,000 races about 5 % of the intervals miss the truth, whatever the noise. */
@@ -44,7 +35,7 @@ TEST(intervals_hold_what_they_say)
             struct bench_ratios r = {0};
             struct bench_ratio in;
             for (int n = 0; n < 10; n++)
-                bench_ratios_add(&r, 1.3 * exp(spread[k] * noise(&state)));
+                bench_ratios_add(&r, 1.3 * exp(spread[k] * made_noise(&state)));
             in = bench_ratios_interval(&r, 0.95);
             CHECK_INT(in.rounds, 10);
             missed += in.low > 1.3 || in.high < 1.3;

@@ -137,7 +137,7 @@ TEST(bubble_leaves_out_transfer_and_gradients)
     /* Messages move in 1000-1100, 4100-4200, 7200-7300 and 10300-10400 (there both ways), and
      * 13400-13500; the first one beside the second pass of stage 0, the last one beside stage 1's
      * reduction. Stage 0 waits in 2000-4100 and 12400-13400 and reduces in 15500-20500; stage 1
-     * waits until 1000, reduces in 13400-18400, and has nothing to do behind that. */
+     * waits until 1000, reduces in 13400-18400, and has nothing to do after that. */
     static const struct bubble_times want[] = {
         {.compute_ns = 12000, .other_ns = 5000, .p2p_ns = 400, .steady_ns = 3100},
         {.compute_ns = 12000, .other_ns = 5000, .p2p_ns = 400, .warmup_ns = 1000, .drain_ns = 2100},

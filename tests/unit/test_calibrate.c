@@ -5,7 +5,7 @@
  */
 #include "calib/calibrate.h"
 #include "calib/fit_classes.h"
-#include "calib/loo.h"
+#include "calib/score.h"
 #include "test.h"
 
 #include <math.h>

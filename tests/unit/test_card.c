@@ -4,14 +4,13 @@
  */
 #include "base/opt.h"
 #include "metrics/card.h"
-#include "metrics/card_tree.h"
 #include "test.h"
+#include "trace_files.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 /* "path=text:line;..." of all scalars; the message where it cannot be read. */
 static const char *scalars(const char *text)
@@ -33,13 +32,11 @@ static const char *scalars(const char *text)
 
 static int read_card(struct card *card, const char *text, struct err *e)
 {
-    char path[] = "/tmp/specter_card_XXXXXX";
-    int fd = mkstemp(path), rc;
-    FILE *f = fdopen(fd, "w");
-    fputs(text, f);
-    fclose(f);
-    rc = card_read(card, path, e);
-    unlink(path);
+    const char *folder = make_folder();
+    int rc;
+    write_text(folder, "card", text);
+    rc = card_read(card, file_in(folder, "card"), e);
+    remove_folder(folder);
     return rc;
 }
 

@@ -4,6 +4,7 @@
  */
 #include "test.h"
 
+#include "made_device.h"
 #include "made_job.h"
 
 #define ROUNDS 6
@@ -13,49 +14,21 @@
 /* Two ranks and communicator 0 of both. */
 static void start_run(struct run *run)
 {
-    int comm;
-    run_init(run);
-    run->format = "specter";
-    run->source = "made";
-    run->world_size = 2;
-    run->ndomains = 1;
-    comm = run_comm(run, "w", 1, 2);
-    for (int r = 0; r < 2; r++) {
-        struct rank *rank = run_add_rank(run);
-        rank->rank = r;
-        rank->gpu = "NVIDIA H100 80GB HBM3";
-        rank->coverage = COVER_NCCL | COVER_GEMM | COVER_DEPS;
-        rank->nthreads = 1;
-        rank->complete = true;
-        run->comms[comm].ranks[r] = r;
-    }
+    device_run_on(run, 2, MADE_H100, COVER_NCCL | COVER_GEMM | COVER_DEPS);
+    device_comm(run, "w", 0, 1, 2);
 }
 
-static struct op *add_op(struct run *run, int r, enum op_class class, int64_t host_ns,
-                         int64_t start_ns, int64_t dur_ns)
+static struct op *add_kernel(struct run *run, int r, int64_t host_ns, int64_t start_ns,
+                             int64_t dur_ns)
 {
-    struct op *op = rank_add_op(&run->ranks[r]);
-    op->class = (uint8_t) class;
-    op->name = "";
-    op->stream = 1;
-    op->host_ns = host_ns;
-    op->host_end_ns = host_ns + CALL_NS;
-    op->start_ns = start_ns;
-    op->dur_ns = dur_ns;
-    return op;
+    return device_op(run, r, 1, host_ns, host_ns + CALL_NS, start_ns, start_ns + dur_ns);
 }
 
 static void add_message(struct run *run, int r, enum specter_comm_op what, int64_t seq,
                         int64_t host_ns, int64_t start_ns, int64_t end_ns)
 {
-    struct op *op = add_op(run, r, OP_P2P, host_ns, start_ns, end_ns - start_ns);
-    op->dtype = SPECTER_FP16;
-    op->bytes = 1 << 20;
-    op->coll.op = (uint8_t)what;
-    op->coll.peer = 1 - r;
-    op->coll.seq = -1;
-    op->coll.p2p_seq = seq;
-    op->coll.group = -1;
+    struct op *op = add_kernel(run, r, host_ns, start_ns, end_ns - start_ns);
+    device_coll(op, what, 0, seq, 1 << 20)->coll.peer = 1 - r;
 }
 
 #define SENDER_NS 200000
@@ -71,11 +44,11 @@ static void make_pipeline(struct run *run)
     for (int i = 0; i < ROUNDS; i++) {
         int64_t host_ns = i * 4 * CALL_NS, asked_ns = i > 0 ? sent_ns + RECEIVER_NS : LATENCY_NS;
         int64_t computed_ns = (i > 0 ? sent_ns : LATENCY_NS) + SENDER_NS;
-        add_op(run, 1, OP_KERNEL, host_ns, computed_ns - SENDER_NS, SENDER_NS);
+        add_kernel(run, 1, host_ns, computed_ns - SENDER_NS, SENDER_NS);
         sent_ns = computed_ns + MESSAGE_NS;
         add_message(run, 1, SPECTER_SEND, i, host_ns + CALL_NS, computed_ns, sent_ns);
         add_message(run, 0, SPECTER_RECV, i, host_ns, asked_ns, sent_ns);
-        add_op(run, 0, OP_KERNEL, host_ns + CALL_NS, sent_ns, RECEIVER_NS);
+        add_kernel(run, 0, host_ns + CALL_NS, sent_ns, RECEIVER_NS);
     }
 }
 
@@ -114,16 +87,11 @@ static void make_waits(struct run *run)
     for (int r = 0; r < 2; r++) {
         for (int64_t i = 0; i < ROUNDS; i++) {
             int64_t host_ns = (i + 1) * GAP_NS, start_ns = host_ns + CALL_NS + LATENCY_NS;
-            struct sync_call *sync;
-            add_op(run, r, OP_KERNEL, host_ns, start_ns, KERNEL_NS)->stream = 2;
-            for (int kind = SYNC_CALL_RECORD; kind <= SYNC_CALL_WAIT; kind++) {
-                sync = rank_add_sync_call(&run->ranks[r]);
-                sync->kind = (uint8_t)kind;
-                sync->stream = kind == SYNC_CALL_RECORD ? 2 : 1;
-                sync->event = i;
-                sync->host_ns = sync->host_end_ns = host_ns + CALL_NS + kind;
-            }
-            add_op(run, r, OP_KERNEL, host_ns + 2 * CALL_NS, start_ns + KERNEL_NS, KERNEL_NS);
+            add_kernel(run, r, host_ns, start_ns, KERNEL_NS)->stream = 2;
+            device_sync_call(run, r, SYNC_CALL_RECORD, 2, i, host_ns + CALL_NS, host_ns + CALL_NS);
+            device_sync_call(run, r, SYNC_CALL_WAIT, 1, i, host_ns + CALL_NS + 1,
+                             host_ns + CALL_NS + 1);
+            add_kernel(run, r, host_ns + 2 * CALL_NS, start_ns + KERNEL_NS, KERNEL_NS);
         }
     }
 }

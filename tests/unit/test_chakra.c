@@ -3,45 +3,21 @@
  * The graph of dependencies behind Chakra traces, by hand.
  */
 #include "report/chakra.h"
+
+#include "made_device.h"
 #include "test.h"
 
 #include <string.h>
 
-static struct rank *begin(struct run *run)
-{
-    struct rank *rank;
-    run_init(run);
-    rank = run_add_rank(run);
-    rank->rank = 0;
-    return rank;
-}
-
 /* Called in [call, call + 1000) by the thread; call < 0: of no known call. */
-static void add_op(struct rank *rank, uint32_t tid, int32_t stream, int64_t call_ns,
-                   int64_t start_ns, int64_t end_ns)
+static struct op *add_op(struct run *run, uint32_t tid, int32_t stream, int64_t call_ns,
+                         int64_t start_ns, int64_t end_ns)
 {
-    struct op *op = rank_add_op(rank);
-    op->class = OP_KERNEL;
-    op->timing = SPECTER_TIMING_DEVICE;
-    op->name = "k";
+    int64_t host_ns = call_ns >= 0 ? call_ns : UNKNOWN_NS;
+    int64_t host_end_ns = call_ns >= 0 ? call_ns + 1000 : UNKNOWN_NS;
+    struct op *op = device_op(run, 0, stream, host_ns, host_end_ns, start_ns, end_ns);
     op->tid = tid;
-    op->stream = stream;
-    op->start_ns = start_ns;
-    op->dur_ns = end_ns - start_ns;
-    op->host_ns = call_ns >= 0 ? call_ns : UNKNOWN_NS;
-    op->host_end_ns = call_ns >= 0 ? call_ns + 1000 : UNKNOWN_NS;
-}
-
-static void add_sync_call(struct rank *rank, enum sync_call_kind kind, uint32_t tid, int32_t stream,
-                          int64_t event, int64_t begin_ns, int64_t end_ns)
-{
-    struct sync_call *sync = rank_add_sync_call(rank);
-    sync->kind = (uint8_t)kind;
-    sync->tid = tid;
-    sync->stream = stream;
-    sync->event = event;
-    sync->host_ns = begin_ns;
-    sync->host_end_ns = end_ns;
+    return op;
 }
 
 static bool depends(const struct chakra_graph *g, size_t node, uint32_t on)
@@ -53,7 +29,7 @@ static bool depends(const struct chakra_graph *g, size_t node, uint32_t on)
     return false;
 }
 
-/* Every node behind what it depends on; does `node` come after `on`, over others too? */
+/* Every node after what it depends on; does `node` come after `on`, over others too? */
 static bool reaches(const struct chakra_graph *g, size_t node, uint32_t on)
 {
     for (uint32_t i = 0; i < g->list[node].ndeps; i++) {
@@ -64,17 +40,17 @@ static bool reaches(const struct chakra_graph *g, size_t node, uint32_t on)
     return false;
 }
 
-/* An operation, a record behind it, a wait of another stream for that, and its operation: nodes
+/* An operation, a record after it, a wait of another stream for that, and its operation: nodes
  * 0 call, 1 work, 2 record, 3 wait, 4 call, 5 work. */
 TEST(chakra_event_between_streams)
 {
     struct chakra_graph g;
     struct run run;
-    struct rank *rank = begin(&run);
-    add_op(rank, 0, 1, 1000, 3000, 9000);
-    add_sync_call(rank, SYNC_CALL_RECORD, 0, 1, 5, 2500, 2600);
-    add_sync_call(rank, SYNC_CALL_WAIT, 0, 2, 5, 2700, 2800);
-    add_op(rank, 0, 2, 3000, 9500, 9900);
+    device_run(&run, 1);
+    add_op(&run, 0, 1, 1000, 3000, 9000);
+    device_sync_call(&run, 0, SYNC_CALL_RECORD, 1, 5, 2500, 2600);
+    device_sync_call(&run, 0, SYNC_CALL_WAIT, 2, 5, 2700, 2800);
+    add_op(&run, 0, 2, 3000, 9500, 9900);
     chakra_graph_init(&g, &run, 0, NULL);
     CHECK_INT((int64_t)g.count, 6);
     CHECK_INT(g.list[1].kind, CHAKRA_DEVICE);
@@ -92,10 +68,10 @@ TEST(chakra_synchronisation)
 {
     struct chakra_graph g;
     struct run run;
-    struct rank *rank = begin(&run);
-    add_op(rank, 0, 1, 1000, 3000, 9000);
-    add_sync_call(rank, SYNC_CALL_STREAM, 0, 1, -1, 2500, 9000);
-    add_op(rank, 0, 1, 9400, 10500, 11000);
+    device_run(&run, 1);
+    add_op(&run, 0, 1, 1000, 3000, 9000);
+    device_sync_call(&run, 0, SYNC_CALL_STREAM, 1, -1, 2500, 9000);
+    add_op(&run, 0, 1, 9400, 10500, 11000);
     chakra_graph_init(&g, &run, 0, NULL);
     CHECK_INT((int64_t)g.count, 5); /* call, work, wait, call, work */
     CHECK_INT(g.list[2].dur_ns, 500);
@@ -107,15 +83,15 @@ TEST(chakra_synchronisation)
     run_release(&run);
 }
 
-/* A thread that begins stands behind the latest node of another. */
+/* A thread that begins stands after the latest node of another. */
 TEST(chakra_threads)
 {
     struct chakra_graph g;
     struct run run;
-    struct rank *rank = begin(&run);
-    add_op(rank, 0, 1, 1000, 3000, 4000);
-    add_op(rank, 7, 2, 5000, 7000, 8000);
-    add_op(rank, 0, 1, 6500, 9000, 9100);
+    device_run(&run, 1);
+    add_op(&run, 0, 1, 1000, 3000, 4000);
+    add_op(&run, 7, 2, 5000, 7000, 8000);
+    add_op(&run, 0, 1, 6500, 9000, 9100);
     chakra_graph_init(&g, &run, 0, NULL);
     CHECK_INT((int64_t)g.count, 6);
     CHECK(depends(&g, 2, 0));
@@ -131,12 +107,12 @@ TEST(chakra_gaps)
 {
     struct chakra_graph g;
     struct run run;
-    struct rank *rank = begin(&run);
-    add_op(rank, 0, 1, -1, 1000, 2000);
-    add_op(rank, 0, 1, -1, 2700, 3000);
-    add_op(rank, 0, 1, -1, 3000, 3100);
-    add_op(rank, 0, 1, 5000, UNKNOWN_NS, UNKNOWN_NS);
-    rank->ops[3].dur_ns = UNKNOWN_NS;
+    device_run(&run, 1);
+    add_op(&run, 0, 1, -1, 1000, 2000);
+    add_op(&run, 0, 1, -1, 2700, 3000);
+    add_op(&run, 0, 1, -1, 3000, 3100);
+    add_op(&run, 0, 1, 5000, UNKNOWN_NS, UNKNOWN_NS);
+    run.ranks[0].ops[3].dur_ns = UNKNOWN_NS;
     chakra_graph_init(&g, &run, 0, NULL);
     CHECK_INT((int64_t)g.count, 5); /* work, gap, work, work, call */
     CHECK_INT(g.list[1].kind, CHAKRA_GAP);
@@ -154,12 +130,12 @@ TEST(chakra_waits_for_many)
     enum { STREAMS = 40 };
     struct chakra_graph g;
     struct run run;
-    struct rank *rank = begin(&run);
     size_t last = 0;
+    device_run(&run, 1);
     for (int i = 0; i < STREAMS; i++)
-        add_op(rank, 0, i, 1000 + 1000 * i, 2500 + 1000 * i, 50000 + 100 * i);
-    add_sync_call(rank, SYNC_CALL_DEVICE, 0, -1, -1, 45000, 60000);
-    add_op(rank, 0, 0, 61000, 63000, 64000);
+        add_op(&run, 0, i, 1000 + 1000 * i, 2500 + 1000 * i, 50000 + 100 * i);
+    device_sync_call(&run, 0, SYNC_CALL_DEVICE, -1, -1, 45000, 60000);
+    add_op(&run, 0, 0, 61000, 63000, 64000);
     chakra_graph_init(&g, &run, 0, NULL);
     for (size_t i = 0; i < g.count; i++)
         last = g.list[i].kind == CHAKRA_HOST ? i : last;
@@ -181,14 +157,15 @@ TEST(chakra_untimed_kernels)
     static const int64_t untimed_ns[] = {4000};
     struct chakra_graph g;
     struct run run;
-    struct rank *rank = begin(&run);
-    struct launches *l = rank_add_launches(rank);
+    struct launches *l;
+    device_run(&run, 1);
+    l = rank_add_launches(&run.ranks[0]);
     *l = (struct launches){.host_ns = 2200, .host_end_ns = 2300, .count = 3, .stream = 1};
-    add_op(rank, 0, 1, 1000, 3000, 9000);
-    add_op(rank, 0, 1, 3000, 13000, 14000);
+    add_op(&run, 0, 1, 1000, 3000, 9000);
+    add_op(&run, 0, 1, 3000, 13000, 14000);
     chakra_graph_init(&g, &run, 0, untimed_ns);
     CHECK_INT((int64_t)g.count, 6); /* call, work, launch, kernels, call, work */
-    CHECK(g.list[3].launches == rank->launches && g.list[3].kind == CHAKRA_DEVICE);
+    CHECK(g.list[3].launches == run.ranks[0].launches && g.list[3].kind == CHAKRA_DEVICE);
     CHECK_INT(g.list[3].dur_ns, 4000);
     CHECK(depends(&g, 3, 2) && depends(&g, 3, 1) && depends(&g, 5, 3));
     CHECK_INT(g.list[2].dur_ns, 200);
@@ -199,14 +176,9 @@ TEST(chakra_untimed_kernels)
     run_release(&run);
 }
 
-static void add_message(struct rank *rank, enum specter_comm_op what, int peer, int64_t call_ns)
+static void add_message(struct run *run, enum specter_comm_op what, int peer, int64_t call_ns)
 {
-    struct op *op;
-    add_op(rank, 0, 1, call_ns, 5000, 9000);
-    op = &rank->ops[rank->nops - 1];
-    op->class = OP_P2P;
-    op->coll.op = (uint8_t)what;
-    op->coll.comm = 0;
+    struct op *op = device_coll(add_op(run, 0, 1, call_ns, 5000, 9000), what, 0, 0, 4096);
     op->coll.group = 3;
     op->coll.peer = peer;
 }
@@ -216,17 +188,16 @@ TEST(chakra_group_of_messages)
 {
     struct chakra_graph g;
     struct run run;
-    struct rank *rank = begin(&run);
-    int comm;
-    add_op(rank, 0, 1, 1000, 3000, 5000);
-    comm = run_comm(&run, "c", 1, 2);
-    run.comms[comm].ranks[0] = 0;
-    run.comms[comm].ranks[1] = 1;
-    add_message(rank, SPECTER_SEND, 0, 2000);
-    add_message(rank, SPECTER_RECV, 0, 2000);
-    add_message(rank, SPECTER_SEND, 1, 2000);
-    add_message(rank, SPECTER_RECV, 1, 2000);
-    add_op(rank, 0, 1, 4000, 9000, 9500);
+    const struct rank *rank;
+    device_run(&run, 1);
+    rank = &run.ranks[0];
+    add_op(&run, 0, 1, 1000, 3000, 5000);
+    device_comm(&run, "c", 0, 1, 2);
+    add_message(&run, SPECTER_SEND, 0, 2000);
+    add_message(&run, SPECTER_RECV, 0, 2000);
+    add_message(&run, SPECTER_SEND, 1, 2000);
+    add_message(&run, SPECTER_RECV, 1, 2000);
+    add_op(&run, 0, 1, 4000, 9000, 9500);
     CHECK(chakra_alone(&run, rank, &rank->ops[1]) && !chakra_alone(&run, rank, &rank->ops[3]));
     chakra_graph_init(&g, &run, 0, NULL);
     CHECK_INT((int64_t)g.count, 11); /* 2 + 4 calls, 2 messages, join, 2 */

@@ -40,15 +40,16 @@ static struct topo_view site_on(const struct network_profile *net, int ranks, in
                                 int per_node)
 {
     struct topo_view s;
-    CHECK(topo_view_init(&toy_gpu, net, (struct layout){ranks, nodes, per_node}, &s, NULL));
+    CHECK_INT(topo_view_init(&toy_gpu, net, (struct layout){ranks, nodes, per_node}, &s, NULL), 0);
     return s;
 }
 
 static struct comm_demand load_on(const struct topo_view *s, enum specter_comm_op op,
                                   enum nccl_algo algo, enum nccl_proto proto, double bytes)
 {
+    struct nccl_operation o = {op, algo, proto, 2, bytes};
     struct comm_demand l;
-    comm_demand_of(s, op, algo, proto, 2, bytes, &l);
+    comm_demand_of(s, &o, &l);
     return l;
 }
 
@@ -152,13 +153,32 @@ TEST(comm_demand_of_rings)
     CHECK_DOUBLE(l.nic_us, 0, 0);
 }
 
-/* 8 ranks on 2 nodes: 2 of 14 steps leave the node, through ports of 40 GB/s. */
+/* The ring's passes between nodes of 1, 2 and 3 ranks: what a chunk leaves out lies in a node where
+ * it has room. */
+TEST(comm_hops_of_rings)
+{
+    static const struct {
+        int ranks, nodes, each, gather, reduce;
+    } rows[] = {
+        {2, 2, 1, 1, 2}, {4, 4, 1, 3, 6}, {4, 2, 2, 2, 3}, {6, 2, 3, 2, 4}, {4, 1, 4, 0, 0}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct topo_view s = site_on(&toy_net, rows[i].ranks, rows[i].nodes, rows[i].each);
+        struct comm_demand l = load_on(&s, SPECTER_ALLGATHER, NCCL_RING, NCCL_SIMPLE, 4e6);
+        CHECK_DOUBLE(l.hops, rows[i].gather, 0);
+        CHECK_DOUBLE(l.steps + l.hops, rows[i].ranks - 1, 0);
+        l = load_on(&s, SPECTER_ALLREDUCE, NCCL_RING, NCCL_SIMPLE, 4e6);
+        CHECK_DOUBLE(l.hops, rows[i].reduce, 0);
+        CHECK_DOUBLE(l.steps + l.hops, 2 * (rows[i].ranks - 1), 0);
+    }
+}
+
+/* 8 ranks on 2 nodes: a chunk's 14 passes cross both boundaries twice, through ports of 40 GB/s. */
 TEST(comm_demand_between_nodes)
 {
     struct topo_view s = site_on(&toy_net, 8, 2, 4);
     struct comm_demand l = load_on(&s, SPECTER_ALLREDUCE, NCCL_RING, NCCL_SIMPLE, 4e6);
-    CHECK_DOUBLE(l.steps, 12, 0);
-    CHECK_DOUBLE(l.hops, 2, 0);
+    CHECK_DOUBLE(l.steps, 10, 0);
+    CHECK_DOUBLE(l.hops, 4, 0);
     CHECK_DOUBLE(l.nic_us, 1.75 * 100, 1e-12);
     l = load_on(&s, SPECTER_ALLREDUCE, NCCL_TREE, NCCL_SIMPLE, 4e6);
     CHECK_DOUBLE(l.steps, 6, 0);
@@ -235,6 +255,19 @@ TEST(comm_price_of_a_ring)
     CHECK_INT(c.channels, 2);
 }
 
+/* Batches of messages start while data of others flow: 300 us of starts and 400 us of data. */
+TEST(comm_price_of_batches)
+{
+    struct topo_view s = site_on(&toy_net, 8, 2, 4);
+    struct comm_demand l = {.proto = NCCL_LL, .channels = 2, .nic_us = 200};
+    struct comm_cost at_once, batches;
+    comm_price(&s, &l, 0, &at_once);
+    l.batch_us = 300;
+    comm_price(&s, &l, 0, &batches);
+    CHECK_DOUBLE(batches.us - at_once.us, 500 - 400, 1e-12);
+    CHECK_DOUBLE(batches.lat_us - at_once.lat_us, 300, 1e-12);
+}
+
 /* 8000 bytes with LL: 3 steps of 3 us and of 1000 bytes a block at 4.096 GB/s, 2 x 2000 at the ends
  * (one block moves 4000 of them), 6000 at half of 50 GB/s, 2000 copied at 100. */
 TEST(comm_price_of_blocks_with_ll)
@@ -261,9 +294,11 @@ TEST(comm_price_of_messages)
 /* Four GPUs of a node that send at once share its two ports. */
 TEST(comm_price_of_flows_on_one_port)
 {
+    struct comm_messages messages = {COMM_ONE_WAY, {2, 2, 1}, 1};
     struct comm_cost one, four;
-    CHECK_INT(model_p2p_flows(&toy_gpu, &toy_net, 1e9, true, 1, &one, NULL), 0);
-    CHECK_INT(model_p2p_flows(&toy_gpu, &toy_net, 1e9, true, 4, &four, NULL), 0);
+    CHECK_INT(model_messages(&toy_gpu, &toy_net, 1e9, &messages, &one, NULL), 0);
+    messages.flows = 4;
+    CHECK_INT(model_messages(&toy_gpu, &toy_net, 1e9, &messages, &four, NULL), 0);
     CHECK_DOUBLE(one.bw_GBps, 20, 1e-12);
     CHECK_DOUBLE(four.bw_GBps, 10, 1e-12);
     CHECK(four.us > one.us);

@@ -3,83 +3,22 @@
  * Communication counted by hand: who shares a node, who came when, what moved between whom, and
  * what the model makes of it.
  */
-#include "test.h"
-#include "parsed_json.h"
-
-#include "analysis/analysis.h"
-#include "report/analyze_report.h"
-#include "report/findings.h"
-
-#include <cjson/cJSON.h>
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+#include "made_analysis.h"
 
 /* `hosts`: of each rank; NULL: none is known. */
 static void make_run(struct run *run, int ranks, const char *const *hosts)
 {
-    int world;
-    run_init(run);
-    run->format = "memory";
-    run->source = "test";
-    run->world_size = ranks;
-    for (int r = 0; r < ranks; r++) {
-        struct rank *rank = run_add_rank(run);
-        rank->rank = r;
-        rank->complete = true;
-        rank->mono_ns = rank->real_ns = 0;
-        rank->coverage = COVER_NCCL;
-        rank->host = hosts != NULL ? hosts[r] : "";
-        rank->gpu = "";
-    }
-    world = run_comm(run, "world", 5, ranks);
+    device_run_on(run, ranks, "", COVER_NCCL);
     for (int r = 0; r < ranks; r++)
-        run->comms[world].ranks[r] = r;
-}
-
-static int add_comm(struct run *run, const char *name, const int *ranks, int n)
-{
-    int comm = run_comm(run, name, strlen(name), n);
-    run->comms[comm].name = name;
-    for (int i = 0; i < n; i++)
-        run->comms[comm].ranks[i] = ranks[i];
-    return comm;
+        run->ranks[r].host = hosts != NULL ? hosts[r] : "";
+    device_comm(run, "world", 0, 1, ranks);
 }
 
 static struct op *add(struct run *run, int rank, int comm, enum specter_comm_op which, int64_t seq,
                       int64_t start, int64_t end, uint64_t bytes)
 {
-    struct op *op = rank_add_op(&run->ranks[rank]);
-    bool p2p = specter_comm_op_is_p2p(which);
-    op->class = p2p ? OP_P2P : OP_COLL;
-    op->name = specter_comm_op_name(which);
-    op->start_ns = op->host_ns = start;
-    op->dur_ns = end - start;
-    op->timing = SPECTER_TIMING_DEVICE;
-    op->bytes = bytes;
-    op->dtype = SPECTER_FP32;
-    op->coll.op = (uint8_t)which;
-    op->coll.comm = comm;
-    op->coll.count = bytes / 4;
-    op->coll.seq = p2p ? -1 : seq;
-    op->coll.p2p_seq = p2p ? seq : -1;
-    op->coll.group = op->coll.peer = -1;
-    return op;
-}
-
-static void analyze(struct analysis *a, struct run *run)
-{
-    struct err e;
-    run_finish(run);
-    if (analysis_init(a, run, ANALYSIS_ALL_RANKS, &e) < 0)
-        test_fail(__FILE__, __LINE__, "%s", e.msg);
-}
-
-static void done(struct analysis *a, struct run *run)
-{
-    analysis_release(a);
-    run_release(run);
+    struct op *op = device_at(run, rank, start, end);
+    return device_coll(op, which, comm, seq, bytes);
 }
 
 /* ---- places ---- */
@@ -91,8 +30,8 @@ TEST(places_by_hosts)
     struct run run;
     struct node_map p;
     make_run(&run, 4, two_hosts);
-    int near = add_comm(&run, "near", (const int[]){0, 1}, 2);
-    int far = add_comm(&run, "far", (const int[]){0, 1, 2}, 3);
+    int near = device_comm(&run, "near", 0, 1, 2);
+    int far = device_comm(&run, "far", 0, 1, 3);
     run_finish(&run);
     node_map_init(&p, &run, NULL);
     CHECK_INT(p.by, NODE_MAP_HOSTS);
@@ -118,7 +57,7 @@ TEST(places_believe_nccl_before_hosts)
     struct run run;
     struct node_map p;
     make_run(&run, 4, two_hosts);
-    int pair = add_comm(&run, "pair", (const int[]){0, 2}, 2);
+    int pair = device_comm(&run, "pair", 0, 2, 2);
     run.comms[0].nodes = 1;
     run_finish(&run);
     node_map_init(&p, &run, NULL);
@@ -228,7 +167,7 @@ TEST(coll_timing_by_hand)
     struct run run;
     struct analysis a;
     made_timing(&run);
-    analyze(&a, &run);
+    device_analyze(&a, &run);
     const struct comm_instance *in = &a.comm.list[0];
     const struct coll_timing *m = &in->timing;
     CHECK_INT((int64_t)in->seq, 0);
@@ -248,7 +187,7 @@ TEST(coll_timing_by_hand)
     CHECK_DOUBLE(row->skew_max_ns, 60, 0);
     CHECK_DOUBLE(row->busy_ns, 100 + 44 + 78, 1e-12);
     CHECK_DOUBLE(row->share, 1, 0);
-    done(&a, &run);
+    device_done(&a, &run);
 }
 
 TEST(coll_timing_needs_comparable_clocks)
@@ -280,7 +219,7 @@ TEST(coll_timing_of_one_tells_nothing_of_others)
     struct analysis a;
     make_run(&run, 2, NULL);
     add(&run, 0, 0, SPECTER_ALLREDUCE, 0, 5, 100, 64);
-    analyze(&a, &run);
+    device_analyze(&a, &run);
     const struct coll_timing *m = &a.comm.list[0].timing;
     CHECK_INT(m->first_start_ns, 5);
     CHECK_INT(m->last_start_ns, UNKNOWN_NS);
@@ -288,7 +227,7 @@ TEST(coll_timing_of_one_tells_nothing_of_others)
     CHECK(isnan(m->wait_max_ns));
     CHECK(isnan(a.collectives.list[0].skew_ns));
     CHECK_INT((int64_t)a.collectives.list[0].compared, 0);
-    done(&a, &run);
+    device_done(&a, &run);
 }
 
 /* Nineteen transfers of 10 ns and one of 50: 95 % take no longer than 10. */
@@ -299,10 +238,10 @@ TEST(coll_timing_percentile_is_the_nearest_rank)
     make_run(&run, 1, NULL);
     for (int i = 0; i < 20; i++)
         add(&run, 0, 0, SPECTER_ALLREDUCE, i, 100 * i, 100 * i + (i == 7 ? 50 : 10), 64);
-    analyze(&a, &run);
+    device_analyze(&a, &run);
     CHECK_DOUBLE(a.collectives.list[0].p95_ns, 10, 0);
     CHECK_DOUBLE(a.collectives.list[0].max_ns, 50, 0);
-    done(&a, &run);
+    device_done(&a, &run);
 }
 
 static struct op *message(struct run *run, int src, int dst, int64_t seq, int64_t send_from,
@@ -325,7 +264,7 @@ TEST(pairs_by_hand)
     message(&run, 1, 2, 0, 400, 500, 390, 500); /* the receive waited: 100 */
     message(&run, 1, 2, 1, 450, 560, 450, 560); /* beside it: to 560, so 160 together */
     add(&run, 3, 0, SPECTER_SEND, 0, 0, 70, 1000)->coll.peer = 0; /* nobody saw it received */
-    analyze(&a, &run);
+    device_analyze(&a, &run);
     CHECK_INT((int64_t)a.pairs.count, 3);
     const struct pair_row *p = a.pairs.list;
     CHECK_INT(p[0].src, 0);
@@ -343,7 +282,7 @@ TEST(pairs_by_hand)
     CHECK_INT((int64_t)p[2].count, 1);
     CHECK_INT((int64_t)p[2].two_sided, 0);
     CHECK_DOUBLE(p[2].time_ns, 70, 0);
-    done(&a, &run);
+    device_done(&a, &run);
 }
 
 TEST(pairs_without_a_common_clock)
@@ -407,8 +346,8 @@ TEST(traffic_wire_of_each_operation)
 static void make_traffic(struct run *run)
 {
     make_run(run, 4, two_hosts);
-    int left = add_comm(run, "left", (const int[]){0, 1}, 2);
-    int right = add_comm(run, "right", (const int[]){2, 3}, 2);
+    int left = device_comm(run, "left", 0, 1, 2);
+    int right = device_comm(run, "right", 2, 1, 2);
     run->comms[left].name = run->comms[right].name = "tp";
     for (int r = 0; r < 4; r++) {
         add(run, r, r < 2 ? left : right, SPECTER_ALLGATHER, 0, 0, 100 + r, 4096);
@@ -428,7 +367,7 @@ TEST(traffic_rows_by_hand)
     struct run run;
     struct analysis a;
     make_traffic(&run);
-    analyze(&a, &run);
+    device_analyze(&a, &run);
     const struct traffic *t = &a.traffic;
     CHECK_INT((int64_t)t->nrows, 4);
     CHECK_INT((int64_t)t->without_data, 1);
@@ -454,7 +393,7 @@ TEST(traffic_rows_by_hand)
     CHECK_DOUBLE(send->sum.inter_bytes, 1000, 0);
     CHECK_INT(t->rows[3].op, SPECTER_COMM_OP_COUNT);
     CHECK_INT((int64_t)t->rows[3].sum.unsized, 1);
-    done(&a, &run);
+    device_done(&a, &run);
 }
 
 TEST(traffic_sizes_by_hand)
@@ -462,7 +401,7 @@ TEST(traffic_sizes_by_hand)
     struct run run;
     struct analysis a;
     make_traffic(&run);
-    analyze(&a, &run);
+    device_analyze(&a, &run);
     const struct traffic *t = &a.traffic;
     CHECK_INT((int64_t)t->nsizes, 4);
     CHECK_INT(t->sizes[0].op, SPECTER_ALLREDUCE);
@@ -471,7 +410,7 @@ TEST(traffic_sizes_by_hand)
     CHECK_INT(t->sizes[1].bin, 12); /* 4096 itself */
     CHECK_INT(t->sizes[2].bin, 9);  /* 512 <= 1000 */
     CHECK_INT(t->sizes[3].bin, -1);
-    done(&a, &run);
+    device_done(&a, &run);
 }
 
 TEST(traffic_groups_by_hand)
@@ -480,12 +419,10 @@ TEST(traffic_groups_by_hand)
     struct analysis a;
     make_traffic(&run);
     for (int r = 0; r < 4; r++) {
-        for (int i = 0; i < 2; i++) {
-            struct step *step = rank_add_step(&run.ranks[r]);
-            *step = (struct step){.start_ns = 350 * i, .end_ns = 350 * i + 350, .name = "s"};
-        }
+        for (int i = 0; i < 2; i++)
+            device_step(&run, r, "s", 350 * i, 350 * i + 350);
     }
-    analyze(&a, &run);
+    device_analyze(&a, &run);
     CHECK_INT((int64_t)a.traffic.ngroups, 3);
     const struct group_row *world = &a.traffic.groups[0], *tp = &a.traffic.groups[1];
     CHECK_INT(world->comm_size, 4);
@@ -502,7 +439,7 @@ TEST(traffic_groups_by_hand)
     CHECK_DOUBLE(tp->per_step, 0.5, 0);
     CHECK_DOUBLE(a.traffic.per_step, 1.5, 0);
     CHECK(isnan(a.traffic.groups[2].time_ns)); /* the one without a communicator */
-    done(&a, &run);
+    device_done(&a, &run);
 }
 
 /* Half of a communicator's ranks were traced: half of what leaves its GPUs. */
@@ -513,10 +450,10 @@ TEST(traffic_of_some_ranks_is_theirs)
     make_run(&run, 4, NULL);
     add(&run, 0, 0, SPECTER_ALLREDUCE, 0, 0, 100, 6000);
     add(&run, 1, 0, SPECTER_ALLREDUCE, 0, 0, 100, 6000);
-    analyze(&a, &run);
+    device_analyze(&a, &run);
     CHECK_DOUBLE(a.traffic.rows[0].sum.wire_bytes, 18000, 1e-12);
     CHECK(isnan(a.traffic.rows[0].sum.inter_bytes));
-    done(&a, &run);
+    device_done(&a, &run);
 }
 
 TEST(alltoallv_by_hand)
@@ -528,7 +465,7 @@ TEST(alltoallv_by_hand)
     add(&run, 1, 0, SPECTER_ALLTOALLV, 0, 20, 120, 1000);
     add(&run, 0, 0, SPECTER_ALLTOALLV, 1, 200, 240, 500);
     add(&run, 1, 0, SPECTER_ALLTOALLV, 1, 200, 240, 500);
-    analyze(&a, &run);
+    device_analyze(&a, &run);
     CHECK_INT((int64_t)a.alltoalls.count, 1);
     const struct alltoall_row *x = &a.alltoalls.list[0];
     CHECK_INT((int64_t)x->instances, 2);
@@ -541,7 +478,7 @@ TEST(alltoallv_by_hand)
     /* S is what a rank sends on average: 2000 and 500; half of each goes to the other */
     CHECK_DOUBLE(a.traffic.rows[0].sum.bytes, 2500, 0);
     CHECK_DOUBLE(a.traffic.rows[0].sum.wire_bytes, 2500, 1e-12);
-    done(&a, &run);
+    device_done(&a, &run);
 }
 
 /* ---- what the model expects ---- */
@@ -568,22 +505,13 @@ static void make_measured(struct run *run, double times, const char *gpu)
     }
 }
 
-static const char *text_of_rule(const struct findings *f, const char *rule)
-{
-    for (size_t i = 0; i < f->count; i++) {
-        if (strcmp(f->list[i].rule, rule) == 0)
-            return f->list[i].text;
-    }
-    return "";
-}
-
 TEST(expected_is_what_the_model_says)
 {
     struct run run;
     struct analysis a;
     struct findings f;
-    make_measured(&run, 4, "NVIDIA H100 80GB HBM3");
-    analyze(&a, &run);
+    make_measured(&run, 4, MADE_H100);
+    device_analyze(&a, &run);
     const struct comm_row *row = &a.collectives.list[0];
     CHECK_STR(a.machine.net->name, "dgx_h100_400g");
     CHECK_INT(a.machine.by, NETWORK_USUAL);
@@ -594,10 +522,10 @@ TEST(expected_is_what_the_model_says)
     CHECK(expected_error(&a.machine, false) > 0 && expected_error(&a.machine, false) < 0.1);
     CHECK(isnan(expected_error(&a.machine, true))); /* messages were not measured there */
     findings_init(&f, &a);
-    CHECK_HAS(text_of_rule(&f, "slow_collective"), "AllReduce of 64 MiB over 8 ranks");
-    CHECK_HAS(text_of_rule(&f, "slow_collective"), "25 % of the");
+    CHECK_HAS(finding_text(&f, "slow_collective"), "AllReduce of 64 MiB over 8 ranks");
+    CHECK_HAS(finding_text(&f, "slow_collective"), "25 % of the");
     findings_release(&f);
-    done(&a, &run);
+    device_done(&a, &run);
 }
 
 TEST(expected_is_met)
@@ -605,12 +533,12 @@ TEST(expected_is_met)
     struct run run;
     struct analysis a;
     struct findings f;
-    make_measured(&run, 1.9, "NVIDIA H100 80GB HBM3");
-    analyze(&a, &run);
+    make_measured(&run, 1.9, MADE_H100);
+    device_analyze(&a, &run);
     findings_init(&f, &a);
-    CHECK_STR(text_of_rule(&f, "slow_collective"), "");
+    CHECK_STR(finding_text(&f, "slow_collective"), "");
     findings_release(&f);
-    done(&a, &run);
+    device_done(&a, &run);
 }
 
 /* Nothing is expected where a rank is missing (it may have been waited for), in groups, of hardware
@@ -621,9 +549,9 @@ TEST(expected_needs_all_that_it_rests_on)
         struct run run;
         struct analysis a;
         struct findings f;
-        make_measured(&run, 10, without == 0 ? "NVIDIA H100 80GB HBM3" : "GPU of somebody");
+        make_measured(&run, 10, without == 0 ? MADE_H100 : "GPU of somebody");
         for (int r = 0; r < RANKS && without > 0; r++)
-            run.ranks[r].gpu = without == 1 ? "" : "NVIDIA H100 80GB HBM3";
+            run.ranks[r].gpu = without == 1 ? "" : MADE_H100;
         if (without == 2)
             run.ranks[3].nops = 0;
         for (int r = 0; r < RANKS; r++) {
@@ -632,13 +560,13 @@ TEST(expected_needs_all_that_it_rests_on)
             for (size_t i = 0; i < run.ranks[r].nops && without == 4; i++)
                 run.ranks[r].ops[i].coll.group = 1;
         }
-        analyze(&a, &run);
+        device_analyze(&a, &run);
         CHECK_INT((int64_t)a.collectives.list[0].compared, without == 0 ? 3 : 0);
         CHECK(isnan(a.collectives.list[0].of_expected) == (without > 0));
         findings_init(&f, &a);
-        CHECK((text_of_rule(&f, "slow_collective")[0] != '\0') == (without == 0));
+        CHECK((finding_text(&f, "slow_collective")[0] != '\0') == (without == 0));
         findings_release(&f);
-        done(&a, &run);
+        device_done(&a, &run);
     }
 }
 
@@ -654,19 +582,19 @@ TEST(expected_on_the_network_that_the_user_names)
     CHECK_INT(analysis_init_on(&a, &run, ANALYSIS_ALL_RANKS, gpu, net, &e), 0);
     CHECK_INT(a.machine.by, NETWORK_TOLD);
     CHECK_DOUBLE(a.collectives.list[0].of_expected, 1, 1e-5);
-    done(&a, &run);
+    device_done(&a, &run);
 }
 
 TEST(expected_of_mixed_gpus_is_not_known)
 {
     struct run run;
     struct analysis a;
-    make_measured(&run, 1, "NVIDIA H100 80GB HBM3");
+    make_measured(&run, 1, MADE_H100);
     run.ranks[2].gpu = "NVIDIA A100-SXM4-80GB";
-    analyze(&a, &run);
+    device_analyze(&a, &run);
     CHECK(a.machine.mixed && a.machine.gpu == NULL && a.machine.net == NULL);
     CHECK(isnan(a.collectives.list[0].of_expected));
-    done(&a, &run);
+    device_done(&a, &run);
 }
 
 /* ---- sheets ---- */
@@ -675,15 +603,13 @@ TEST(instances_in_json_are_bounded)
 {
     struct run run;
     struct analysis a;
-    struct findings f;
     make_run(&run, 1, NULL);
     for (int i = 0; i < 10005; i++)
         add(&run, 0, 0, SPECTER_ALLREDUCE, i, 10 * i, 10 * i + 5, 64);
-    analyze(&a, &run);
-    findings_init(&f, &a);
+    device_analyze(&a, &run);
     for (int full = 0; full < 2; full++) {
         a.all_rows = full;
-        cJSON *doc = parsed_analysis(&a, &f);
+        cJSON *doc = analysis_json(&a);
         const cJSON *list = cJSON_GetObjectItem(doc, "collective_instances");
         const cJSON *all = cJSON_GetArrayItem(cJSON_GetObjectItem(doc, "communication"), 0);
         CHECK_INT(cJSON_GetArraySize(list), 10000);
@@ -692,6 +618,5 @@ TEST(instances_in_json_are_bounded)
                      0.09, 1e-12);
         cJSON_Delete(doc);
     }
-    findings_release(&f);
-    done(&a, &run);
+    device_done(&a, &run);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#include "trace/comm_resync.h"
+#include "trace/comm_order.h"
 
+#include "made_device.h"
 #include "test.h"
 #include "trace/match.h"
 #include "trace_load.h"
@@ -11,24 +12,17 @@
  * last 10 and begin at 100 times their place, or where `times` says: 'a' is the first place. */
 static void made_orders(struct run *run, const char *const *sizes, const char *const *times, int n)
 {
-    run_init(run);
+    device_run(run, n);
     run_comm(run, "w", 1, n);
     for (int r = 0; r < n; r++) {
-        struct rank *rank = run_add_rank(run);
-        rank->rank = r;
+        struct rank *rank = &run->ranks[r];
         rank->host = "h";
         rank->mono_ns = rank->real_ns = times != NULL ? 0 : UNKNOWN_NS;
         for (int i = 0; sizes[r][i] != '\0'; i++) {
-            struct op *op = rank_add_op(rank);
-            op->class = OP_COLL;
-            op->name = "";
-            op->timing = SPECTER_TIMING_DEVICE;
-            op->start_ns = 100 * (times != NULL ? times[r][i] - 'a' : i);
-            op->dur_ns = 10;
-            op->bytes = (uint64_t)(sizes[r][i] - 'a' + 1) * 1024;
-            op->coll.op = SPECTER_ALLREDUCE;
-            op->coll.seq = i;
-            op->coll.p2p_seq = op->coll.group = op->coll.peer = -1;
+            int64_t start_ns = 100 * (times != NULL ? times[r][i] - 'a' : i);
+            uint64_t bytes = (uint64_t)(sizes[r][i] - 'a' + 1) * 1024;
+            struct op *op = device_op(run, r, -1, UNKNOWN_NS, UNKNOWN_NS, start_ns, start_ns + 10);
+            device_coll(op, SPECTER_ALLREDUCE, 0, i, bytes);
         }
     }
 }
@@ -66,7 +60,7 @@ TEST(resync_orders_that_agree)
     run_release(&run);
 }
 
-/* Rank 1 leaves out the third, rank 2 has one more behind the second. */
+/* Rank 1 leaves out the third, rank 2 has one more after the second. */
 TEST(resync_left_out_and_added)
 {
     struct run run;

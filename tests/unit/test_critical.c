@@ -6,6 +6,7 @@
 #include "test.h"
 
 #include "analysis/critical.h"
+#include "made_device.h"
 #include "made_run.h"
 #include "timed_pipeline.h"
 
@@ -34,74 +35,19 @@ static void drop_critical(struct critical *x)
 
 /* ---- runs of a few operations ---- */
 
-static void make_few(struct run *run, int ranks)
-{
-    run_init(run);
-    run->format = "memory";
-    run->source = "test";
-    run->world_size = ranks;
-    run->ndomains = 1;
-    run->clock_aligned = true;
-    for (int r = 0; r < ranks; r++) {
-        struct rank *rank = run_add_rank(run);
-        rank->rank = r;
-        rank->gpu = rank->host = rank->file = "";
-        rank->coverage =
-            COVER_NCCL | COVER_GEMM | COVER_DEPS | COVER_KERNELS | COVER_LAUNCHES | COVER_MEMORY;
-        rank->nthreads = 1;
-        rank->complete = true;
-    }
-}
-
-static int few_comm(struct run *run, const char *id, int a, int b)
-{
-    int comm = run_comm(run, id, strlen(id), 2);
-    run->comms[comm].ranks[0] = a;
-    run->comms[comm].ranks[1] = b;
-    return comm;
-}
-
 /* Called for in [host, host + 10), on the device in [start, end). */
 static struct op *few_op(struct run *run, int rank, int stream, int64_t host, int64_t start,
                          int64_t end)
 {
-    struct op *op = rank_add_op(&run->ranks[rank]);
-    op->class = OP_KERNEL;
-    op->name = "kernel";
-    op->caller = "";
+    struct op *op = device_op(run, rank, stream, host, host + 10, start, end);
     op->id = run->ranks[rank].nops;
-    op->timing = SPECTER_TIMING_DEVICE;
-    op->stream = stream;
-    op->graph = -1;
-    op->host_ns = host;
-    op->host_end_ns = host + 10;
-    op->start_ns = start;
-    op->dur_ns = end - start;
     return op;
 }
 
-static struct op *few_coll(struct run *run, int rank, int stream, int comm, int64_t seq,
-                           int64_t host, int64_t start, int64_t end)
+static void few_coll(struct run *run, int rank, int comm, int64_t seq, int64_t host, int64_t start,
+                     int64_t end)
 {
-    struct op *op = few_op(run, rank, stream, host, start, end);
-    op->class = OP_COLL;
-    op->name = "AllReduce";
-    op->coll.op = SPECTER_ALLREDUCE;
-    op->coll.comm = comm;
-    op->coll.seq = seq;
-    op->coll.group = op->coll.peer = -1;
-    return op;
-}
-
-static void few_sync_call(struct run *run, int rank, enum sync_call_kind kind, int stream,
-                          int64_t event, int64_t host, int64_t end)
-{
-    struct sync_call *sync = rank_add_sync_call(&run->ranks[rank]);
-    sync->kind = (uint8_t)kind;
-    sync->stream = stream;
-    sync->event = event;
-    sync->host_ns = host;
-    sync->host_end_ns = end;
+    device_coll(few_op(run, rank, 1, host, start, end), SPECTER_ALLREDUCE, comm, seq, 4096);
 }
 
 /* "1 compute 15-515, ...": the chosen step's parts, the earliest first. */
@@ -226,12 +172,12 @@ TEST(critical_path_goes_to_the_rank_that_computes_longer)
 {
     struct run run;
     int comm;
-    make_few(&run, 2);
-    comm = few_comm(&run, "a", 0, 1);
+    device_run(&run, 2);
+    comm = device_comm(&run, "a", 0, 1, 2);
     few_op(&run, 0, 1, 0, 15, 315);
-    few_coll(&run, 0, 1, comm, 0, 10, 315, 615);
+    few_coll(&run, 0, comm, 0, 10, 315, 615);
     few_op(&run, 1, 1, 0, 15, 515);
-    few_coll(&run, 1, 1, comm, 0, 10, 515, 615);
+    few_coll(&run, 1, comm, 0, 10, 515, 615);
     check_few(&run, "1 host 0-10, 1 launch 10-15, 1 compute 15-515, 0 communication 515-615");
 }
 
@@ -239,12 +185,12 @@ TEST(critical_path_goes_to_the_rank_whose_host_is_late)
 {
     struct run run;
     int comm;
-    make_few(&run, 2);
-    comm = few_comm(&run, "a", 0, 1);
+    device_run(&run, 2);
+    comm = device_comm(&run, "a", 0, 1, 2);
     few_op(&run, 0, 1, 0, 15, 315);
-    few_coll(&run, 0, 1, comm, 0, 10, 315, 615);
+    few_coll(&run, 0, comm, 0, 10, 315, 615);
     few_op(&run, 1, 1, 5, 15, 115);
-    few_coll(&run, 1, 1, comm, 0, 500, 515, 615);
+    few_coll(&run, 1, comm, 0, 500, 515, 615);
     check_few(&run, "1 host 5-510, 1 launch 510-515, 0 communication 515-615");
 }
 
@@ -253,14 +199,14 @@ TEST(critical_path_goes_on_through_another_communicator)
 {
     struct run run;
     int first, second;
-    make_few(&run, 3);
-    first = few_comm(&run, "a", 0, 1);
-    second = few_comm(&run, "b", 1, 2);
-    few_coll(&run, 0, 1, first, 0, 0, 20, 900);
-    few_coll(&run, 1, 1, second, 0, 0, 20, 700);
-    few_coll(&run, 1, 1, first, 0, 10, 700, 900);
+    device_run(&run, 3);
+    first = device_comm(&run, "a", 0, 1, 2);
+    second = device_comm(&run, "b", 1, 1, 2);
+    few_coll(&run, 0, first, 0, 0, 20, 900);
+    few_coll(&run, 1, second, 0, 0, 20, 700);
+    few_coll(&run, 1, first, 0, 10, 700, 900);
     few_op(&run, 2, 1, 0, 20, 600);
-    few_coll(&run, 2, 1, second, 0, 10, 600, 700);
+    few_coll(&run, 2, second, 0, 10, 600, 700);
     check_few(&run, "2 host 0-10, 2 launch 10-20, 2 compute 20-600, 1 communication 600-700, "
                     "0 communication 700-900");
 }
@@ -269,10 +215,10 @@ TEST(critical_path_goes_on_through_another_communicator)
 TEST(critical_path_follows_events_between_streams)
 {
     struct run run;
-    make_few(&run, 1);
+    device_run(&run, 1);
     few_op(&run, 0, 1, 0, 20, 320);
-    few_sync_call(&run, 0, SYNC_CALL_RECORD, 1, 7, 11, 12);
-    few_sync_call(&run, 0, SYNC_CALL_WAIT, 2, 7, 13, 14);
+    device_sync_call(&run, 0, SYNC_CALL_RECORD, 1, 7, 11, 12);
+    device_sync_call(&run, 0, SYNC_CALL_WAIT, 2, 7, 13, 14);
     few_op(&run, 0, 2, 15, 330, 430);
     few_op(&run, 0, 1, 30, 320, 400);
     check_few(&run, "0 host 0-10, 0 launch 10-20, 0 compute 20-320, 0 launch 320-330, "
@@ -283,23 +229,23 @@ TEST(critical_path_follows_events_between_streams)
 TEST(critical_path_follows_a_host_that_waits)
 {
     struct run run;
-    make_few(&run, 1);
+    device_run(&run, 1);
     few_op(&run, 0, 1, 0, 20, 320);
-    few_sync_call(&run, 0, SYNC_CALL_STREAM, 1, -1, 12, 325);
-    few_sync_call(&run, 0, SYNC_CALL_DEVICE, -1, -1, 330, 335);
+    device_sync_call(&run, 0, SYNC_CALL_STREAM, 1, -1, 12, 325);
+    device_sync_call(&run, 0, SYNC_CALL_DEVICE, -1, -1, 330, 335);
     few_op(&run, 0, 1, 360, 375, 475);
     check_few(&run,
               "0 host 0-10, 0 launch 10-20, 0 compute 20-320, 0 host 320-325, 0 host 325-370, "
               "0 launch 370-375, 0 compute 375-475");
 }
 
-/* Thread 1 launches behind a wait of thread 0, and was silent all along. */
+/* Thread 1 launches after a wait of thread 0, and was silent all along. */
 TEST(critical_path_goes_on_with_the_thread_that_waited)
 {
     struct run run;
-    make_few(&run, 1);
+    device_run(&run, 1);
     few_op(&run, 0, 1, 0, 20, 320);
-    few_sync_call(&run, 0, SYNC_CALL_STREAM, 1, -1, 12, 325);
+    device_sync_call(&run, 0, SYNC_CALL_STREAM, 1, -1, 12, 325);
     few_op(&run, 0, 1, 360, 375, 475)->tid = 1;
     check_few(&run,
               "0 host 0-10, 0 launch 10-20, 0 compute 20-320, 0 host 320-325, 0 host 325-370, "
@@ -310,7 +256,7 @@ TEST(critical_path_tells_counted_kernels_and_what_nothing_explains)
 {
     struct run run;
     struct launches *l;
-    make_few(&run, 1);
+    device_run(&run, 1);
     few_op(&run, 0, 1, 0, 20, 320);
     l = rank_add_launches(&run.ranks[0]);
     *l = (struct launches){.host_ns = 12, .host_end_ns = 13, .count = 1, .stream = 1, .graph = -1};
@@ -334,21 +280,15 @@ TEST(critical_path_takes_the_later_partner_of_a_launch)
                 {2, 1, 700, 800, true, -1}};
     struct run run;
     int comm;
-    make_few(&run, 3);
-    comm = run_comm(&run, "w", 1, 3);
-    for (int r = 0; r < 3; r++)
-        run.comms[comm].ranks[r] = r;
+    device_run(&run, 3);
+    comm = device_comm(&run, "w", 0, 1, 3);
     few_op(&run, 2, 1, 0, 15, 700);
     few_op(&run, 0, 1, 0, 15, 300);
     for (size_t i = 0; i < sizeof list / sizeof *list; i++) {
         struct op *op = few_op(&run, list[i].rank, 1, 10, list[i].start, list[i].end);
-        op->class = OP_P2P;
-        op->name = "message";
-        op->coll.op = list[i].send ? SPECTER_SEND : SPECTER_RECV;
-        op->coll.comm = comm;
+        device_coll(op, list[i].send ? SPECTER_SEND : SPECTER_RECV, comm, 0, 4096);
         op->coll.peer = list[i].peer;
         op->coll.group = list[i].group;
-        op->coll.p2p_seq = 0;
     }
     check_few(&run, "2 launch 10-15, 2 compute 15-700, 1 p2p 700-800");
 }
@@ -373,7 +313,7 @@ TEST(critical_path_infers_events_where_none_are_traced)
 {
     struct critical c;
     struct run run;
-    make_few(&run, 1);
+    device_run(&run, 1);
     few_op(&run, 0, 1, 0, 20, 100020);
     few_op(&run, 0, 2, 15, 100030, 100130);
     make_critical(&c, &run);
@@ -393,7 +333,7 @@ TEST(critical_path_infers_events_where_none_are_traced)
 TEST(critical_path_does_without_host_times)
 {
     struct run run;
-    make_few(&run, 1);
+    device_run(&run, 1);
     few_op(&run, 0, 1, UNKNOWN_NS, 20, 320)->host_end_ns = UNKNOWN_NS;
     few_op(&run, 0, 1, UNKNOWN_NS, 330, 430)->host_end_ns = UNKNOWN_NS;
     few_op(&run, 0, 2, UNKNOWN_NS, 500, 600)->host_end_ns = UNKNOWN_NS;
@@ -404,14 +344,14 @@ TEST(critical_path_does_without_host_times)
 TEST(critical_path_needs_clocks_and_times)
 {
     struct run run;
-    make_few(&run, 2);
+    device_run(&run, 2);
     few_op(&run, 0, 1, 0, 20, 320);
     run.clock_aligned = false;
     check_few(&run, "the clocks of the ranks cannot be compared");
-    make_few(&run, 1);
+    device_run(&run, 1);
     few_op(&run, 0, 1, 0, 20, 320)->timing = SPECTER_TIMING_HOST;
     check_few(&run, "no operation has device times");
-    make_few(&run, 0);
+    device_run(&run, 0);
     check_few(&run, "no operation has device times");
 }
 

@@ -56,8 +56,8 @@ TEST(csv_goes_on_behind_what_cannot_be_read)
         const char *text, *want;
     } cases[] = {
         {"a\n\"b\nc\nd\n", "1:a|\n2:a quote is not closed\n3:c|\n4:d|\n"},
-        {"\"a\"b,c\nd\n", "1:text behind a closing quote\n2:d|\n"},
-        {"\"a\n\"b\nc\n", "1:text behind a closing quote\n2:a quote is not closed\n3:c|\n"},
+        {"\"a\"b,c\nd\n", "1:text after a closing quote\n2:d|\n"},
+        {"\"a\n\"b\nc\n", "1:text after a closing quote\n2:a quote is not closed\n3:c|\n"},
         {"\"", "1:a quote is not closed\n"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)

@@ -24,12 +24,9 @@
     "\"tid\":" tid "}\n"
 #define END "{\"event\":\"shutdown\",\"time_us\":900.0,\"total_ops\":0,\"dropped\":3}\n"
 
-static void load_text(struct run *run, const char *text)
+static void load_rank(struct run *run, const char *text)
 {
-    const char *folder = make_folder();
-    write_text(folder, "specter_trace_h_1.jsonl", text);
-    load_path(run, folder);
-    remove_folder(folder);
+    load_text(run, "specter_trace_h_1.jsonl", text);
 }
 
 /* Comm ranks that are not in the order of the devices; a copy, a synchronisation and kernels of
@@ -38,7 +35,7 @@ TEST(devices_ranks)
 {
     struct run run;
     const struct rank *rank;
-    load_text(
+    load_rank(
         &run,
         INIT_OF("null", "7") COMM_OF("c", "1", "2", "0") COMM_OF("c", "0", "2", "1")
             OP_OF("0", "c", "1", "0", "0", "0", "10") OP_OF(
@@ -129,7 +126,7 @@ TEST(devices_nodes)
 TEST(devices_missing)
 {
     struct run run;
-    load_text(&run, INIT_OF("0", "1") COMM_OF("w", "2", "4", "0") COMM_OF("w", "3", "4", "1")
+    load_rank(&run, INIT_OF("0", "1") COMM_OF("w", "2", "4", "0") COMM_OF("w", "3", "4", "1")
                         OP_OF("0", "w", "2", "0", "0", "0", "12") END);
     CHECK_INT(run.nranks, 2);
     CHECK_STR(note_with(&run, "missing"), "loss: 2 of 4 ranks have a trace; missing: ranks 0-1");
@@ -159,7 +156,7 @@ TEST(devices_without_a_world)
 TEST(devices_one)
 {
     struct run run;
-    load_text(&run,
+    load_rank(&run,
               INIT_OF("null", "1") COMM_OF("c", "0", "2", "0") COMM_OF("c", "1", "2", "0") END);
     CHECK_INT(run.nranks, 1);
     CHECK_INT(run.ranks[0].device, -1);
@@ -171,7 +168,7 @@ TEST(devices_one)
 TEST(devices_steps)
 {
     struct run run;
-    load_text(&run, INIT_OF("null", "1") COMM_OF("c", "0", "2", "0") COMM_OF("c", "1", "2", "1")
+    load_rank(&run, INIT_OF("null", "1") COMM_OF("c", "0", "2", "0") COMM_OF("c", "1", "2", "1")
                         MARK_OF("5.0", "2") MARK_OF("6.0", "1") MARK_OF("50.0", "1")
                             OP_OF("0", "c", "0", "0", "0", "0", "10")
                                 OP_OF("1", "c", "1", "0", "1", "1", "11") END);
@@ -188,7 +185,7 @@ TEST(devices_steps)
 TEST(devices_steps_of_all)
 {
     struct run run;
-    load_text(&run,
+    load_rank(&run,
               INIT_OF("null", "1") COMM_OF("c", "0", "2", "0") COMM_OF("c", "1", "2", "1")
                   MARK_OF("5.0", "0") MARK_OF("50.0", "0") OP_OF("0", "c", "0", "0", "0", "0", "10")
                       OP_OF("1", "c", "1", "0", "1", "0", "11") END);
@@ -209,7 +206,7 @@ TEST(devices_hang)
 {
     struct run run;
     struct hangs h;
-    load_text(&run, INIT_OF("null", "1") COMM_OF("c", "0", "3", "0") COMM_OF("c", "1", "3", "1")
+    load_rank(&run, INIT_OF("null", "1") COMM_OF("c", "0", "3", "0") COMM_OF("c", "1", "3", "1")
                         COMM_OF("c", "2", "3", "2") PENDING("0", "0", "0") PENDING("1", "1", "1"));
     CHECK_INT(run.nranks, 3);
     hangs_find(&h, &run);

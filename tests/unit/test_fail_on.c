@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * Conditions of --fail-on beside the shares of time (test_analysis.c), each with a number counted
- * by hand: where it holds, where it does not, where it is not known.
+ * Conditions of --fail-on, each with a number counted by hand: where it holds, where it does not,
+ * where it is not known.
  */
-#include "made_device.h"
+#include "made_analysis.h"
 
 #include "analysis/fail_on.h"
 #include "model/cost.h"
@@ -15,16 +15,7 @@
 static struct op *add_reduce(struct run *run, int rank, int64_t seq, int64_t start, int64_t end,
                              uint64_t bytes)
 {
-    struct op *op = device_op(run, rank, 2, 0, 0, start, end);
-    op->class = OP_COLL;
-    op->bytes = bytes;
-    op->dtype = SPECTER_FP32;
-    op->coll.op = SPECTER_ALLREDUCE;
-    op->coll.count = bytes / 4;
-    op->coll.comm = 0;
-    op->coll.seq = seq;
-    op->coll.p2p_seq = op->coll.group = op->coll.peer = -1;
-    return op;
+    return device_coll(device_op(run, rank, 2, 0, 0, start, end), SPECTER_ALLREDUCE, 0, seq, bytes);
 }
 
 /* Two ranks that work for 100 us, in the first step, of 1 ms: the others hold no work.
@@ -40,18 +31,14 @@ static void make_two(struct run *run)
     device_run(run, 2);
     run_comm(run, "world", 5, 2);
     for (int r = 0; r < 2; r++) {
-        struct op *op = device_op(run, r, 1, 0, 0, 0, (r + 1) * 20 * US);
-        op->class = OP_GEMM;
-        op->dtype = op->gemm.dtype_b = op->gemm.dtype_c = SPECTER_FP16;
-        op->gemm.compute = SPECTER_FP32;
-        op->gemm.m = op->gemm.n = op->gemm.k = 1000;
-        op->gemm.batch = 1;
+        device_gemm(device_op(run, r, 1, 0, 0, 0, (r + 1) * 20 * US), SPECTER_FP16, 1000, 1000,
+                    1000);
         add_reduce(run, r, 0, (r + 1) * 20 * US, 60 * US, 1024);
         add_reduce(run, r, 1, (80 + r * 10) * US, 100 * US, 1024);
         device_step(run, r, "A", 0, ends[r][0]);
         device_step(run, r, "B", 1 * MS, ends[r][1]);
         device_step(run, r, "C", 3 * MS, ends[r][2]);
-        run->ranks[r].gpu = "NVIDIA H100 80GB HBM3";
+        run->ranks[r].gpu = MADE_H100;
     }
     device_op(run, 0, 1, 0, 0, 10, 20)->timing = SPECTER_TIMING_HOST;
     run->ranks[0].dropped = 3;
@@ -63,9 +50,9 @@ static void check_gate(const struct analysis *a, const char *expr, enum err_code
 {
     struct err e = {0};
     int rc = fail_on_apply(expr, a, &e);
-    if (e.code != code || (rc < 0) != (code != ERR_NONE) || strcmp(e.msg, message) != 0)
-        test_fail(__FILE__, __LINE__, "'%s' gives %d '%s', want %d '%s'", expr, e.code, e.msg, code,
-                  message);
+    CHECK_INT_OF(expr, e.code, code);
+    CHECK_INT_OF(expr, rc < 0, code != ERR_NONE);
+    CHECK_STR(e.msg, message);
 }
 
 TEST(fail_on_values_hold_and_do_not)
@@ -125,7 +112,7 @@ TEST(fail_on_values_that_are_not_known)
     device_done(&a, &run);
 }
 
-/* Steps of 1, 2 and 3 ms behind a first one: mean 2, standard deviation 1. */
+/* Steps of 1, 2 and 3 ms after a first one: mean 2, standard deviation 1. */
 TEST(fail_on_values_of_steps)
 {
     static const int64_t end_ms[] = {1, 2, 4, 7};
@@ -199,7 +186,7 @@ TEST(fail_on_of_model_leaves_out_what_takes_no_time)
     device_run(&run, RANKS);
     run_comm(&run, "world", 5, RANKS);
     for (int r = 0; r < RANKS; r++) {
-        run.ranks[r].gpu = "NVIDIA H100 80GB HBM3";
+        run.ranks[r].gpu = MADE_H100;
         run.ranks[r].host = "a";
         add_reduce(&run, r, 0, 0, (int64_t)(4e3 * large.us), BYTES);
         add_reduce(&run, r, 1, 900 * MS, 900 * MS + (int64_t)(4e3 * large.us), BYTES);
@@ -215,7 +202,7 @@ TEST(fail_on_of_model_leaves_out_what_takes_no_time)
     device_run(&run, RANKS);
     run_comm(&run, "world", 5, RANKS);
     for (int r = 0; r < RANKS; r++) {
-        run.ranks[r].gpu = "NVIDIA H100 80GB HBM3";
+        run.ranks[r].gpu = MADE_H100;
         run.ranks[r].host = "a";
         for (int k = 0; k < 100; k++)
             add_reduce(&run, r, k, 10 * MS * k, 10 * MS * k + (int64_t)(4e3 * large.us), BYTES);
@@ -236,4 +223,90 @@ TEST(fail_on_percentages_are_of_shares)
     CHECK_STR(e.msg, "'step_ms>10%' of --fail-on: step_ms is no share, so no percentage");
     CHECK_INT(fail_on_check("idle>0.1,hangs>1 %", &e), -1);
     CHECK_INT(e.code, ERR_USAGE);
+}
+
+/* ---- shares of time ---- */
+
+TEST(fail_on_holds_and_does_not)
+{
+    struct run run;
+    struct analysis a;
+    struct err e;
+    static const struct {
+        const char *expr;
+        int code;
+    } cases[] = {
+        {"exposed_comm>0.3", 0},
+        {"exposed_comm>=0.25", ERR_NO},
+        {"exposed_comm>0.25", 0},
+        {"exposed_comm > 20 %", ERR_NO},
+        {"idle<0.6", ERR_NO},
+        {"idle<=0.5", ERR_NO},
+        {"idle<0.5", 0},
+        {"compute>0.9,idle>0.4", ERR_NO},
+        {"compute>0.9,idle>0.6", 0},
+        {"overlap<0.1", ERR_NO},
+        {"memory>0", 0},
+        {"", ERR_USAGE},
+        {"idle", ERR_USAGE},
+        {"idle>", ERR_USAGE},
+        {"idle=0.3", ERR_USAGE},
+        {"idle>nan", ERR_USAGE},
+        {"idle>0.3x", ERR_USAGE},
+        {"idel>0.3", ERR_USAGE},
+        {"idle>0.3,", ERR_USAGE},
+        {">0.3", ERR_USAGE},
+        {"idle>1e999", ERR_USAGE},
+        {"idle>0,3", ERR_USAGE},
+        {"idle>%", ERR_USAGE},
+    };
+    device_world(&run, 1); /* 25 compute, 25 comm, 50 idle */
+    device_work(&run, 0, OP_KERNEL, 0, 25);
+    device_reduce(&run, 0, 0, 75, 25, 64);
+    device_analyze(&a, &run);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        e.code = ERR_NONE;
+        e.msg[0] = '\0';
+        int status = fail_on_check(cases[i].expr, &e);
+        if (status == 0)
+            status = fail_on_apply(cases[i].expr, &a, &e);
+        CHECK_INT_OF(cases[i].expr, e.code, cases[i].code);
+        CHECK_INT_OF(cases[i].expr, status < 0, cases[i].code != 0);
+    }
+    device_done(&a, &run);
+}
+
+TEST(fail_on_refuses_what_the_trace_cannot_tell)
+{
+    struct run run;
+    struct analysis a;
+    struct err e;
+    device_world(&run, 1);
+    device_work(&run, 0, OP_KERNEL, 0, 25);
+    device_analyze(&a, &run);
+    CHECK_INT(fail_on_apply("overlap<0.5", &a, &e), -1); /* no communication: overlap of nothing */
+    CHECK_INT(e.code, ERR_INPUT);
+    CHECK_HAS(e.msg, "the trace holds no such time");
+    device_done(&a, &run);
+}
+
+TEST(fail_on_order_of_conditions_changes_nothing)
+{
+    static const char *const holding[] = {"overlap<0.5,compute>0.5", "compute>0.5,overlap<0.5"};
+    static const char *const open[] = {"overlap<0.5,compute<0.5", "compute<0.5,overlap<0.5"};
+    struct run run;
+    struct analysis a;
+    device_world(&run, 1);
+    device_work(&run, 0, OP_KERNEL, 0, 25);
+    device_analyze(&a, &run);
+    for (int i = 0; i < 2; i++) {
+        struct err e = {0};
+        CHECK_INT(fail_on_apply(holding[i], &a, &e), -1);
+        CHECK_INT(e.code, ERR_NO);
+        CHECK_HAS(e.msg, "'compute>0.5' holds");
+        CHECK_INT(fail_on_apply(open[i], &a, &e), -1);
+        CHECK_INT(e.code, ERR_INPUT);
+        CHECK_HAS(e.msg, "cannot judge 'overlap<0.5'");
+    }
+    device_done(&a, &run);
 }

@@ -17,14 +17,6 @@
     "{\"entries\":[" entries "],\"pg_config\":{\"0\":{\"desc\":\"default_pg\",\"name\":" \
     "\"0\",\"ranks\":\"[0, 1, 2, 3]\"}},\"version\":\"2.10\"}"
 
-static void load_text(struct run *run, const char *name, const char *text)
-{
-    const char *folder = make_folder();
-    write_text(folder, name, text);
-    load_path(run, folder);
-    remove_folder(folder);
-}
-
 static void check_size(const struct op *op, enum specter_comm_op what, uint64_t bytes,
                        uint64_t count, enum specter_dtype type)
 {

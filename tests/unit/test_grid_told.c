@@ -131,18 +131,6 @@ TEST(grid_place_along_two_axes)
     release(&j);
 }
 
-/* A run with the communicators of a made job. */
-static void make_run(struct run *run, const struct made_job *j)
-{
-    run_init(run);
-    run->world_size = j->in.world;
-    for (size_t c = 0; c < j->in.ncomms; c++) {
-        int at = run_comm(run, j->comms[c].id, strlen(j->comms[c].id), j->comms[c].size);
-        memcpy(run->comms[at].ranks, j->comms[c].ranks,
-               (size_t)j->comms[c].size * sizeof *j->comms[c].ranks);
-    }
-}
-
 /* A damaged trace's communicator of more ranks than there are lies nowhere, and does not grow. */
 TEST(grid_of_a_communicator_beyond_the_world)
 {
@@ -153,7 +141,7 @@ TEST(grid_of_a_communicator_beyond_the_world)
     struct weak_scaling g;
     j.comms[0].size = 3; /* the world, as it was written */
     j.in.world = 2;
-    make_run(&run, &j);
+    run_of_job(&run, &j);
     grid_find(&grid, &j.in);
     weak_scaling_init(&g, &run, &grid, GRID_DP);
     CHECK(!grid.comms[0].known && !weak_scaling_grows(&g, 0));
@@ -168,8 +156,8 @@ TEST(grid_of_a_communicator_beyond_the_world)
 static void check_layout(const struct weak_scaling *g, size_t comm, int64_t scale, int ranks,
                          int nodes, int per_node)
 {
-    struct layout l =
-        weak_scaling_layout(g, (int)comm, network_profile_find("dgx_h100_400g", NULL), scale);
+    const struct layout_side on = {&g->target, network_profile_find("dgx_h100_400g", NULL), scale};
+    struct layout l = weak_scaling_layout(g, (int)comm, &on);
     CHECK_INT(l.ranks, ranks);
     CHECK_INT(l.nodes, nodes);
     CHECK_INT(l.per_node, per_node);
@@ -183,7 +171,7 @@ TEST(grow_each_axis)
     struct run run;
     struct grid grid;
     struct weak_scaling g;
-    make_run(&run, &j);
+    run_of_job(&run, &j);
     grid_find(&grid, &j.in);
     weak_scaling_init(&g, &run, &grid, GRID_DP);
     CHECK(weak_scaling_grows(&g, 0) && !weak_scaling_grows(&g, 1) && weak_scaling_grows(&g, 5) &&
@@ -221,7 +209,7 @@ TEST(grow_refuses_an_ambiguous_grid)
     struct grid grid;
     struct weak_scaling g;
     struct err e;
-    make_run(&run, &j);
+    run_of_job(&run, &j);
     grid_find(&grid, &j.in);
     weak_scaling_init(&g, &run, &grid, GRID_DP);
     CHECK_INT(weak_scaling_check(&g, net, 1, &e), 0);
@@ -258,7 +246,7 @@ TEST(grow_shrinks_shards)
             did->bytes[SPECTER_REDUCESCATTER] = cases[i].scattered;
             did->bytes[SPECTER_ALLREDUCE] = cases[i].reduced;
         }
-        make_run(&run, &j);
+        run_of_job(&run, &j);
         grid_find(&grid, &j.in);
         weak_scaling_init(&g, &run, &grid, cases[i].grow);
         CHECK_INT(g.axis, (int)(cases[i].grow == GRID_TP ? 0 : cases[i].grow == GRID_FSDP ? 1 : 2));
@@ -278,7 +266,7 @@ TEST(grow_knows_exchanges_of_messages)
     struct grid grid;
     struct weak_scaling g;
     struct op *message;
-    make_run(&run, &j);
+    run_of_job(&run, &j);
     grid_find(&grid, &j.in);
     weak_scaling_init(&g, &run, &grid, GRID_EP);
     CHECK(g.refused == NULL && !weak_scaling_alltoalls(&g));

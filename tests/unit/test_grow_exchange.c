@@ -4,7 +4,8 @@
  */
 #include "test.h"
 
-#include "sim/program/alltoall.h"
+#include "made_device.h"
+#include "sim/target/retarget.h"
 #include "sim/replay/replay.h"
 
 #include <math.h>
@@ -17,55 +18,35 @@
 /* Rank 0 sends three times as much to rank 1 as it keeps, rank 1 as much to both. */
 static const uint64_t sizes[MEMBERS][MEMBERS] = {{4 << 20, 12 << 20}, {2 << 20, 2 << 20}};
 
-static struct op *add(struct rank *rank, enum op_class class, int64_t *host_ns, int64_t dur_ns)
+static struct op *add(struct run *run, int rank, int64_t *t_ns, int64_t dur_ns)
 {
-    struct op *op = rank_add_op(rank);
-    op->class = (uint8_t) class;
-    op->stream = 1;
-    op->timing = SPECTER_TIMING_DEVICE;
-    op->host_ns = op->host_end_ns = op->start_ns = ++*host_ns;
-    op->dur_ns = dur_ns;
-    op->dtype = SPECTER_BF16;
-    return op;
+    ++*t_ns;
+    return device_op(run, rank, 1, *t_ns, *t_ns, *t_ns, *t_ns + dur_ns);
 }
 
-static void add_exchange(struct rank *rank, int comm, int nth, int64_t *host_ns)
+static void add_exchange(struct run *run, int rank, int comm, int nth, int64_t *t_ns)
 {
     for (int k = 0; k < 2 * MEMBERS; k++) {
-        struct op *op = add(rank, OP_P2P, host_ns, EXCHANGE_NS);
         bool send = k % 2 == 0;
-        op->coll.op = send ? SPECTER_SEND : SPECTER_RECV;
+        uint64_t bytes = send ? sizes[rank][k / 2] : sizes[k / 2][rank];
+        struct op *op = device_coll(add(run, rank, t_ns, EXCHANGE_NS),
+                                    send ? SPECTER_SEND : SPECTER_RECV, comm, nth, bytes);
         op->coll.peer = k / 2;
-        op->bytes = send ? sizes[rank->rank][k / 2] : sizes[k / 2][rank->rank];
-        op->coll.comm = comm;
         op->coll.group = nth;
-        op->coll.p2p_seq = nth;
     }
 }
 
 static void make_run(struct run *run)
 {
     int comm;
-    run_init(run);
-    run->source = "made";
-    run->world_size = MEMBERS;
-    run->ndomains = 1;
-    comm = run_comm(run, "experts", 7, MEMBERS);
+    device_run_on(run, MEMBERS, MADE_H100, COVER_NCCL | COVER_GEMM | COVER_DEPS | COVER_KERNELS);
+    comm = device_comm(run, "experts", 0, 1, MEMBERS);
     run->comms[comm].name = "ep";
     for (int r = 0; r < MEMBERS; r++) {
-        struct rank *rank = run_add_rank(run);
-        int64_t host_ns = 0;
-        run->comms[comm].ranks[r] = r;
-        rank->rank = r;
-        rank->gpu = "NVIDIA H100 80GB HBM3";
-        rank->coverage = COVER_NCCL | COVER_GEMM | COVER_DEPS | COVER_KERNELS;
-        rank->nthreads = 1;
+        int64_t t_ns = 0;
         for (int i = 0; i < 5; i++) {
-            struct op *op = add(rank, OP_GEMM, &host_ns, PRODUCT_NS);
-            op->gemm.m = op->gemm.n = op->gemm.k = 2048;
-            op->gemm.dtype_b = op->gemm.dtype_c = SPECTER_BF16;
-            op->gemm.compute = SPECTER_FP32;
-            add_exchange(rank, comm, i, &host_ns);
+            device_gemm(add(run, r, &t_ns, PRODUCT_NS), SPECTER_BF16, 2048, 2048, 2048);
+            add_exchange(run, r, comm, i, &t_ns);
         }
     }
 }
@@ -100,7 +81,8 @@ TEST(exchange_of_a_group)
 TEST(grow_exchanges_of_messages)
 {
     static const int64_t scales[] = {1, 2, 4, 16};
-    struct replay_opts opts = {.scales = scales, .nscales = 4, .calibrate = true, .grow = "ep"};
+    struct replay_opts opts = {
+        .scales = scales, .nscales = 4, .calibrate = true, .grow_given = true, .grow = GRID_EP};
     struct replay rep;
     struct run run;
     struct err e;

@@ -5,28 +5,21 @@
 #include "test.h"
 
 #include "made_pipeline.h"
-#include "sim/scaling/pipeline_plan.h"
+#include "made_replay.h"
 #include "sim/replay/replay.h"
+#include "sim/scaling/pipeline_internal.h"
 
 static int replay_pipeline(struct replay *rep, const struct made_pipeline *m, const int64_t *scales,
                            size_t n, struct err *e)
 {
-    struct replay_opts opts = {.scales = scales, .nscales = n, .calibrate = true, .grow = "pp"};
+    struct replay_opts opts = {
+        .scales = scales, .nscales = n, .calibrate = true, .grow_given = true, .grow = GRID_PP};
     struct run run;
     int rc;
     made_pipeline(&run, m);
     rc = replay_run(rep, &run, &opts, e);
     run_release(&run);
     return rc;
-}
-
-static bool says(const struct replay *rep, const char *part)
-{
-    for (size_t i = 0; i < rep->assumptions.count; i++) {
-        if (strstr(rep->assumptions.list[i].text, part) != NULL)
-            return true;
-    }
-    return false;
 }
 
 /* (m + p - 1) (forward + backward) + optimizer: the bubble is (p - 1) / (m + p - 1). */
@@ -44,7 +37,7 @@ static void check_closed_form(const struct made_pipeline *m, const int64_t *scal
                   passes * (m->forward_ns + m->backward_ns) + m->optimizer_ns);
         CHECK_INT(rep.scales[i].gpus, m->stages * scales[i]);
     }
-    CHECK(says(&rep, m->gpipe ? "GPipe over" : "1F1B over"));
+    CHECK(says(replay_assumptions(&rep), m->gpipe ? "GPipe over" : "1F1B over"));
     replay_release(&rep);
 }
 
@@ -122,7 +115,8 @@ TEST(grow_pipeline_refuses)
 TEST(grow_pipeline_refuses_other_recordings)
 {
     static const int64_t twice[] = {2};
-    struct replay_opts opts = {.scales = twice, .nscales = 1, .calibrate = true, .grow = "pp"};
+    struct replay_opts opts = {
+        .scales = twice, .nscales = 1, .calibrate = true, .grow_given = true, .grow = GRID_PP};
     for (int i = 0; i < 2; i++) {
         struct run run;
         struct replay rep;
@@ -145,7 +139,8 @@ TEST(grow_pipeline_never_gets_faster)
     static const int64_t scales[] = {1, 2, 4, 8, 16, 32, 64};
     struct run run;
     struct replay rep;
-    struct replay_opts opts = {.scales = scales, .nscales = 7, .calibrate = true, .grow = "pp"};
+    struct replay_opts opts = {
+        .scales = scales, .nscales = 7, .calibrate = true, .grow_given = true, .grow = GRID_PP};
     made_pipeline(&run, &pipeline_default);
     for (size_t i = 0; i < run.ranks[2].nops; i++)
         run.ranks[2].ops[i].dur_ns += run.ranks[2].ops[i].class == OP_GEMM ? 30000 : 0;

@@ -4,6 +4,7 @@
  */
 #include "test.h"
 
+#include "made_device.h"
 #include "sim/replay/replay.h"
 #include "sim/target/retarget.h"
 #include "sim/scaling/strong_scaling.h"
@@ -32,16 +33,11 @@ struct made_batch {
 static void find(struct made_batch *b, const struct made_product *list, enum grid_role grow)
 {
     static const struct grid_input in = {.world = 1, .steps = 1};
-    struct rank *rank;
-    run_init(&b->run);
+    device_run(&b->run, 1);
     arena_init(&b->arena);
-    rank = run_add_rank(&b->run);
     for (int i = 0; i < PRODUCTS_MAX && list[i].m > 0; i++) {
-        struct op *op = rank_add_op(rank);
-        op->class = OP_GEMM;
-        op->gemm.m = list[i].m;
-        op->gemm.n = list[i].n;
-        op->gemm.k = list[i].k;
+        struct op *op =
+            device_gemm(device_at(&b->run, 0, 0, 0), SPECTER_FP16, list[i].m, list[i].n, list[i].k);
         op->gemm.batch = list[i].batch > 0 ? list[i].batch : 1;
         memcpy(op->gemm.trans, list[i].trans, strlen(list[i].trans) + 1);
         b->of[i] = 0;
@@ -157,17 +153,15 @@ TEST(strong_kernels)
 
 /* ---- the whole of it ---- */
 
-static struct op *add(struct rank *rank, enum op_class class, int64_t dur_ns, const char *name)
+/* The device does one after the other; the host is far ahead. */
+static struct op *add(struct run *run, int64_t dur_ns, const char *name)
 {
-    struct op *op = rank_add_op(rank);
-    op->class = (uint8_t) class;
+    const struct rank *rank = &run->ranks[0];
+    const struct op *last = rank->nops > 0 ? &rank->ops[rank->nops - 1] : NULL;
+    int64_t host_ns = (int64_t)rank->nops + 1;
+    int64_t start_ns = last != NULL ? last->start_ns + last->dur_ns : host_ns;
+    struct op *op = device_op(run, 0, 1, host_ns, host_ns, start_ns, start_ns + dur_ns);
     op->name = name;
-    op->stream = 1;
-    op->timing = SPECTER_TIMING_DEVICE;
-    op->host_ns = op->host_end_ns = op->start_ns = (int64_t)rank->nops;
-    if (rank->nops > 1)
-        op->start_ns = op[-1].start_ns + op[-1].dur_ns;
-    op->dur_ns = dur_ns;
     op->dtype = SPECTER_BF16;
     return op;
 }
@@ -179,29 +173,14 @@ static int replay_strong(struct replay *rep, int64_t other_ns, bool strong, stru
     static const int64_t scales[] = {1, 2, 8};
     struct replay_opts opts = {.scales = scales, .nscales = 3, .calibrate = true, .strong = strong};
     struct run run;
-    struct rank *rank;
     int rc;
-    run_init(&run);
-    run.source = "made";
-    run.world_size = 1;
-    run.ndomains = 1;
-    rank = run_add_rank(&run);
-    rank->rank = 0;
-    rank->gpu = "NVIDIA H100 80GB HBM3";
-    rank->coverage = COVER_NCCL | COVER_GEMM | COVER_DEPS | COVER_KERNELS;
-    rank->nthreads = 1;
+    device_run_on(&run, 1, MADE_H100, COVER_NCCL | COVER_GEMM | COVER_DEPS | COVER_KERNELS);
     for (int i = 0; i < 5; i++) {
-        struct op *op = add(rank, OP_GEMM, PRODUCT_NS, "");
-        op->gemm.m = 4096;
-        op->gemm.n = 8192;
-        op->gemm.k = 2048;
-        op->gemm.batch = 1;
-        op->gemm.compute = SPECTER_FP32;
-        op->gemm.dtype_b = op->gemm.dtype_c = SPECTER_BF16;
+        struct op *op = device_gemm(add(&run, PRODUCT_NS, ""), SPECTER_BF16, 4096, 8192, 2048);
         memcpy(op->gemm.trans, "NN", 3);
-        add(rank, OP_KERNEL, 800000, "gelu_elementwise");
-        add(rank, OP_KERNEL, 500000, "fused_adam");
-        add(rank, OP_KERNEL, other_ns, "unheard_of");
+        add(&run, 800000, "gelu_elementwise");
+        add(&run, 500000, "fused_adam");
+        add(&run, other_ns, "unheard_of");
     }
     rc = replay_run(rep, &run, &opts, e);
     run_release(&run);

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include "made_random.h"
 #include "test.h"
 
 #include "base/heap.h"
@@ -46,8 +47,8 @@ TEST(heap_equal_times_leave_in_arrival_order)
         heap_set(&h, i, i % 2);
     for (uint32_t i = 0; i < 50; i++)
         CHECK_INT(pop(&h), 2 * i);
-    heap_set(&h, 100, 1); /* behind those of time 1 that are there */
-    heap_set(&h, 1, 1);   /* moved: behind that */
+    heap_set(&h, 100, 1); /* after those of time 1 that are there */
+    heap_set(&h, 1, 1);   /* moved: after that */
     for (uint32_t i = 1; i < 50; i++)
         CHECK_INT(pop(&h), 2 * i + 1);
     CHECK_INT(pop(&h), 100);
@@ -70,7 +71,7 @@ TEST(heap_is_a_priority_queue)
         order[i] = -1;
     for (int64_t round = 0; round < ROUNDS; round++) {
         uint32_t id, best = IDS;
-        seed = seed * 6364136223846793005u + 1442695040888963407u;
+        made_state(&seed);
         id = (uint32_t)(seed >> 33) % IDS;
         if (seed >> 62 > 0) {
             t_ns[id] = (int64_t)(seed >> 55) % 97;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "made_device.h"
+#include "made_analysis.h"
 
 #include "trace/api_calls.h"
 #include "trace/host_waits.h"
@@ -74,17 +74,17 @@ TEST(host_waits_for_what_was_before)
     run_release(&run);
 }
 
-/* What became idle within a call that frees memory was waited for; what goes on behind it was not,
+/* What became idle within a call that frees memory was waited for; what goes on after it was not,
  * and with nothing under way the call takes its own time. */
 TEST(host_waits_of_allocations)
 {
     struct run run;
     device_run(&run, 1);
     device_op(&run, 0, 1, 0, 5 * US, 6 * US, 300 * US);
-    device_sync_call(&run, SYNC_CALL_FREE, 10 * US, 330 * US, -1, -1);
-    device_sync_call(&run, SYNC_CALL_ALLOC, 340 * US, 640 * US, -1, -1);
+    device_sync_call(&run, 0, SYNC_CALL_FREE, -1, -1, 10 * US, 330 * US);
+    device_sync_call(&run, 0, SYNC_CALL_ALLOC, -1, -1, 340 * US, 640 * US);
     device_op(&run, 0, 1, 650 * US, 655 * US, 660 * US, 900 * US);
-    device_sync_call(&run, SYNC_CALL_ALLOC, 660 * US, 680 * US, -1, -1);
+    device_sync_call(&run, 0, SYNC_CALL_ALLOC, -1, -1, 660 * US, 680 * US);
     run_finish(&run);
     CHECK_INT(run.ranks[0].sync_calls[0].wait_ns, 290 * US);
     CHECK_INT(run.ranks[0].sync_calls[1].wait_ns, 0);

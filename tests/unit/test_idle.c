@@ -3,7 +3,8 @@
  * Causes of idle time, counted by hand: the length of every gap is a number of its own, so that a
  * sum tells which gaps are in it.
  */
-#include "made_device.h"
+#include "made_analysis.h"
+#include "made_random.h"
 
 #define US 1000
 
@@ -31,7 +32,7 @@ TEST(idle_causes_of_one_stream)
     device_op(&run, 0, 1, 20 * US, 21 * US, 20 * US + 29999, 60 * US); /* at the end: in time */
     device_op(&run, 0, 1, 30 * US, 31 * US, 90 * US, 100 * US);
     device_op(&run, 0, 1, 100001, 100500, 101 * US, 110 * US);
-    device_sync_call(&run, SYNC_CALL_STREAM, 100600, 110 * US, 1, -1);
+    device_sync_call(&run, 0, SYNC_CALL_STREAM, 1, -1, 100600, 110 * US);
     device_op(&run, 0, 1, 110500, 111 * US, 112 * US, 120 * US);
     device_op(&run, 0, 1, UNKNOWN_NS, UNKNOWN_NS, 124 * US, 130 * US);
     device_analyze(&a, &run);
@@ -59,20 +60,16 @@ TEST(idle_waits_for_an_event)
 {
     struct run run;
     struct analysis a;
-    struct op *coll;
     device_run(&run, 1);
     run_comm(&run, "world", 5, 1);
     device_op(&run, 0, 1, 0, 10, 100, 1000);
-    coll = device_op(&run, 0, 2, 20, 30, 100, 50 * US);
-    coll->class = OP_COLL;
-    coll->coll.comm = coll->coll.group = coll->coll.peer = -1;
-    coll->coll.seq = coll->coll.p2p_seq = -1;
-    device_sync_call(&run, SYNC_CALL_RECORD, 40, 41, 2, 7);
-    device_sync_call(&run, SYNC_CALL_WAIT, 50, 51, 1, 7);
-    device_op(&run, 0, 1, 60, 70, 51 * US, 52 * US);      /* its gap: 50 us */
-    device_op(&run, 0, 1, 80, 90, 92 * US, 100 * US);     /* 40 us, no wait */
-    device_sync_call(&run, SYNC_CALL_WAIT, 85, 86, 3, 7); /* of another stream */
-    device_op(&run, 0, 2, 95, 96, 140 * US, 141 * US);    /* 90 us, of stream 2 */
+    device_coll(device_op(&run, 0, 2, 20, 30, 100, 50 * US), SPECTER_ALLREDUCE, -1, -1, 0);
+    device_sync_call(&run, 0, SYNC_CALL_RECORD, 2, 7, 40, 41);
+    device_sync_call(&run, 0, SYNC_CALL_WAIT, 1, 7, 50, 51);
+    device_op(&run, 0, 1, 60, 70, 51 * US, 52 * US);         /* its gap: 50 us */
+    device_op(&run, 0, 1, 80, 90, 92 * US, 100 * US);        /* 40 us, no wait */
+    device_sync_call(&run, 0, SYNC_CALL_WAIT, 3, 7, 85, 86); /* of another stream */
+    device_op(&run, 0, 2, 95, 96, 140 * US, 141 * US);       /* 90 us, of stream 2 */
     device_analyze(&a, &run);
     CHECK_INT((int64_t)a.idle.nstreams, 2);
     check_causes(&a.idle.streams[0].sum, 0, 0, 0, 50 * US, 40 * US, 0);
@@ -85,7 +82,7 @@ TEST(idle_waits_for_an_event)
 }
 
 /* A copy whose call returns when it is done: the host has waited in it. One that returns earlier
- * has not. Gaps: 3 us behind the blocking one, 5 us behind the other. */
+ * has not. Gaps: 3 us after the blocking one, 5 us after the other. */
 TEST(idle_behind_a_blocking_copy)
 {
     struct run run;
@@ -109,7 +106,7 @@ TEST(idle_adds_up)
     device_run(&run, 3);
     for (int i = 0; i < 3000; i++) {
         int64_t start, dur, host;
-        seed = seed * 6364136223846793005u + 1442695040888963407u;
+        made_state(&seed);
         start = (int64_t)(seed >> 33) % 50000000;
         dur = (int64_t)(seed >> 20) % 9 == 0 ? 0 : (int64_t)(seed >> 25) % 30000;
         host = start - (int64_t)(seed >> 40) % 100000;
@@ -144,15 +141,11 @@ TEST(split_by_what_runs_together)
     };
     struct run run;
     struct analysis a;
-    struct op *coll;
     device_run(&run, 1);
     run_comm(&run, "world", 5, 1);
     device_op(&run, 0, 1, 0, 0, 0, 10);
     device_op(&run, 0, 1, 0, 0, 20, 30);
-    coll = device_op(&run, 0, 2, 0, 0, 5, 25);
-    coll->class = OP_COLL;
-    coll->coll.comm = coll->coll.group = coll->coll.peer = -1;
-    coll->coll.seq = coll->coll.p2p_seq = -1;
+    device_coll(device_op(&run, 0, 2, 0, 0, 5, 25), SPECTER_ALLREDUCE, -1, -1, 0);
     device_op(&run, 0, 3, 0, 0, 8, 22)->class = OP_MEMORY;
     device_op(&run, 0, 3, 0, 0, 40, 44)->class = OP_MEMORY;
     device_analyze(&a, &run);

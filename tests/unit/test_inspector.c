@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "trace_load.h"
 
-#include "trace/inspector.h"
+#include "trace/reader.h"
 #include "trace/match.h"
 
 #define HEAD(rank, nranks)                                                                    \
@@ -15,19 +15,16 @@
     ",\"coll_exec_time_us\":" us ",\"coll_timing_source\":\"kernel_gpu\",\"coll_algobw_gbs\":1.5" \
     ",\"coll_busbw_gbs\":1.5" more "}}\n"
 
-static void load_text(struct run *run, const char *text)
+static void load_logs(struct run *run, const char *text)
 {
-    const char *folder = make_folder();
-    write_text(folder, "n0-pid42.log", text);
-    load_path(run, folder);
-    remove_folder(folder);
+    load_text(run, "n0-pid42.log", text);
 }
 
 /* The first example is that of the plugin's README: 41057 us, 418.439467 GB/s. */
 TEST(inspector_sizes_are_full_buffers)
 {
     struct run run;
-    load_text(&run, COLL("4", "8", "ReduceScatter", "1231", "2147483648", "41057", "")
+    load_logs(&run, COLL("4", "8", "ReduceScatter", "1231", "2147483648", "41057", "")
                         COLL("4", "8", "AllReduce", "1", "1000", "5", "")
                             COLL("4", "8", "AllGather", "1", "1000", "5", "")
                                 COLL("4", "8", "AlltoAll", "1", "1000", "5", "")
@@ -93,7 +90,7 @@ TEST(inspector_verbose_tells_when)
 {
     const struct comm_detail *d;
     struct run run;
-    load_text(&run, COLL("0", "2", "AllReduce", "0", "1000", "60", TIMES));
+    load_logs(&run, COLL("0", "2", "AllReduce", "0", "1000", "60", TIMES));
     CHECK_INT(run.ranks[0].ops[0].start_ns, 1020000);
     CHECK_INT(run.ranks[0].ops[0].dur_ns, 60000);
     CHECK_INT(run.ranks[0].ops[0].host_ns, 1000000);
@@ -121,11 +118,11 @@ TEST(inspector_is_known_by_its_content)
     };
     const char *line = COLL("0", "2", "AllReduce", "0", "1000", "60", "");
     for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
-        bool is = inspector_is_record(others[i], strlen(others[i]));
+        bool is = reader_inspector.sniff(others[i], strlen(others[i]));
         CHECK(!is);
     }
-    CHECK(inspector_is_record(line, strlen(line)));
-    CHECK(inspector_is_record(line, strlen(line) - 50)); /* the head of a file ends somewhere */
+    CHECK(reader_inspector.sniff(line, strlen(line)));
+    CHECK(reader_inspector.sniff(line, strlen(line) - 50)); /* the head of a file ends somewhere */
 }
 
 /* Whatever is cut off, what is left is read or refused in one line. */

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include "made_random.h"
 #include "test.h"
 
 #include "base/interval.h"
@@ -79,12 +80,6 @@ TEST(interval_operations)
     intervals_release(&out);
 }
 
-static uint64_t next_random(uint64_t *seed)
-{
-    *seed = *seed * 6364136223846793005u + 1442695040888963407u;
-    return *seed >> 33;
-}
-
 /* Against one bit a time unit. */
 TEST(interval_operations_agree_with_bits)
 {
@@ -97,8 +92,8 @@ TEST(interval_operations_agree_with_bits)
         for (int k = 0; k < 2; k++) {
             intervals_init(&s[k]);
             for (int i = 0; i < 8; i++) {
-                int64_t start = (int64_t)(next_random(&seed) % T);
-                int64_t end = start + (int64_t)(next_random(&seed) % 30);
+                int64_t start = (int64_t)(made_random(&seed) % T);
+                int64_t end = start + (int64_t)(made_random(&seed) % 30);
                 end = end > T ? T : end;
                 intervals_add(&s[k], start, end);
                 memset(&bits[k][start], 1, (size_t)(end - start));

@@ -320,7 +320,7 @@ static void walk(struct json *j)
 
 static const char *walk_error(const char *text, size_t len, size_t *offset)
 {
-    char *exact = malloc(len + 1); /* so that a sanitizer sees each byte read behind the end */
+    char *exact = malloc(len + 1); /* so that a sanitizer sees each byte read after the end */
     struct json j;
     const char *error;
     memcpy(exact, text, len);
@@ -357,7 +357,7 @@ TEST(json_structure_errors)
         {"{a:1}", "expected a key", 1},
         {"{\"a\":1 \"b\":2}", "expected ',' or '}'", 7},
         {"[1}", "expected ',' or ']'", 2},
-        {"{} x", "text behind the value", 3},
+        {"{} x", "text after the value", 3},
         {"[tru]", "expected a value", 1},
         {"", "the text ends too early", 0},
         {"[", "the text ends too early", 1},

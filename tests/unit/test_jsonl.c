@@ -1,28 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-#include "trace_load.h"
+#include "made_jsonl.h"
 
-#include "trace/jsonl_line.h"
+#include "trace/jsonl.h"
 #include "trace/match.h"
 
-#define INIT                                                                                 \
-    "{\"event\":\"init\",\"version\":1,\"run\":\"r\",\"rank\":0,\"world_size\":1,\"pid\":5," \
-    "\"host\":\"h\",\"mono_ns\":1000000,\"real_ns\":1700000000000000000,"                    \
-    "\"coverage\":[\"nccl\"],\"gpus\":[]}\n"
-#define END "{\"event\":\"shutdown\",\"time_us\":900.0,\"total_ops\":1,\"dropped\":0}\n"
 #define OP(id, start)                                                                          \
     "{\"id\":" id ",\"type\":\"nccl\",\"op\":\"AllReduce\",\"start_us\":" start ","            \
     "\"duration_us\":5.000,\"bytes\":64,\"count\":16,\"dtype\":\"fp32\",\"redop\":\"sum\","    \
     "\"comm\":\"c\",\"comm_rank\":0,\"comm_size\":1,\"seq\":" id ",\"device\":0,\"stream\":7," \
     "\"tid\":2,\"group\":null,\"host_us\":1.000,\"host_end_us\":2.000,\"timing\":\"device\"}\n"
-
-/* Loads one file with this text. */
-static void load_text(struct run *run, const char *text)
-{
-    const char *folder = make_folder();
-    write_text(folder, "specter_trace_rank0.jsonl", text);
-    load_path(run, folder);
-    remove_folder(folder);
-}
 
 static const struct op *op_of(const struct run *run, size_t i)
 {
@@ -94,7 +80,7 @@ TEST(jsonl_line_kinds)
     }
 }
 
-/* What stands behind a line in its block is looked at, and never taken for a part of it. */
+/* What stands after a line in its block is looked at, and never taken for a part of it. */
 TEST(jsonl_line_with_text_behind)
 {
     static const char text[] = OP("3", "1.5");
@@ -197,7 +183,7 @@ TEST(jsonl_products_of_other_kinds)
 {
     static const enum op_class want[] = {OP_GEMM, OP_KERNEL, OP_KERNEL, OP_KERNEL, OP_GEMM};
     struct run run;
-    load_text(&run,
+    load_rank(&run,
               INIT GEMM("1", "\"m\":4,\"n\":5,\"k\":6,\"batch\":3,\"groups\":2,\"flop\":720")
                   GEMM("2", "\"m\":null,\"n\":null,\"k\":null,\"batch\":3,\"groups\":2,\"flop\":9")
                       GEMM("3", "\"m\":4,\"n\":5,\"k\":6,\"batch\":3,\"flop\":2880")
@@ -275,8 +261,8 @@ TEST(jsonl_acts_and_steps)
 TEST(jsonl_clock_edges)
 {
     struct run run;
-    /* before the first pair, between, behind the last; another device has none of its own */
-    load_text(
+    /* before the first pair, between, after the last; another device has none of its own */
+    load_rank(
         &run,
         INIT OP("0", "50.0") OP("1", "150.0")
             OP("2",
@@ -288,7 +274,7 @@ TEST(jsonl_clock_edges)
     CHECK_INT(op_of(&run, 1)->start_ns, 2100000);
     CHECK_INT(op_of(&run, 2)->start_ns, 2900000);
     run_release(&run);
-    load_text(&run, INIT OP("0", "50.0") END); /* none at all: it starts with the trace */
+    load_rank(&run, INIT OP("0", "50.0") END); /* none at all: it starts with the trace */
     CHECK_INT(op_of(&run, 0)->start_ns, 1050000);
     run_release(&run);
 }
@@ -296,7 +282,7 @@ TEST(jsonl_clock_edges)
 TEST(jsonl_null_is_unknown)
 {
     struct run run;
-    load_text(&run, INIT "{\"id\":null,\"type\":\"nccl\",\"op\":\"AllReduce\",\"start_us\":null,"
+    load_rank(&run, INIT "{\"id\":null,\"type\":\"nccl\",\"op\":\"AllReduce\",\"start_us\":null,"
                          "\"duration_us\":null,\"bytes\":null,\"count\":null,\"dtype\":null,"
                          "\"redop\":null,\"comm\":null,\"comm_rank\":null,\"comm_size\":null,"
                          "\"seq\":null,\"device\":null,\"stream\":null,\"tid\":null,\"group\":null,"
@@ -318,7 +304,7 @@ TEST(jsonl_null_is_unknown)
 TEST(jsonl_pending_operations_are_said)
 {
     struct run run;
-    load_text(&run, INIT "{\"id\":0,\"type\":\"nccl\",\"op\":\"AllReduce\",\"duration_us\":3.0,"
+    load_rank(&run, INIT "{\"id\":0,\"type\":\"nccl\",\"op\":\"AllReduce\",\"duration_us\":3.0,"
                          "\"timing\":\"none\"}\n");
     CHECK_INT(op_of(&run, 0)->dur_ns, UNKNOWN_NS);
     CHECK_HAS(note_with(&run, "not finished"), "operations that had not finished");
@@ -331,7 +317,7 @@ TEST(jsonl_pending_operations_are_said)
 TEST(jsonl_newer_writers)
 {
     struct run run;
-    load_text(&run, "{\"event\":\"init\",\"version\":2,\"run\":\"r\",\"rank\":0,\"world_size\":1,"
+    load_rank(&run, "{\"event\":\"init\",\"version\":2,\"run\":\"r\",\"rank\":0,\"world_size\":1,"
                     "\"mono_ns\":1,\"real_ns\":1,\"new\":{\"a\":[1]}}\n"
                     "{\"event\":\"beat\",\"of\":[1,2]}\n{\"event\":\"beat\",\"duration_us\":null}\n"
                     "{\"type\":\"fan\"}\n" OP("0", "1.0") END);
@@ -346,7 +332,7 @@ TEST(jsonl_newer_writers)
 TEST(jsonl_unread_device_work_is_a_loss)
 {
     struct run run;
-    load_text(
+    load_rank(
         &run,
         INIT OP("0", "1.0") "{\"start_us\":1.5,\"type\":\"nvshmem\"}\n{\"event\":\"beat\"}\n" END);
     CHECK_HAS(note_with(&run, "device work"), "loss: ");
@@ -354,7 +340,7 @@ TEST(jsonl_unread_device_work_is_a_loss)
     CHECK_HAS(note_with(&run, "not know"), ": 1 beat");
     CHECK(run_partial(&run));
     run_release(&run);
-    load_text(&run,
+    load_rank(&run,
               INIT "{\"type\":\"a\",\"duration_us\":1}\n{\"type\":\"b\",\"duration_us\":1}\n"
                    "{\"type\":\"c\",\"duration_us\":1}\n{\"type\":\"d\",\"duration_us\":1}\n"
                    "{\"type\":\"e\",\"duration_us\":1}\n{\"type\":\"f\",\"duration_us\":1}\n"
@@ -367,7 +353,7 @@ TEST(jsonl_unread_device_work_is_a_loss)
 TEST(jsonl_dropped_is_a_loss)
 {
     struct run run;
-    load_text(&run,
+    load_rank(&run,
               INIT OP("0", "1.0") "{\"event\":\"shutdown\",\"time_us\":9.0,\"dropped\":17}\n");
     CHECK_STR(note_with(&run, "dropped"), "loss: the recorder dropped 17 operations: rank 0");
     CHECK_INT(run.ranks[0].dropped, 17);
@@ -482,7 +468,7 @@ TEST(jsonl_torn_last_line)
 TEST(jsonl_bad_lines_are_counted)
 {
     struct run run;
-    load_text(&run, INIT OP("0", "1.0") "{\"id\":1,\"type\":\"nccl\",\"op\" \"AllReduce\"}\n"
+    load_rank(&run, INIT OP("0", "1.0") "{\"id\":1,\"type\":\"nccl\",\"op\" \"AllReduce\"}\n"
                                         "not json\n"
                                         "{}\n"
                                         "[1]\n"
@@ -523,7 +509,7 @@ TEST(jsonl_impossible_values)
         char text[2048];
         struct run run;
         snprintf(text, sizeof text, "%s%s%s%s", INIT, lines[i], OP("7", "2.0"), END);
-        load_text(&run, text);
+        load_rank(&run, text);
         CHECK_INT(run.ranks[0].bad_lines, 1);
         CHECK_INT(run.ranks[0].nops, 1);
         CHECK_HAS(note_with(&run, "line 2"), "loss: ");
@@ -540,7 +526,7 @@ TEST(jsonl_long_line)
     for (int i = 0; i < 3000000; i++)
         buf_putc(&text, 'x');
     buf_puts(&text, "\",\"time_us\":1.0}\n" OP("1", "2.0") END);
-    load_text(&run, text.data);
+    load_rank(&run, text.data);
     CHECK_INT(run.ranks[0].nops, 2);
     CHECK_INT(run.ranks[0].bad_lines, 1);
     CHECK_HAS(note_with(&run, "line 3"), "longer than any line");
@@ -551,7 +537,7 @@ TEST(jsonl_long_line)
 TEST(jsonl_control_bytes_do_not_reach_notes_or_names)
 {
     struct run run;
-    load_text(&run, INIT "{\"type\":\"nccl\",\"op\":\"All\\u001b[2JReduce\\u009b\"}\n"
+    load_rank(&run, INIT "{\"type\":\"nccl\",\"op\":\"All\\u001b[2JReduce\\u009b\"}\n"
                          "{\"type\":\"ki\\u001b]0;nd\"}\n" END);
     CHECK_STR(op_of(&run, 0)->name, "All?[2JReduce??");
     CHECK_HAS(note_with(&run, "does not know"), ": 1 ki?]0;nd");

@@ -3,17 +3,11 @@
  * Records beside operations of NCCL and cuBLAS: copies, kernels that are only counted, graphs, what
  * NCCL's profiler said, marks, sampling; and lines that hold nothing.
  */
-#include "trace_load.h"
+#include "made_jsonl.h"
 
 #include "trace/activity.h"
 #include "trace/graph.h"
 
-#define INIT_OF(coverage)                                                                    \
-    "{\"event\":\"init\",\"version\":1,\"run\":\"r\",\"rank\":0,\"world_size\":1,\"pid\":5," \
-    "\"host\":\"h\",\"mono_ns\":1000000,\"real_ns\":1700000000000000000,"                    \
-    "\"coverage\":[" coverage "],\"sample\":1,\"gpus\":[]}\n"
-#define INIT INIT_OF("\"nccl\"")
-#define END "{\"event\":\"shutdown\",\"time_us\":900.0,\"total_ops\":1,\"dropped\":0}\n"
 #define TIMES                                                                        \
     "\"start_us\":10.000,\"duration_us\":2.500,\"device\":0,\"stream\":3,\"tid\":1," \
     "\"host_us\":4.000,\"host_end_us\":5.000,\"timing\":\"device\""
@@ -29,14 +23,6 @@
     "\"dtype\":\"fp32\",\"comm\":\"c\",\"comm_rank\":0,\"comm_size\":4,\"seq\":null," \
     "\"peer\":" peer ",\"p2p_seq\":" seq "," TIMES "}\n"
 
-static void load_text(struct run *run, const char *text)
-{
-    const char *folder = make_folder();
-    write_text(folder, "specter_trace_rank0.jsonl", text);
-    load_path(run, folder);
-    remove_folder(folder);
-}
-
 /* The first operation of a class; one of nothing when there is none. */
 static const struct op *first_of(const struct run *run, enum op_class class)
 {
@@ -51,7 +37,7 @@ static const struct op *first_of(const struct run *run, enum op_class class)
 TEST(jsonl_copies_are_operations)
 {
     struct run run;
-    load_text(&run, INIT_OF("\"copies\"") "{\"id\":0,\"type\":\"copy\",\"kind\":\"h2d\","
+    load_rank(&run, INIT_OF("\"copies\"") "{\"id\":0,\"type\":\"copy\",\"kind\":\"h2d\","
                                           "\"bytes\":4096," TIMES "}\n" END);
     const struct op *op = first_of(&run, OP_MEMORY);
     CHECK_STR(all_notes(&run), "");
@@ -71,7 +57,7 @@ TEST(jsonl_copies_are_operations)
 TEST(jsonl_small_copies_have_host_times_only)
 {
     struct run run;
-    load_text(&run, INIT "{\"id\":0,\"type\":\"copy\",\"kind\":\"memset\",\"bytes\":null,"
+    load_rank(&run, INIT "{\"id\":0,\"type\":\"copy\",\"kind\":\"memset\",\"bytes\":null,"
                          "\"start_us\":4.000,\"duration_us\":1.000,\"device\":0,\"stream\":3,"
                          "\"tid\":1,\"host_us\":4.000,\"host_end_us\":5.000,"
                          "\"timing\":\"host\"}\n" END);
@@ -85,7 +71,7 @@ TEST(jsonl_small_copies_have_host_times_only)
 TEST(jsonl_lines_that_hold_nothing)
 {
     struct run run;
-    load_text(&run, "# a place that was being written\n\n  \t\n#\n#\n#\n#\n#\n#\n#\n#\n#\n#\n#\n#\n"
+    load_rank(&run, "# a place that was being written\n\n  \t\n#\n#\n#\n#\n#\n#\n#\n#\n#\n#\n#\n#\n"
                     "#\n#\n#\n" INIT REDUCE("0", "0", TIMES) " # {\"id\":\n   \r\n" END "# cut");
     CHECK_STR(all_notes(&run), "");
     CHECK_INT(run.ranks[0].nops, 1);
@@ -96,7 +82,7 @@ TEST(jsonl_lines_that_hold_nothing)
 TEST(jsonl_untraced_launches_by_host_time)
 {
     struct run run;
-    load_text(&run,
+    load_rank(&run,
               INIT_OF("\"launches\"") "{\"type\":\"untraced\",\"launches\":37,\"classes\":{"
                                       "\"elementwise\":30,\"attention\":2,\"new\":1},\"device\":1,"
                                       "\"stream\":4,\"tid\":9,\"host_us\":20.0,"
@@ -132,7 +118,7 @@ TEST(jsonl_graph_launches_stand_for_what_was_captured)
 {
     struct run run;
     struct graphs g;
-    load_text(
+    load_rank(
         &run,
         INIT_OF("\"launches\",\"graphs\"") REDUCE("0", "0", UNTIMED ",\"graph\":7")
             REDUCE("1", "1", UNTIMED ",\"graph\":7") REDUCE(
@@ -165,7 +151,7 @@ TEST(jsonl_graph_launches_stand_for_what_was_captured)
 TEST(jsonl_graph_of_unknown_origin)
 {
     struct run run;
-    load_text(&run, INIT GRAPH("3", "null", "0") END);
+    load_rank(&run, INIT GRAPH("3", "null", "0") END);
     CHECK_STR(all_notes(&run), "");
     CHECK_INT(first_of(&run, OP_GRAPH)->graph, -1);
     CHECK_INT(first_of(&run, OP_GRAPH)->dur_ns, 2500);
@@ -193,7 +179,7 @@ TEST(jsonl_graphs_of_communication_alone)
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct run run;
-        load_text(&run, cases[i].text);
+        load_rank(&run, cases[i].text);
         CHECK_INT(activity_kind_of(first_of(&run, OP_GRAPH)), cases[i].kind);
         run_release(&run);
     }
@@ -202,11 +188,11 @@ TEST(jsonl_graphs_of_communication_alone)
 #define PLUGIN(rest) \
     "{\"type\":\"plugin\",\"comm\":\"c\",\"algo\":\"RING\",\"proto\":\"LL128\"," rest "}\n"
 
-/* Before or behind the operations: the numbers decide. */
+/* Before or after the operations: the numbers decide. */
 TEST(jsonl_plugin_joins_operations)
 {
     struct run run;
-    load_text(&run,
+    load_rank(&run,
               INIT_OF("\"plugin\"") PLUGIN("\"op\":\"Recv\",\"seq\":4,\"peer\":2,\"channels\":2,"
                                            "\"kernel_us\":1.25") REDUCE("0", "4", TIMES)
                   REDUCE("1", "5", TIMES) MESSAGE("2", "Send", "2", "4")
@@ -234,7 +220,7 @@ TEST(jsonl_plugin_joins_operations)
 TEST(jsonl_marks_and_steps)
 {
     struct run run;
-    load_text(
+    load_rank(
         &run,
         INIT_OF("\"marks\"") REDUCE(
             "0", "0",
@@ -268,7 +254,7 @@ TEST(jsonl_marks_and_steps)
 TEST(jsonl_open_ranges)
 {
     struct run run;
-    load_text(&run,
+    load_rank(&run,
               INIT_OF("\"marks\"")
                   REDUCE("0", "0", TIMES) "{\"event\":\"mark\",\"name\":\"open\",\"time_us\":6.0,"
                                           "\"kind\":\"range\",\"tid\":1,\"end_us\":null}\n"
@@ -292,7 +278,7 @@ TEST(jsonl_open_ranges)
 TEST(jsonl_member_of_a_smaller_communicator)
 {
     struct run run;
-    load_text(&run,
+    load_rank(&run,
               INIT "{\"event\":\"comm\",\"comm\":\"c\",\"comm_rank\":0,\"comm_size\":1}\n"
                    "{\"event\":\"comm\",\"comm\":\"c\",\"comm_rank\":7,\"comm_size\":8}\n" MESSAGE(
                        "1", "Send", "0",
@@ -309,7 +295,7 @@ TEST(jsonl_member_of_a_smaller_communicator)
 TEST(jsonl_sampling_is_said)
 {
     struct run run;
-    load_text(&run, INIT REDUCE("0", "0",
+    load_rank(&run, INIT REDUCE("0", "0",
                                 TIMES) "{\"event\":\"sample\",\"time_us\":5.0,\"of\":\"cublas\","
                                        "\"rate\":8,\"why\":\"governor\"}\n"
                                        "{\"event\":\"sample\",\"time_us\":9.0,"
@@ -320,10 +306,7 @@ TEST(jsonl_sampling_is_said)
     run_release(&run);
 }
 
-#define SAMPLED_INIT                                                                         \
-    "{\"event\":\"init\",\"version\":1,\"run\":\"r\",\"rank\":0,\"world_size\":1,\"pid\":5," \
-    "\"host\":\"h\",\"mono_ns\":1000000,\"real_ns\":1700000000000000000,"                    \
-    "\"coverage\":[\"nccl\"],\"sample\":8,\"gpus\":[]}\n"
+#define SAMPLED_INIT INIT_SAMPLED("\"nccl\"", "8")
 #define SAMPLE(time_us, rate, why)                                                       \
     "{\"event\":\"sample\",\"time_us\":" time_us ",\"of\":\"cublas\",\"rate\":" rate "," \
     "\"why\":\"" why "\"}\n"
@@ -332,11 +315,11 @@ TEST(jsonl_sampling_is_said)
 TEST(jsonl_sampling_from_the_start_is_said_once)
 {
     struct run run;
-    load_text(&run, SAMPLED_INIT REDUCE("0", "0", TIMES) SAMPLE("0.0", "8", "asked") END);
+    load_rank(&run, SAMPLED_INIT REDUCE("0", "0", TIMES) SAMPLE("0.0", "8", "asked") END);
     CHECK_STR(all_notes(&run), "sampled: one cublas operation in 8 is recorded\n");
     CHECK_INT(run.ranks[0].gemm_rate, 8);
     run_release(&run);
-    load_text(&run, SAMPLED_INIT REDUCE("0", "0", TIMES) SAMPLE("0.0", "8", "asked")
+    load_rank(&run, SAMPLED_INIT REDUCE("0", "0", TIMES) SAMPLE("0.0", "8", "asked")
                         SAMPLE("5.0", "16", "governor") END);
     CHECK_STR(all_notes(&run),
               "sampled: one cublas operation in 8 is recorded\n"
@@ -348,10 +331,10 @@ TEST(jsonl_sampling_from_the_start_is_said_once)
 TEST(jsonl_coverage_words)
 {
     struct run run;
-    load_text(&run, INIT_OF("\"rocblas\"") REDUCE("0", "0", TIMES) END);
+    load_rank(&run, INIT_OF("\"rocblas\"") REDUCE("0", "0", TIMES) END);
     CHECK_INT(run.ranks[0].coverage, COVER_GEMM);
     run_release(&run);
-    load_text(&run, INIT_OF("\"hipblaslt\",\"new\"") REDUCE("0", "0", TIMES) END);
+    load_rank(&run, INIT_OF("\"hipblaslt\",\"new\"") REDUCE("0", "0", TIMES) END);
     CHECK_INT(run.ranks[0].coverage, COVER_GEMM);
     run_release(&run);
 }
@@ -383,7 +366,7 @@ TEST(jsonl_impossible_work)
         char text[2048];
         struct run run;
         snprintf(text, sizeof text, "%s%s%s", INIT, cases[i].line, REDUCE("9", "0", TIMES) END);
-        load_text(&run, text);
+        load_rank(&run, text);
         CHECK_HAS(all_notes(&run), cases[i].note);
         CHECK_HAS(all_notes(&run), "specter_trace_rank0.jsonl: line 2: ");
         CHECK(run_partial(&run));

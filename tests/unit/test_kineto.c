@@ -1,7 +1,9 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT
+ *
+ * Kineto traces: our fixture to the last digit, names and sizes, forms, ranks.
+ */
 #include "made_kineto.h"
 
-#include "base/json.h"
 #include "trace/kineto.h"
 #include "trace/kernel_names.h"
 #include "trace/match.h"
@@ -234,29 +236,20 @@ TEST(kineto_old_trace_without_metadata)
 {
     struct run run;
     const struct op *op;
-    load_text(&run, "worker0.json",
-              "{\"schemaVersion\": 1, " DIST(
-                  "0", "4") ", \"traceEvents\": ["
-                            "{\"ph\":\"X\",\"cat\":\"Kernel\",\"name\":\"ncclKernel_SendRecv_RING_"
-                            "SIMPLE_Sum_int8_t\","
-                            "\"pid\":0,\"tid\":\"stream "
-                            "20\",\"ts\":2000,\"dur\":10,\"args\":{\"device\":0,\"stream\":20,"
-                            "\"correlation\":5}},"
-                            "{\"ph\":\"X\",\"cat\":\"Runtime\",\"name\":\"cudaLaunchKernel\","
-                            "\"pid\":9,\"tid\":\"9\","
-                            "\"ts\":1000,\"dur\":5,\"args\":{\"correlation\":5}},"
-                            "{\"ph\":\"X\",\"cat\":\"Operator\",\"name\":\"nccl:all_to_all\","
-                            "\"pid\":9,\"tid\":\"9\","
-                            "\"ts\":990,\"dur\":20,\"args\":{\"Input Dims\":[[16,8]],\"Input "
-                            "type\":[\"long int\"]}},"
-                            "{\"ph\":\"X\",\"cat\":\"Memcpy\",\"name\":\"Memcpy "
-                            "DtoH\",\"pid\":0,\"tid\":7,\"ts\":3000,"
-                            "\"dur\":1,\"args\":{\"device\":0,\"stream\":7,\"correlation\":6}},"
-                            "{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"ncclKernel_AllReduce_RING_"
-                            "LL_Sum_float\",\"pid\":0,"
-                            "\"tid\":20,\"ts\":4000,\"dur\":10,\"args\":{\"device\":0,\"stream\":"
-                            "20,\"correlation\":8}}"
-                            "]}");
+    /* clang-format off */
+    load_text(&run, "worker0.json", quoted(
+        "{'schemaVersion': 1, " DIST("0", "4") ", 'traceEvents': ["
+        "{'ph':'X','cat':'Kernel','name':'ncclKernel_SendRecv_RING_SIMPLE_Sum_int8_t','pid':0,"
+        "'tid':'stream 20','ts':2000,'dur':10,'args':{'device':0,'stream':20,'correlation':5}},"
+        "{'ph':'X','cat':'Runtime','name':'cudaLaunchKernel','pid':9,'tid':'9','ts':1000,'dur':5,"
+        "'args':{'correlation':5}},"
+        "{'ph':'X','cat':'Operator','name':'nccl:all_to_all','pid':9,'tid':'9','ts':990,'dur':20,"
+        "'args':{'Input Dims':[[16,8]],'Input type':['long int']}},"
+        "{'ph':'X','cat':'Memcpy','name':'Memcpy DtoH','pid':0,'tid':7,'ts':3000,'dur':1,"
+        "'args':{'device':0,'stream':7,'correlation':6}},"
+        "{'ph':'X','cat':'kernel','name':'ncclKernel_AllReduce_RING_LL_Sum_float','pid':0,'tid':20,"
+        "'ts':4000,'dur':10,'args':{'device':0,'stream':20,'correlation':8}}]}"));
+    /* clang-format on */
     op = op_named(&run.ranks[0], "SendRecv");
     CHECK_INT(op->class, OP_COLL);
     CHECK_INT(op->coll.op, SPECTER_ALLTOALL);
@@ -283,10 +276,11 @@ TEST(kineto_keys_in_any_order)
     struct run run;
     load_text(
         &run, "rank2.json",
-        "{\"baseTimeNanoseconds\": 1000000000, \"traceEvents\":[{\"args\": {\"correlation\": 4, "
-        "\"stream\": 3, \"device\": 1}, \"dur\": 1.5, \"ts\": 2, \"name\": \"k\", "
-        "\"cat\": \"kernel\", \"ph\": \"X\"} , {\"args\":{\"x\":[1]},\"name\":\"y\",\"ph\":\"i\"}],"
-        "\"deviceProperties\":[{\"name\":\"GPU one\",\"id\":1}]}");
+        quoted("{'baseTimeNanoseconds': 1000000000, 'traceEvents':[{'args': {'correlation': 4, "
+               "'stream': 3, "
+               "'device': 1}, 'dur': 1.5, 'ts': 2, 'name': 'k', 'cat': 'kernel', 'ph': 'X'} , "
+               "{'args':{'x':[1]},'name':'y','ph':'i'}],'deviceProperties':[{'name':'GPU "
+               "one','id':1}]}"));
     CHECK_INT(run.ranks[0].rank, 2);
     CHECK_INT(run.ranks[0].nops, 1);
     CHECK_INT(run.ranks[0].ops[0].start_ns, 1000002000);
@@ -296,18 +290,17 @@ TEST(kineto_keys_in_any_order)
     run_release(&run);
 }
 
-#define CALL(name, ts)                                                        \
-    "{\"ph\":\"X\",\"cat\":\"cuda_runtime\",\"name\":\"" name "\",\"ts\":" ts \
-    ",\"dur\":2,\"pid\":1,\"tid\":1,\"args\":{}}"
+#define CALL(name, ts) HOST("cuda_runtime", name, "1", ts, "2", "")
 
 /* Calls that allocate may wait for the device; those that do so in the order of a stream do not. */
 TEST(kineto_allocations)
 {
     struct run run;
-    load_text(
-        &run, "trace.json",
-        "[" KERNEL("a", "1", "2", "3") "," CALL("cudaMalloc", "5") "," CALL(
-            "cudaMallocAsync", "8") "," CALL("cudaMallocHost", "10") "," CALL("hipFree", "12") "]");
+    /* clang-format off */
+    load_text(&run, "trace.json", quoted(
+        "[" CALL("cudaMalloc", "5") CALL("cudaMallocAsync", "8") CALL("cudaMallocHost", "10")
+        CALL("hipFree", "12") KERNEL("a", "1", "2", "3") "]"));
+    /* clang-format on */
     CHECK_INT(run.ranks[0].nsync_calls, 3);
     CHECK_INT(run.ranks[0].sync_calls[0].kind, SYNC_CALL_ALLOC);
     CHECK_INT(run.ranks[0].sync_calls[0].host_end_ns - run.ranks[0].sync_calls[0].host_ns, 2000);
@@ -316,20 +309,23 @@ TEST(kineto_allocations)
     run_release(&run);
 }
 
-/* item() of PyTorch: the copy waits within its call, of which the synchronisation behind it is
+/* A copy from the device and its call. */
+#define COPY(to, call, ts, dur, start, end, id)                      \
+    HOST("cuda_runtime", call, "1", ts, dur, "'correlation':" id)    \
+    WORK("gpu_memcpy", "Memcpy DtoH (Device -> " to ")", start, end, \
+         "'device':0,'stream':7,'correlation':" id)
+
+/* item() of PyTorch: the copy waits within its call, of which the synchronisation after it is
  * free. To pinned memory it does not. */
 TEST(kineto_copies_that_wait)
 {
-#define COPY(to, call, ts, dur, start, end, id)                                                \
-    "{\"ph\":\"X\",\"cat\":\"cuda_runtime\",\"name\":\"" call "\",\"ts\":" ts ",\"dur\":" dur  \
-    ",\"pid\":1,\"tid\":1,\"args\":{\"correlation\":" id "}},{\"ph\":\"X\",\"cat\":"           \
-    "\"gpu_memcpy\",\"name\":\"Memcpy DtoH (Device -> " to ")\",\"ts\":" start ",\"dur\":" end \
-    ",\"pid\":0,\"tid\":7,\"args\":{\"device\":0,\"stream\":7,\"correlation\":" id "}}"
     struct run run;
-    load_text(&run, "trace.json",
-              "[" COPY("Pageable", "cudaMemcpyAsync", "10", "900", "900", "2", "5") "," COPY(
-                  "Pinned", "cudaMemcpyAsync", "1000", "5", "1002", "2",
-                  "6") "," COPY("Pinned", "cudaMemcpy_ptds", "2000", "500", "2490", "2", "7") "]");
+    /* clang-format off */
+    load_text(&run, "trace.json", quoted(
+        "[" COPY("Pageable", "cudaMemcpyAsync", "10", "900", "900", "2", "5")
+        COPY("Pinned", "cudaMemcpyAsync", "1000", "5", "1002", "2", "6")
+        COPY("Pinned", "cudaMemcpy_ptds", "2000", "500", "2490", "2", "7") "{'ph':'M'}]"));
+    /* clang-format on */
     CHECK_INT(run.ranks[0].nops, 3);
     CHECK_INT(run.ranks[0].ops[0].copy.wait, COPY_WAITS);
     CHECK_INT(run.ranks[0].ops[0].copy.wait_ns, 892000);
@@ -417,32 +413,33 @@ TEST(kineto_several_machines)
 TEST(kineto_several_gpus_in_one_file)
 {
     struct run run;
-    load_text(
-        &run, "rank0.json",
-        "[" KERNEL("a", "1", "2", "3") ",{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"b\","
-                                       "\"ts\":4,\"dur\":1,\"args\":{\"device\":1,\"stream\":7}}]");
+    /* clang-format off */
+    load_text(&run, "rank0.json", quoted(
+        "[" KERNEL("a", "1", "2", "3") ",{'ph':'X','cat':'kernel','name':'b','ts':4,'dur':1,"
+        "'args':{'device':1,'stream':7}}]"));
+    /* clang-format on */
     CHECK_INT(run.ranks[0].nops, 2);
     CHECK_HAS(note_with(&run, "several GPUs"), "taken as one rank's");
     run_release(&run);
 }
 
+#define SEQ(count, ts, seq)                                                \
+    WORK("kernel", "ncclDevKernel_AllReduce_Sum_f32_RING_LL", ts, "1",     \
+         "'stream':7,'Collective name':'allreduce','In msg nelems':" count \
+         ",'dtype':'Float','Group size':2,'Process Group Name':'0',"       \
+         "'Process Group Ranks':'[0, 1]'" seq)
+#define SEQ_TRACE(rank, events) quoted("{" DIST(rank, "2") "," EVENTS(events) "}")
+
 /* Without sequence numbers the order counts; with them a trace may begin later. */
 TEST(kineto_recorded_numbers)
 {
-#define SEQ(name, ts, seq)                                                                   \
-    "{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"ncclDevKernel_AllReduce_Sum_f32_RING_LL\"," \
-    "\"ts\":" ts ",\"dur\":1,\"args\":{\"stream\":7,\"Collective name\":\"allreduce\","      \
-    "\"In msg nelems\":" name ",\"dtype\":\"Float\",\"Group size\":2,"                       \
-    "\"Process Group Name\":\"0\",\"Process Group Ranks\":\"[0, 1]\"" seq "}}"
     const char *folder = make_folder();
     struct run run;
     struct matches m;
     write_text(folder, "rank0.json",
-               "{" DIST("0", "2") ",\"traceEvents\":[" SEQ("1", "1", ",\"Seq\":5") "," SEQ(
-                   "2", "2", ",\"Seq\":6") "]}");
+               SEQ_TRACE("0", SEQ("1", "1", ",'Seq':5") SEQ("2", "2", ",'Seq':6")));
     write_text(folder, "rank1.json",
-               "{" DIST("1", "2") ",\"traceEvents\":[" SEQ("2", "2", ",\"Seq\":6") "," SEQ(
-                   "3", "3", ",\"Seq\":7") "]}");
+               SEQ_TRACE("1", SEQ("2", "2", ",'Seq':6") SEQ("3", "3", ",'Seq':7")));
     load_path(&run, folder);
     matches_init(&m, &run);
     CHECK_INT(m.count, 3);
@@ -450,9 +447,7 @@ TEST(kineto_recorded_numbers)
     CHECK_INT(m.list[1].nmembers, 2);
     matches_release(&m);
     run_release(&run);
-    write_text(folder, "rank1.json",
-               "{" DIST("1", "2") ",\"traceEvents\":[" SEQ("1", "2", "") "," SEQ(
-                   "2", "3", ",\"Seq\":6") "]}");
+    write_text(folder, "rank1.json", SEQ_TRACE("1", SEQ("1", "2", "") SEQ("2", "3", ",'Seq':6")));
     load_path(&run, folder);
     matches_init(&m, &run);
     CHECK_INT(m.count, 2);
@@ -466,284 +461,16 @@ TEST(kineto_recorded_numbers)
 TEST(kineto_groups_from_the_table)
 {
     struct run run;
-    load_text(&run, "rank3.json",
-              "{\"distributedInfo\":{\"rank\":3,\"world_size\":8,\"pg_config\":["
-              "{\"pg_name\":\"7\",\"pg_size\":3,\"ranks\":\"[1, 3, 5]\"}]},\"traceEvents\":["
-              "{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"ncclDevKernel_SendRecv\",\"ts\":1,"
-              "\"dur\":1,\"args\":{\"stream\":7,\"Collective name\":\"send\",\"In msg nelems\":4,"
-              "\"dtype\":\"Half\",\"Group size\":3,\"Process Group Name\":\"7\","
-              "\"Process Group Ranks\":\"[1, ...]\",\"Dst Rank\":5}}]}");
+    /* clang-format off */
+    load_text(&run, "rank3.json", quoted(
+        "{'distributedInfo':{'rank':3,'world_size':8,'pg_config':[{'pg_name':'7','pg_size':3,"
+        "'ranks':'[1, 3, 5]'}]}," EVENTS(WORK("kernel", "ncclDevKernel_SendRecv", "1", "1",
+        "'stream':7,'Collective name':'send','In msg nelems':4,'dtype':'Half','Group size':3,"
+        "'Process Group Name':'7','Process Group Ranks':'[1, ...]','Dst Rank':5")) "}"));
+    /* clang-format on */
     CHECK_STR(run.comms[0].id, "7[1,3,5]");
     CHECK_INT(run.comms[0].ranks[2], 5);
     CHECK_INT(run.ranks[0].ops[0].coll.peer, 2);
     CHECK_INT(run.ranks[0].ops[0].bytes, 8);
     run_release(&run);
-}
-
-/* ---- damage ---- */
-
-static const char small[] = "{\"schemaVersion\": 1, " DIST(
-    "0", "1") ",\n \"deviceProperties\": [{\"id\": 0, "
-              "\"name\": \"GPU\"}], \"traceEvents\": [\n" KERNEL(
-                  "a", "1.125", "2.5",
-                  "3") ",\n"
-                       "{\"ph\":\"X\",\"cat\":\"cuda_runtime\",\"name\":\"cudaLaunchKernel\","
-                       "\"pid\":9,\"tid\":9,"
-                       "\"ts\":0.5,\"dur\":0.25,\"args\":{\"correlation\":3}},\n"
-                       "{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"aten::mm\",\"pid\":9,\"tid\":9,"
-                       "\"ts\":0,"
-                       "\"dur\":1,\"args\":{\"Input Dims\":[[2,3],[3,4]],\"Input "
-                       "type\":[\"float\",\"float\"]}},\n" KERNEL(
-                           "ncclDevKernel_AllReduce_Sum_f32_RING_LL", "5", "1",
-                           "4") "],\n"
-                                "\"baseTimeNanoseconds\": 1711964646000000000}";
-
-TEST(kineto_cut_file)
-{
-    struct run run;
-    CHECK_HAS(text_error("rank0.json", "{\"traceEvents\": ["),
-              "rank0.json: byte 17: the text ends too early");
-    load_text(&run, "rank0.json", "{\"traceEvents\": [" KERNEL("a", "1", "2", "3") ",{\"ph\": \"X");
-    CHECK_INT(run.ranks[0].nops, 1);
-    CHECK_HAS(note_with(&run, "the text ends too early; what stands before it is used"), "loss: ");
-    run_release(&run);
-    load_text(&run, "rank0.json", "{\"traceEvents\": [" KERNEL("a", "1", "2", "3"));
-    CHECK_HAS(note_with(&run, "cut off; what stands before it is used"), "loss: ");
-    run_release(&run);
-}
-
-TEST(kineto_bad_events_are_counted)
-{
-    struct run run;
-    load_text(
-        &run, "rank0.json",
-        "{\"traceEvents\": [" KERNEL(
-            "a", "1", "2",
-            "3") ","
-                 "{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"b\",\"ts\":x,\"dur\":1},"
-                 "{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"no time\",\"args\":{\"stream\":7}},"
-                 "{\"args\":{\"stream\":7 "
-                 "7},\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"c\",\"ts\":1,"
-                 "\"dur\":1},"
-                 "{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"d\",\"ts\":1,\"dur\":-1,"
-                 "\"args\":{\"stream\":7}}," KERNEL("e", "9", "2", "4") "]}");
-    CHECK_INT(run.ranks[0].nops, 2);
-    CHECK_INT(run.ranks[0].bad_lines, 4);
-    CHECK_HAS(note_with(&run, "4 events of this file are unusable"), "loss: ");
-    CHECK_HAS(note_with(&run, "4 events of this file are unusable"), ": expected a number;");
-    run_release(&run);
-}
-
-TEST(kineto_broken_structure)
-{
-    struct run run;
-    load_text(&run, "rank0.json",
-              "{\"traceEvents\": [" KERNEL("a", "1", "2", "3") " " KERNEL("b", "1", "2", "3") "]}");
-    CHECK_INT(run.ranks[0].nops, 1);
-    CHECK_HAS(note_with(&run, "expected ',' or ']'"), "loss: ");
-    run_release(&run);
-    load_text(&run, "rank0.json", "{\"traceEvents\": [" KERNEL("a", "1", "2", "3") "]} more");
-    CHECK_HAS(note_with(&run, "text behind the trace"), "loss: ");
-    run_release(&run);
-    CHECK_HAS(text_error("rank0.json", "{\"traceEvents\": 5, \"a\" 1}"), "expected ':'");
-    CHECK_HAS(text_error("rank0.json", "{\"traceEvents\": []}"), "rank0.json: no GPU work in it");
-}
-
-TEST(kineto_one_bad_file_among_good)
-{
-    const char *folder = make_folder();
-    struct run run;
-    write_text(folder, "rank0.json", small);
-    write_text(folder, "rank1.json", "{\"traceEvents\": [oops]}");
-    load_path(&run, folder);
-    CHECK_INT(run.nranks, 1);
-    CHECK_HAS(note_with(&run, "rank1.json: byte 17"), "loss: ");
-    run_release(&run);
-    remove_folder(folder);
-}
-
-/* Whatever is cut or flipped: an error or a run, never anything else. */
-TEST(kineto_damaged_everywhere)
-{
-    const char *folder = make_folder();
-    struct run run;
-    struct err e;
-    for (size_t n = 0; n < sizeof small - 1; n += 3) {
-        write_file(folder, "rank0.json", small, n);
-        if (run_load(&run, folder, NULL, &e) < 0)
-            CHECK_INT(e.code, ERR_INPUT);
-        else
-            CHECK(run_partial(&run));
-        run_release(&run);
-    }
-    for (size_t at = 0; at < sizeof small - 1; at += 2) {
-        char flipped[sizeof small];
-        memcpy(flipped, small, sizeof small);
-        flipped[at] ^= 0x12;
-        write_file(folder, "rank0.json", flipped, sizeof small - 1);
-        if (run_load(&run, folder, NULL, &e) < 0)
-            CHECK_INT(e.code, ERR_INPUT);
-        run_release(&run);
-    }
-    remove_folder(folder);
-}
-
-TEST(kineto_hostile_numbers)
-{
-    struct run run;
-    load_text(&run, "rank0.json",
-              "{\"distributedInfo\":{\"rank\":-9,\"world_size\":9223372036854775807,\"pg_config\":["
-              "{\"pg_name\":5,\"ranks\":[99999999999]}]},\"baseTimeNanoseconds\":"
-              "9223372036854775807,\"deviceProperties\":[{\"id\":-5},{\"id\":9999999}],"
-              "\"traceEvents\":[" KERNEL(
-                  "a", "1", "2",
-                  "9223372036854775807") ","
-                                         "{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":"
-                                         "\"ncclDevKernel_AllGather\",\"ts\":5,"
-                                         "\"dur\":1,\"args\":{\"stream\":2147483647,\"device\":-5,"
-                                         "\"Collective name\":"
-                                         "\"allgather\",\"In msg "
-                                         "nelems\":9223372036854775807,\"dtype\":\"Double\","
-                                         "\"Group size\":9223372036854775807,\"Process Group "
-                                         "Name\":\"0\",\"Global rank start\":"
-                                         "9223372036854775807,\"Global rank "
-                                         "stride\":9223372036854775807}}]}");
-    CHECK_INT(run.ranks[0].nops, 2);
-    CHECK_INT(run.ranks[0].ops[0].start_ns, UNKNOWN_NS);
-    CHECK(op_named(&run.ranks[0], "AllGather")->flags & OP_BYTES_UNKNOWN);
-    run_release(&run);
-}
-
-/* ---- a real run, recorded by others ---- */
-
-static struct json_text find_key(struct json_text in, const char *name)
-{
-    struct json j;
-    struct json_text key;
-    json_init(&j, in.p, in.len);
-    json_enter(&j, '{');
-    while (json_next_key(&j, &key)) {
-        const char *begin;
-        json_peek(&j);
-        begin = j.p;
-        json_skip(&j);
-        if (json_text_is(key, name))
-            return (struct json_text){begin, (uint32_t)(j.p - begin), false};
-    }
-    return (struct json_text){"0", 1, false};
-}
-
-static int64_t number_of(struct json_text in, const char *name)
-{
-    struct json_text value = find_key(in, name);
-    struct json j;
-    json_init(&j, value.p, value.len);
-    return json_i64(&j, -1);
-}
-
-static void check_rank(const struct rank *rank, struct json_text want)
-{
-    int64_t first = INT64_MAX, last = INT64_MIN, comm = 0, memory = 0, gemms = 0, linked = 0;
-    for (size_t i = 0; i < rank->nops; i++) {
-        const struct op *op = &rank->ops[i];
-        first = op->start_ns < first ? op->start_ns : first;
-        last = op->start_ns + op->dur_ns > last ? op->start_ns + op->dur_ns : last;
-        comm += op->class == OP_COLL;
-        memory += op->class == OP_MEMORY;
-        gemms += op->class == OP_GEMM;
-        linked += op->host_ns != UNKNOWN_NS;
-    }
-    CHECK_INT((last - first) / 1000, number_of(want, "span"));
-    CHECK_INT(comm, number_of(want, "n_comm"));
-    CHECK_INT(memory, number_of(want, "n_memory"));
-    CHECK_INT((int64_t)rank->nops - comm - memory, number_of(want, "n_compute"));
-    CHECK_INT(gemms, 23);
-    CHECK_INT((int64_t)rank->nops - linked, rank->rank == 1 || rank->rank == 3 ? 64 : 0);
-    CHECK_STR(rank->gpu, "Tesla V100-SXM2-32GB");
-    CHECK_INT(rank->nsteps, 1);
-}
-
-static void check_collectives(const struct run *run, struct json_text want)
-{
-    static const uint64_t bytes[] = {24576, 192, 1536, 13568, 1576964, 24576, 448, 907840};
-    struct matches m;
-    struct json j;
-    json_init(&j, want.p, want.len);
-    json_enter(&j, '[');
-    matches_init(&m, run);
-    CHECK_INT(m.count, 8);
-    CHECK_INT(m.incomplete + m.inconsistent + m.unnumbered, 0);
-    for (size_t i = 0; i < m.count && json_next_item(&j); i++) {
-        struct json_text item = {j.p, 0, false};
-        json_skip(&j);
-        item.len = (uint32_t)(j.p - item.p);
-        CHECK_INT(m.list[i].nmembers, 8);
-        CHECK_INT(m.list[i].op, i == 4 || i > 5 ? SPECTER_ALLREDUCE : SPECTER_ALLTOALL);
-        CHECK_INT(m.list[i].bytes, bytes[i]);
-        CHECK_INT(m.list[i].transfer_ns / 1000, number_of(item, "comm_latency_us"));
-    }
-    matches_release(&m);
-}
-
-static char *read_text(const char *path)
-{
-    FILE *f = fopen(path, "r");
-    char *text = calloc(1, 1 << 20);
-    if (f == NULL || text == NULL || fread(text, 1, (1 << 20) - 1, f) == 0)
-        abort();
-    fclose(f);
-    return text;
-}
-
-TEST(kineto_dlrm)
-{
-    struct run run;
-    struct json_text want, ranks;
-    char *expected;
-    if (test_shared("data/expected/hta_dlrm8.json") == NULL)
-        SKIP("no shared data");
-    expected = read_text(test_shared("data/expected/hta_dlrm8.json"));
-    want = (struct json_text){expected, (uint32_t)strlen(expected), false};
-    ranks = find_key(want, "plain_interval_arithmetic_us");
-    load_path(&run, test_shared("data/traces/param/dlrm_kineto.tar.gz"));
-    CHECK_INT(run.nranks, 8);
-    CHECK_INT(run.world_size, 8);
-    CHECK(run.clock_aligned);
-    CHECK(!run_partial(&run));
-    for (size_t r = 0; r < run.nranks; r++) {
-        char name[2] = {(char)('0' + r), '\0'};
-        check_rank(&run.ranks[r], find_key(ranks, name));
-    }
-    CHECK_HAS(note_with(&run, "no launch call"), "128 of 2244 GPU operations");
-    check_collectives(&run, find_key(want, "collectives_matched_by_order_us"));
-    run_release(&run);
-    free(expected);
-}
-
-/* Every other trace that is at hand: loads, with a word on what it lacks. */
-TEST(kineto_other_traces)
-{
-    static const struct {
-        const char *path, *note;
-        size_t comm;
-    } cases[] = {
-        {"data/traces/param/linear_kineto.json.gz", "", 0},
-        {"data/traces/hta/nccl_parser_config/nccl_data.json.gz", "1 of 2 ranks", 21},
-        {"data/traces/hta/negative_queue_length_values_check/rank0.json.gz", "5 of 80 ", 80},
-        {"data/traces/hta/cuda_event_sync_multi_stream/event_sync_trace.json.gz", "", 0},
-        {"data/traces/tracelens/resnet_act_checkpoint.json.gz", "5 of 17 ", 17},
-    };
-    if (test_shared("data/traces") == NULL)
-        SKIP("no shared data");
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        struct run run;
-        size_t comm = 0;
-        load_path(&run, test_shared(cases[i].path));
-        for (size_t op = 0; run.nranks > 0 && op < run.ranks[0].nops; op++)
-            comm += run.ranks[0].ops[op].class == OP_COLL || run.ranks[0].ops[op].class == OP_P2P;
-        CHECK_INT(comm, cases[i].comm);
-        if (cases[i].note[0] != '\0')
-            CHECK_HAS(note_with(&run, cases[i].note), cases[i].note);
-        run_release(&run);
-    }
 }

@@ -4,7 +4,6 @@
  */
 #include "made_kineto.h"
 
-#include "analysis/operations.h"
 #include "analysis/work.h"
 #include "trace/match.h"
 

@@ -68,7 +68,7 @@ TEST(kineto_caller_by_id)
     run_release(&run);
 }
 
-/* Operators in any order in the file, behind the work that they launched. */
+/* Operators in any order in the file, after the work that they launched. */
 TEST(kineto_caller_in_any_order)
 {
     struct run run;

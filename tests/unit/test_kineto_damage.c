@@ -226,3 +226,126 @@ TEST(kineto_hostile_numbers_of_things)
     run_release(&run);
     buf_release(&text);
 }
+
+/* ---- a small trace ---- */
+
+/* Two kernels, a call, an operator, with white space. */
+/* clang-format off */
+static const char small[] =
+    "{'schemaVersion': 1, " DIST("0", "1") ",\n 'deviceProperties': [{'id': 0, 'name': 'GPU'}], "
+    "'traceEvents': [\n" KERNEL("a", "1.125", "2.5", "3") ",\n"
+    "{'ph':'X','cat':'cuda_runtime','name':'cudaLaunchKernel','pid':9,'tid':9,'ts':0.5,'dur':0.25,"
+    "'args':{'correlation':3}},\n"
+    "{'ph':'X','cat':'cpu_op','name':'aten::mm','pid':9,'tid':9,'ts':0,'dur':1,"
+    "'args':{'Input Dims':[[2,3],[3,4]],'Input type':['float','float']}},\n"
+    KERNEL("ncclDevKernel_AllReduce_Sum_f32_RING_LL", "5", "1", "4") "],\n"
+    "'baseTimeNanoseconds': 1711964646000000000}";
+/* clang-format on */
+
+TEST(kineto_cut_file)
+{
+    struct run run;
+    CHECK_HAS(text_error("rank0.json", "{\"traceEvents\": ["),
+              "rank0.json: byte 17: the text ends too early");
+    load_text(&run, "rank0.json", "{\"traceEvents\": [" KERNEL("a", "1", "2", "3") ",{\"ph\": \"X");
+    CHECK_INT(run.ranks[0].nops, 1);
+    CHECK_HAS(note_with(&run, "the text ends too early; what stands before it is used"), "loss: ");
+    run_release(&run);
+    load_text(&run, "rank0.json", "{\"traceEvents\": [" KERNEL("a", "1", "2", "3"));
+    CHECK_HAS(note_with(&run, "cut off; what stands before it is used"), "loss: ");
+    run_release(&run);
+}
+
+TEST(kineto_bad_events_are_counted)
+{
+    struct run run;
+    /* clang-format off */
+    load_text(&run, "rank0.json", quoted(
+        "{'traceEvents': [" KERNEL("a", "1", "2", "3") ","
+        "{'ph':'X','cat':'kernel','name':'b','ts':x,'dur':1},"
+        "{'ph':'X','cat':'kernel','name':'no time','args':{'stream':7}},"
+        "{'args':{'stream':7 7},'ph':'X','cat':'kernel','name':'c','ts':1,'dur':1},"
+        "{'ph':'X','cat':'kernel','name':'d','ts':1,'dur':-1,'args':{'stream':7}},"
+        KERNEL("e", "9", "2", "4") "]}"));
+    /* clang-format on */
+    CHECK_INT(run.ranks[0].nops, 2);
+    CHECK_INT(run.ranks[0].bad_lines, 4);
+    CHECK_HAS(note_with(&run, "4 events of this file are unusable"), "loss: ");
+    CHECK_HAS(note_with(&run, "4 events of this file are unusable"), ": expected a number;");
+    run_release(&run);
+}
+
+TEST(kineto_broken_structure)
+{
+    struct run run;
+    load_text(&run, "rank0.json",
+              "{\"traceEvents\": [" KERNEL("a", "1", "2", "3") " " KERNEL("b", "1", "2", "3") "]}");
+    CHECK_INT(run.ranks[0].nops, 1);
+    CHECK_HAS(note_with(&run, "expected ',' or ']'"), "loss: ");
+    run_release(&run);
+    load_text(&run, "rank0.json", "{\"traceEvents\": [" KERNEL("a", "1", "2", "3") "]} more");
+    CHECK_HAS(note_with(&run, "text after the trace"), "loss: ");
+    run_release(&run);
+    CHECK_HAS(text_error("rank0.json", "{\"traceEvents\": 5, \"a\" 1}"), "expected ':'");
+    CHECK_HAS(text_error("rank0.json", "{\"traceEvents\": []}"), "rank0.json: no GPU work in it");
+}
+
+TEST(kineto_one_bad_file_among_good)
+{
+    const char *folder = make_folder();
+    struct run run;
+    write_text(folder, "rank0.json", quoted(small));
+    write_text(folder, "rank1.json", "{\"traceEvents\": [oops]}");
+    load_path(&run, folder);
+    CHECK_INT(run.nranks, 1);
+    CHECK_HAS(note_with(&run, "rank1.json: byte 17"), "loss: ");
+    run_release(&run);
+    remove_folder(folder);
+}
+
+/* Whatever is cut or flipped: an error or a run, never anything else. */
+TEST(kineto_damaged_everywhere)
+{
+    const char *folder = make_folder(), *text = quoted(small);
+    struct run run;
+    struct err e;
+    for (size_t n = 0; n < sizeof small - 1; n += 3) {
+        write_file(folder, "rank0.json", text, n);
+        if (run_load(&run, folder, NULL, &e) < 0)
+            CHECK_INT(e.code, ERR_INPUT);
+        else
+            CHECK(run_partial(&run));
+        run_release(&run);
+    }
+    for (size_t at = 0; at < sizeof small - 1; at += 2) {
+        char flipped[sizeof small];
+        memcpy(flipped, text, sizeof small);
+        flipped[at] ^= 0x12;
+        write_file(folder, "rank0.json", flipped, sizeof small - 1);
+        if (run_load(&run, folder, NULL, &e) < 0)
+            CHECK_INT(e.code, ERR_INPUT);
+        run_release(&run);
+    }
+    remove_folder(folder);
+}
+
+TEST(kineto_hostile_numbers)
+{
+    struct run run;
+    /* clang-format off */
+    load_text(&run, "rank0.json", quoted(
+        "{'distributedInfo':{'rank':-9,'world_size':9223372036854775807,'pg_config':["
+        "{'pg_name':5,'ranks':[99999999999]}]},'baseTimeNanoseconds':9223372036854775807,"
+        "'deviceProperties':[{'id':-5},{'id':9999999}],'traceEvents':["
+        KERNEL("a", "1", "2", "9223372036854775807") ","
+        "{'ph':'X','cat':'kernel','name':'ncclDevKernel_AllGather','ts':5,'dur':1,"
+        "'args':{'stream':2147483647,'device':-5,'Collective name':'allgather',"
+        "'In msg nelems':9223372036854775807,'dtype':'Double','Group size':9223372036854775807,"
+        "'Process Group Name':'0','Global rank start':9223372036854775807,"
+        "'Global rank stride':9223372036854775807}}]}"));
+    /* clang-format on */
+    CHECK_INT(run.ranks[0].nops, 2);
+    CHECK_INT(run.ranks[0].ops[0].start_ns, UNKNOWN_NS);
+    CHECK(op_named(&run.ranks[0], "AllGather")->flags & OP_BYTES_UNKNOWN);
+    run_release(&run);
+}

@@ -88,7 +88,7 @@ TEST(limits_of_communication)
 }
 
 /* Two ranks on one clock: rank 0 is recorded from 1000 us for `length` us, rank 1 from `begins` us
- * later, and its collective begins `apart` us behind rank 0's. What limits_check() says; "" for
+ * later, and its collective begins `apart` us after rank 0's. What limits_check() says; "" for
  * nothing. */
 static const char *refused_wait(int length, int begins, int apart)
 {

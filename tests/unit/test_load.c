@@ -3,7 +3,7 @@
  * What is found in folders as people leave them, and that threads change nothing.
  */
 #include "base/pool.h"
-#include "trace_load.h"
+#include "made_jsonl.h"
 
 #include <fcntl.h>
 #include <stdatomic.h>
@@ -30,20 +30,11 @@ static void written_at(const char *folder, const char *name, time_t s)
     CHECK_INT(utimensat(AT_FDCWD, file_in(folder, name), times, 0), 0);
 }
 
-static size_t put_init(char *text, size_t size, const char *run, int rank, int world)
-{
-    return (size_t)snprintf(
-        text, size,
-        "{\"event\":\"init\",\"version\":1,\"run\":\"%s\",\"rank\":%d,"
-        "\"world_size\":%d,\"host\":\"h\",\"mono_ns\":5,\"real_ns\":1700000000}\n",
-        run, rank, world);
-}
-
 static void write_own(const char *folder, const char *name, const char *run, int rank, int world)
 {
     char text[1024];
-    size_t n = put_init(text, sizeof text, run, rank, world);
-    snprintf(text + n, sizeof text - n, "{\"event\":\"shutdown\",\"time_us\":1.000}\n");
+    snprintf(text, sizeof text, "%s{\"event\":\"shutdown\",\"time_us\":1.000}\n",
+             init_line(run, rank, world, "h", 5, 1700000000));
     write_text(folder, name, text);
 }
 
@@ -98,22 +89,24 @@ static void put_run(struct buf *out, const struct run *run)
  * own; some lines are damaged. */
 static void write_rank(const char *folder, int r)
 {
-    char text[8192], name[64];
-    size_t n = put_init(text, sizeof text, "r", r, 24);
+    struct buf text = BUF_INIT;
+    char name[64];
+    buf_puts(&text, init_line("r", r, 24, "h", 5, 1700000000));
     for (int i = 0; i < 12; i++) {
         bool world = (i + r) % 2;
-        n += (size_t)snprintf(
-            text + n, sizeof text - n,
+        buf_printf(
+            &text,
             "{\"id\":%d,\"type\":\"nccl\",\"op\":\"%s\",\"start_us\":%d.5,\"duration_us\":%d.0,"
             "\"bytes\":8,\"comm\":\"%s%d\",\"comm_rank\":%d,\"comm_size\":%d,\"seq\":%d,"
             "\"timing\":\"device\"}\n",
             i, i % 3 ? "AllReduce" : "Broadcast", i * 10, r + 1, world ? "w" : "g",
             world ? 0 : r / 8, world ? r : r % 8, world ? 24 : 8, i);
         if (r % 7 == 3 && i == 5)
-            n += (size_t)snprintf(text + n, sizeof text - n, "{broken %d\n", r);
+            buf_printf(&text, "{broken %d\n", r);
     }
     snprintf(name, sizeof name, "specter_trace_rank%d.jsonl", r);
-    write_file(folder, name, text, n);
+    write_file(folder, name, text.data, text.len);
+    buf_release(&text);
 }
 
 TEST(load_by_threads_is_the_same)
@@ -160,11 +153,10 @@ TEST(load_communicator_of_two_sizes)
     struct run run;
     char text[1024];
     for (int r = 0; r < 2; r++) {
-        size_t n = put_init(text, sizeof text, "r", r, 2);
-        snprintf(text + n, sizeof text - n,
-                 "{\"event\":\"comm\",\"time_us\":1.0,\"comm\":\"c\",\"comm_rank\":%d,"
+        snprintf(text, sizeof text,
+                 "%s{\"event\":\"comm\",\"time_us\":1.0,\"comm\":\"c\",\"comm_rank\":%d,"
                  "\"comm_size\":%d,\"device\":0}\n",
-                 r * 3, r ? 4 : 2);
+                 init_line("r", r, 2, "h", 5, 1700000000), r * 3, r ? 4 : 2);
         write_text(folder, r ? "rank1.jsonl" : "rank0.jsonl", text);
     }
     load_path(&run, folder);
@@ -179,14 +171,15 @@ TEST(load_communicator_of_two_sizes)
 
 struct taken {
     uint64_t ops, calls, largest, dur_ns;
-    const char *shrink; /* this file, at the first call */
+    const char *shrink; /* this file, at the first call, */
+    off_t shrink_to;    /* to so many bytes */
 };
 
 static void take(void *arg, const struct rank *rank, const struct op *ops, size_t n)
 {
     struct taken *t = arg;
     if (t->shrink != NULL && t->calls == 0)
-        CHECK_INT(truncate(t->shrink, 300000), 0);
+        CHECK_INT(truncate(t->shrink, t->shrink_to), 0);
     t->calls++;
     t->ops += n;
     t->largest = n > t->largest ? n : t->largest;
@@ -198,7 +191,7 @@ static void take(void *arg, const struct rank *rank, const struct op *ops, size_
 static void write_many(const char *folder, const char *name, int rank, int n)
 {
     struct buf text = BUF_INIT;
-    text.len += put_init(buf_reserve(&text, 1024), 1024, "r", rank, 2);
+    buf_puts(&text, init_line("r", rank, 2, "h", 5, 1700000000));
     for (int i = 0; i < n; i++)
         buf_printf(&text,
                    "{\"id\":%d,\"type\":\"cublas\",\"op\":\"Gemm\",\"start_us\":%d.000,"
@@ -240,7 +233,11 @@ TEST(load_file_that_shrinks)
     struct load_opts opts = {.take = take, .take_arg = &t, .threads = 1};
     struct run run;
     struct err e;
+    char *text;
     write_many(folder, "rank0.jsonl", 0, 20000);
+    text = read_whole(t.shrink, NULL);
+    t.shrink_to = strstr(text, "{\"id\":2500,") + 20 - text; /* within a line */
+    free(text);
     CHECK_INT(run_load(&run, folder, &opts, &e), 0);
     CHECK(t.ops > 100 && t.ops < 20000);
     CHECK(run.ranks[0].torn);

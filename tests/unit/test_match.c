@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "trace/match.h"
 
+#include "made_device.h"
 #include "test.h"
 
 #include <string.h>
@@ -8,35 +9,25 @@
 /* A run of n ranks in one communicator over all. */
 static void made(struct run *run, int n)
 {
-    run_init(run);
-    CHECK_INT(run_comm(run, "world", 5, n), 0);
-    for (int r = 0; r < n; r++) {
-        run_add_rank(run)->rank = r;
-        run->comms[0].ranks[r] = r;
-    }
+    device_run(run, n);
+    CHECK_INT(device_comm(run, "world", 0, 1, n), 0);
 }
 
 static struct op *coll(struct run *run, size_t rank, enum specter_comm_op op, int64_t seq,
                        int64_t dur_ns)
 {
-    struct op *o = rank_add_op(&run->ranks[rank]);
-    o->class = OP_COLL;
-    o->coll.op = (uint8_t)op;
-    o->coll.seq = seq;
-    o->coll.p2p_seq = o->coll.peer = -1;
-    o->dtype = SPECTER_FP32;
-    o->bytes = 4096;
+    struct op *o = device_op(run, (int)rank, -1, UNKNOWN_NS, UNKNOWN_NS, UNKNOWN_NS, UNKNOWN_NS);
     o->dur_ns = dur_ns;
-    o->timing = SPECTER_TIMING_DEVICE;
-    return o;
+    return device_coll(o, op, 0, seq, 4096);
 }
 
 static struct op *message(struct run *run, size_t rank, enum specter_comm_op op, int peer,
                           int64_t seq)
 {
-    struct op *o = coll(run, rank, op, -1, 100);
-    o->class = OP_P2P;
+    struct op *o = coll(run, rank, op, seq, 100);
+    o->class = OP_P2P; /* also where nobody knows what it is */
     o->coll.peer = peer;
+    o->coll.seq = -1;
     o->coll.p2p_seq = seq;
     return o;
 }
@@ -161,9 +152,7 @@ TEST(match_messages_in_a_subgroup)
     struct run run;
     struct matches m;
     made(&run, 4);
-    run_comm(&run, "pair", 4, 2);
-    run.comms[1].ranks[0] = 3;
-    run.comms[1].ranks[1] = 1;
+    device_comm(&run, "pair", 3, -2, 2);
     message(&run, 3, SPECTER_SEND, 1, 0)->coll.comm = 1;
     message(&run, 1, SPECTER_RECV, 0, 0)->coll.comm = 1;
     message(&run, 3, SPECTER_SEND, 1, 0); /* the same numbers in the world mean rank 1, too */
@@ -217,12 +206,8 @@ TEST(match_messages_of_standins)
     struct matches m;
     int near, far;
     made(&run, 4);
-    near = run_comm(&run, "near", 4, 2);
-    far = run_comm(&run, "far", 3, 2);
-    for (int i = 0; i < 2; i++) {
-        run.comms[near].ranks[i] = 2 * i;
-        run.comms[far].ranks[i] = 2 * i + 1;
-    }
+    near = device_comm(&run, "near", 0, 2, 2);
+    far = device_comm(&run, "far", 1, 2, 2);
     message(&run, 0, SPECTER_SEND, 1, 0)->coll.comm = near;
     message(&run, 3, SPECTER_RECV, 0, 0)->coll.comm = far;
     matches_init(&m, &run);

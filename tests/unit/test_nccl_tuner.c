@@ -30,6 +30,16 @@ static struct nccl_choice choose(const struct tuned *t, double bytes)
     return c;
 }
 
+/* All of it; false when the choice is refused. */
+static bool pick(const struct nccl_topo *topo, struct layout where, enum specter_comm_op op,
+                 double bytes, const struct nccl_allowed *allowed, struct nccl_choice *out)
+{
+    struct tuned t;
+    nccl_comm_init(topo, where, &t.comm);
+    return nccl_tune(&t.comm, op, allowed, &t.tuning) &&
+           nccl_choose(&t.comm, &t.tuning, bytes, out);
+}
+
 static enum nccl_why why(const struct tuned *t, enum nccl_algo a, enum nccl_proto p)
 {
     return t->tuning.of[a][p].why;
@@ -207,16 +217,15 @@ TEST(nccl_tuner_settings_force_a_choice)
 {
     struct nccl_allowed allowed;
     struct nccl_choice c;
-    struct nccl_comm comm;
     struct nccl_topo h100 = topo_h100();
     CHECK(nccl_allowed_parse("tree", "Simple", &allowed));
-    CHECK(nccl_pick(&h100, layout_of(1, 8), SPECTER_ALLREDUCE, GIB, &allowed, &comm, &c));
+    CHECK(pick(&h100, layout_of(1, 8), SPECTER_ALLREDUCE, GIB, &allowed, &c));
     CHECK(c.algo == NCCL_TREE && c.proto == NCCL_SIMPLE);
     CHECK(nccl_allowed_parse("^NVLS,NVLSTree", NULL, &allowed));
-    CHECK(nccl_pick(&h100, layout_of(1, 8), SPECTER_ALLREDUCE, GIB, &allowed, &comm, &c));
+    CHECK(pick(&h100, layout_of(1, 8), SPECTER_ALLREDUCE, GIB, &allowed, &c));
     CHECK(c.algo == NCCL_RING);
     CHECK(nccl_allowed_parse("PAT", NULL, &allowed));
-    CHECK(!nccl_pick(&h100, layout_of(1, 8), SPECTER_ALLREDUCE, GIB, &allowed, &comm, &c));
+    CHECK(!pick(&h100, layout_of(1, 8), SPECTER_ALLREDUCE, GIB, &allowed, &c));
     CHECK(!nccl_allowed_parse("Trees", NULL, &allowed));
     CHECK(!nccl_allowed_parse(NULL, "LL,LL64", &allowed));
     CHECK(nccl_allowed_parse(NULL, NULL, &allowed));
@@ -227,10 +236,9 @@ TEST(nccl_tuner_naming_ll128_switches_it_on)
 {
     struct nccl_allowed allowed;
     struct nccl_choice c;
-    struct nccl_comm comm;
     struct nccl_topo pcie = topo_pcie(NCCL_PCIE, NCCL_CPU_AMD, 8);
     CHECK(nccl_allowed_parse(NULL, "LL128", &allowed));
-    CHECK(nccl_pick(&pcie, layout_of(1, 8), SPECTER_ALLREDUCE, MIB, &allowed, &comm, &c));
+    CHECK(pick(&pcie, layout_of(1, 8), SPECTER_ALLREDUCE, MIB, &allowed, &c));
     CHECK(c.proto == NCCL_LL128);
 }
 
@@ -268,9 +276,8 @@ TEST(nccl_tuner_a_rule_of_sizes)
     }
     struct nccl_allowed rings;
     struct nccl_choice c;
-    struct nccl_comm comm;
     CHECK(nccl_allowed_parse("Ring", "LL", &rings));
-    CHECK(nccl_pick(&topo, layout_of(1, 8), SPECTER_ALLREDUCE, 8, &rings, &comm, &c));
+    CHECK(pick(&topo, layout_of(1, 8), SPECTER_ALLREDUCE, 8, &rings, &c));
     CHECK(c.algo == NCCL_RING && c.proto == NCCL_LL);
 }
 
@@ -278,11 +285,10 @@ TEST(nccl_tuner_a_users_settings_replace_the_networks)
 {
     struct nccl_allowed allowed;
     struct nccl_choice c;
-    struct nccl_comm comm;
     struct nccl_topo p4d = topo_a100();
     p4d.net = NCCL_NET_EFA;
     CHECK(nccl_allowed_parse(NULL, "LL", &allowed));
-    CHECK(nccl_pick(&p4d, layout_of(2, 8), SPECTER_ALLREDUCE, 8, &allowed, &comm, &c));
+    CHECK(pick(&p4d, layout_of(2, 8), SPECTER_ALLREDUCE, 8, &allowed, &c));
     CHECK(c.proto == NCCL_LL);
 }
 
@@ -346,9 +352,8 @@ TEST(nccl_tuner_cpu_vendor_matters_between_nodes)
 TEST(nccl_tuner_one_rank)
 {
     struct nccl_choice c;
-    struct nccl_comm comm;
     struct nccl_topo h100 = topo_h100();
-    CHECK(nccl_pick(&h100, layout_of(1, 1), SPECTER_ALLREDUCE, MIB, &nccl_any, &comm, &c));
+    CHECK(pick(&h100, layout_of(1, 1), SPECTER_ALLREDUCE, MIB, &nccl_any, &c));
     CHECK(c.algo == NCCL_RING && c.proto == NCCL_SIMPLE);
     CHECK_DOUBLE(c.us, 0, 0);
 }
@@ -413,9 +418,8 @@ TEST(nccl_tuner_rccl_leaves_a_named_protocol)
 {
     struct nccl_allowed allowed;
     struct nccl_choice c;
-    struct nccl_comm comm;
     struct nccl_topo mi300x = topo_mi300x();
     CHECK(nccl_allowed_parse(NULL, "LL,Simple", &allowed));
-    CHECK(nccl_pick(&mi300x, layout_of(2, 8), SPECTER_ALLGATHER, 16 * MIB, &allowed, &comm, &c));
+    CHECK(pick(&mi300x, layout_of(2, 8), SPECTER_ALLGATHER, 16 * MIB, &allowed, &c));
     CHECK(c.proto != NCCL_LL128);
 }

@@ -1,62 +1,16 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT
+ *
+ * Exports of Nsight Systems: NCCL's payloads, the host's side, ranks and clocks, order, and forms
+ * of several years.
+ */
 #include "trace_load.h"
 
 #ifdef SPECTER_HAVE_SQLITE
 
 #include "made_nsys.h"
 #include "trace/match.h"
-#include "trace/nsys_db.h"
-
-#define ALLREDUCE "ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgsStorage<4096ul>)"
-#define ALLGATHER "ncclDevKernel_AllGather_RING_LL(ncclDevKernelArgsStorage<4096ul>)"
-#define SENDRECV "ncclDevKernel_SendRecv(ncclDevKernelArgsStorage<4096ul>)"
-
-/* Loads a folder with one export made of these statements, and removes it. */
-static void load_sql(struct run *run, const char *sql)
-{
-    const char *folder = make_folder();
-    nsys_write(folder, "report.sqlite", sql);
-    load_path(run, folder);
-    remove_folder(folder);
-}
-
-static const char *sql_error(const char *sql)
-{
-    const char *folder = make_folder(), *error;
-    nsys_write(folder, "report.sqlite", sql);
-    error = load_error(file_in(folder, "report.sqlite"), NULL);
-    remove_folder(folder);
-    return error;
-}
-
-/* The i-th op whose name holds this. */
-static const struct op *op_like(const struct rank *rank, const char *part, int i)
-{
-    static const struct op none = {.name = ""};
-    for (size_t o = 0; o < rank->nops; o++) {
-        if (strstr(rank->ops[o].name, part) != NULL && i-- == 0)
-            return &rank->ops[o];
-    }
-    test_fail(__FILE__, __LINE__, "no operation '%s'", part);
-    return &none;
-}
 
 /* ---- payloads ---- */
-
-/* Two processes of one communicator; the second is rank 0. */
-static void put_two_ranks(struct buf *sql)
-{
-    buf_puts(sql, NSYS_NEW NSYS_SCHEMAS
-             "INSERT INTO TARGET_INFO_SESSION_START_TIME VALUES (1700000000000000000);");
-    for (int p = 1; p <= 2; p++) {
-        nsys_put_range(sql, p, "ncclCommInitRank", 100, 900,
-                       nsys_init_blob(0xabc, 2, (uint64_t)(2 - p), (uint64_t)(p - 1)));
-        nsys_put_range(sql, p, "ncclAllReduce", 1800, 1960, nsys_call_blob(5, 0xabc, 4096, 2));
-        nsys_put_kernel(sql, p, p - 1, ALLREDUCE, 2000 + p, 500);
-        nsys_put_range(sql, p, "ncclAllGather", 3800, 3960, nsys_call_blob(4, 0xabc, 8192, 0));
-        nsys_put_kernel(sql, p, p - 1, ALLGATHER, 4000, 500 + p);
-    }
-}
 
 TEST(nsys_payloads)
 {
@@ -74,8 +28,8 @@ TEST(nsys_payloads)
     CHECK(!run_partial(&run));
     for (int r = 0; r < 2 && run.nranks == 2; r++) {
         const struct rank *rank = &run.ranks[r];
-        const struct op *reduce = op_like(rank, "AllReduce", 0);
-        const struct op *gather = op_like(rank, "AllGather", 0);
+        const struct op *reduce = op_named(rank, "AllReduce");
+        const struct op *gather = op_named(rank, "AllGather");
         CHECK_INT(rank->pid, 2 - r); /* as NCCL numbers them, not as the file does */
         CHECK_INT(reduce->class, OP_COLL);
         CHECK_INT(reduce->coll.op, SPECTER_ALLREDUCE);
@@ -124,10 +78,10 @@ TEST(nsys_groups)
     nsys_put_range(&sql, 2, "ncclGroupEnd", 1060, 3000, "NULL");
     nsys_put_kernel(&sql, 2, 1, ALLREDUCE, 2000, 100);
     load_sql(&run, sql.data);
-    CHECK_INT(op_like(&run.ranks[0], "AllReduce", 0)->bytes, 4800);
+    CHECK_INT(op_named(&run.ranks[0], "AllReduce")->bytes, 4800);
     CHECK_INT(op_like(&run.ranks[0], "AllReduce", 1)->bytes, 4000);
     CHECK_INT(op_like(&run.ranks[0], "AllReduce", 2)->bytes, 800);
-    CHECK(op_like(&run.ranks[1], "AllReduce", 0)->flags & OP_BYTES_UNKNOWN);
+    CHECK(op_named(&run.ranks[1], "AllReduce")->flags & OP_BYTES_UNKNOWN);
     run_release(&run);
     buf_release(&sql);
 }
@@ -164,10 +118,10 @@ TEST(nsys_messages)
     load_sql(&run, sql.data);
     CHECK_INT(run.nranks, 2);
     CHECK_INT(run.ranks[0].nops, 4); /* the exchange is two */
-    CHECK_INT(op_like(&run.ranks[0], "SendRecv", 0)->coll.op, SPECTER_SEND);
-    CHECK_INT(op_like(&run.ranks[0], "SendRecv", 0)->coll.peer, 1);
-    CHECK_INT(op_like(&run.ranks[0], "SendRecv", 0)->coll.group, -1);
-    CHECK_INT(op_like(&run.ranks[1], "SendRecv", 0)->coll.op, SPECTER_RECV);
+    CHECK_INT(op_named(&run.ranks[0], "SendRecv")->coll.op, SPECTER_SEND);
+    CHECK_INT(op_named(&run.ranks[0], "SendRecv")->coll.peer, 1);
+    CHECK_INT(op_named(&run.ranks[0], "SendRecv")->coll.group, -1);
+    CHECK_INT(op_named(&run.ranks[1], "SendRecv")->coll.op, SPECTER_RECV);
     CHECK(op_like(&run.ranks[0], "SendRecv", 1)->coll.group >= 0);
     CHECK_INT(op_like(&run.ranks[0], "SendRecv", 1)->coll.group,
               op_like(&run.ranks[0], "SendRecv", 2)->coll.group);
@@ -205,10 +159,10 @@ TEST(nsys_payload_forms)
                    "x'01000000000000000500000100000000FFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFBC0A'");
     nsys_put_kernel(&sql, 1, 0, ALLREDUCE, 8000, 500);
     load_sql(&run, sql.data);
-    CHECK_INT(op_like(&run.ranks[0], "AllReduce", 0)->bytes, 4096);
+    CHECK_INT(op_named(&run.ranks[0], "AllReduce")->bytes, 4096);
     CHECK_INT(op_like(&run.ranks[0], "AllReduce", 1)->bytes, 512);
     CHECK_INT(op_like(&run.ranks[0], "AllReduce", 1)->coll.comm,
-              op_like(&run.ranks[0], "AllReduce", 0)->coll.comm);
+              op_named(&run.ranks[0], "AllReduce")->coll.comm);
     CHECK(op_like(&run.ranks[0], "AllReduce", 2)->flags & OP_BYTES_UNKNOWN);
     CHECK(op_like(&run.ranks[0], "AllReduce", 3)->flags & OP_BYTES_UNKNOWN);
     run_release(&run);
@@ -243,8 +197,8 @@ TEST(nsys_host_side)
                NSYS_TID(1, 11), NSYS_PID(1), NSYS_PID(1), NSYS_PID(1));
     load_sql(&run, sql.data);
     rank = &run.ranks[0];
-    CHECK_STR(op_like(rank, "gemm", 0)->caller, "aten::addmm");
-    CHECK_STR(op_like(rank, "bare", 0)->caller, "");
+    CHECK_STR(op_named(rank, "gemm")->caller, "aten::addmm");
+    CHECK_STR(op_named(rank, "bare")->caller, "");
     CHECK_INT(rank->nsteps, 1);
     CHECK_STR(rank->steps[0].name, "train_step 7");
     CHECK_INT(rank->steps[0].end_ns - rank->steps[0].start_ns, 8000);
@@ -254,11 +208,11 @@ TEST(nsys_host_side)
     CHECK_INT(rank->sync_calls[0].kind, SYNC_CALL_STREAM);
     CHECK_INT(rank->sync_calls[0].stream, 7);
     CHECK_INT(rank->sync_calls[0].event, -1);
-    CHECK(rank->sync_calls[0].tid != op_like(rank, "gemm", 0)->tid);
+    CHECK(rank->sync_calls[0].tid != op_named(rank, "gemm")->tid);
     CHECK_INT(rank->sync_calls[1].kind, SYNC_CALL_ALLOC);
-    CHECK_INT(op_like(rank, "d2h", 0)->bytes, 123);
-    CHECK_INT(op_like(rank, "d2h", 0)->host_ns, UNKNOWN_NS);
-    CHECK(op_like(rank, "copy", 0)->flags & OP_BYTES_UNKNOWN);
+    CHECK_INT(op_named(rank, "d2h")->bytes, 123);
+    CHECK_INT(op_named(rank, "d2h")->host_ns, UNKNOWN_NS);
+    CHECK(op_named(rank, "copy")->flags & OP_BYTES_UNKNOWN);
     CHECK_INT(rank->coverage, COVER_NCCL | COVER_KERNELS | COVER_LAUNCHES | COVER_MEMORY |
                                   COVER_DEPS | COVER_MARKS);
     CHECK_HAS(note_with(&run, "no launch call"), "2 of 4 GPU operations");
@@ -561,218 +515,6 @@ TEST(nsys_graphs)
     CHECK_INT(run.ranks[0].ops[2].graph_launch.launch, 1);
     CHECK(run.ranks[0].coverage & COVER_GRAPHS);
     run_release(&run);
-}
-
-/* ---- what is wrapped ---- */
-
-TEST(nsys_compressed)
-{
-    const char *folder;
-    struct buf sql = BUF_INIT, packed = BUF_INIT;
-    struct run run;
-    char bytes[1 << 17];
-    size_t len;
-    FILE *f;
-    if (!nsys_db_reads_compressed())
-        SKIP("SQLite without sqlite3_deserialize");
-    folder = make_folder();
-    put_two_ranks(&sql);
-    nsys_write(folder, "report.sqlite", "PRAGMA journal_mode=WAL;");
-    nsys_write(folder, "report.sqlite", sql.data);
-    f = fopen(file_in(folder, "report.sqlite"), "rb");
-    len = fread(bytes, 1, sizeof bytes, f);
-    fclose(f);
-    put_gzip(&packed, bytes, len);
-    remove_folder(folder);
-    folder = make_folder();
-    write_file(folder, "report.sqlite.gz", packed.data, packed.len);
-    load_path(&run, file_in(folder, "report.sqlite.gz"));
-    CHECK_INT(run.nranks, 2);
-    CHECK_INT(run.ranks[0].nops, 2);
-    CHECK_INT(op_like(&run.ranks[1], "AllReduce", 0)->bytes, 4096);
-    remove_folder(folder);
-    run_release(&run);
-    buf_release(&sql);
-    buf_release(&packed);
-}
-
-/* ---- hostile files ---- */
-
-TEST(nsys_refused)
-{
-    CHECK_HAS(sql_error("CREATE TABLE other (a);"), "no export of Nsight Systems");
-    CHECK_HAS(sql_error(NSYS_NEW), "no GPU work in it");
-    CHECK_HAS(sql_error("CREATE TABLE StringIds (id INTEGER PRIMARY KEY, value TEXT);"
-                        "CREATE VIEW CUPTI_ACTIVITY_KIND_KERNEL AS SELECT 1 AS start, 2 AS end;"),
-              "CUPTI_ACTIVITY_KIND_KERNEL is no plain table: refused");
-    CHECK_HAS(sql_error("CREATE VIEW stringids AS WITH RECURSIVE n(id) AS (SELECT 1 UNION ALL "
-                        "SELECT id + 1 FROM n) SELECT id, 'x' AS value FROM n;"),
-              "StringIds is no plain table: refused");
-    CHECK_HAS(sql_error("CREATE TABLE StringIds (id INTEGER PRIMARY KEY, value TEXT);"
-                        "CREATE VIRTUAL TABLE NVTX_EVENTS USING fts4(start, end, eventType);"),
-              "NVTX_EVENTS is no plain table: refused");
-    CHECK_HAS(sql_error("CREATE TABLE StringIds (id INTEGER PRIMARY KEY, value TEXT);"
-                        "CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL (begin INTEGER, end INTEGER);"),
-              "no GPU work in it");
-}
-
-/* Columns of other types, no values, values that nothing can be. */
-TEST(nsys_wrong_values)
-{
-    struct buf sql = BUF_INIT;
-    struct run run;
-    buf_puts(&sql, NSYS_NEW);
-    nsys_put_kernel(&sql, 1, 0, "good", 2000, 500);
-    buf_puts(&sql,
-             "CREATE TRIGGER t AFTER INSERT ON StringIds BEGIN DELETE FROM StringIds; END;"
-             "INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES "
-             "('soon', 'later', 0, 1, NULL, 7, 1, 281474993487872, 1, 1, 1, NULL, NULL),"
-             "(NULL, NULL, 0, 1, NULL, 7, 1, 281474993487872, 1, 1, 1, NULL, NULL),"
-             "(5000, 4000, 0, 1, NULL, 7, 1, 281474993487872, 1, 1, 1, NULL, NULL),"
-             "(9223372036854775807, 9223372036854775807, 0, 1, NULL, 7, 1, 281474993487872, "
-             "1, 1, 1, NULL, NULL),"
-             "(-9223372036854775808, 5, 0, 1, NULL, 7, 1, 281474993487872, 1, 1, 1, NULL, "
-             "NULL),"
-             "(5000, 6000, 99999999999, 1, NULL, 7, 1, 281474993487872, 1, 1, 1, NULL, NULL),"
-             "(7000, 8000, 0, 'x', NULL, -5, 'y', 281474993487872, 'inline', 8, 8, NULL, "
-             "NULL),"
-             "(8000, 9000, NULL, NULL, NULL, NULL, NULL, 281474993487872, 55, x'00ff', NULL, "
-             "NULL, NULL);"
-             "INSERT INTO NVTX_EVENTS VALUES ('a', 'b', 59, 'x', 281474993487882, 0, 0, 0, 0, "
-             "0), (1, 2, 59, x'0102', 281474993487882, 0, 0, 0, 0, 0), (1, 2, 'c', 'y', "
-             "281474993487882, 0, 0, 0, 0, 0);"
-             "INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES (10, 5, 0, 281474993487882, 1, "
-             "1);");
-    load_sql(&run, sql.data);
-    CHECK_INT(run.nranks, 1);
-    CHECK_INT(run.ranks[0].nops, 3);
-    CHECK_STR(run.ranks[0].ops[1].name, "inline");
-    CHECK_INT(run.ranks[0].ops[1].stream, -1);
-    CHECK_STR(run.ranks[0].ops[2].name, "(no name)");
-    CHECK_HAS(note_with(&run, "CUPTI_ACTIVITY_KIND_KERNEL"),
-              "report.sqlite: CUPTI_ACTIVITY_KIND_KERNEL: 6 rows left out");
-    CHECK(run_partial(&run));
-    CHECK_HAS(note_with(&run, "NVTX_EVENTS"), "1 row left out");
-    CHECK_HAS(note_with(&run, "RUNTIME"), "1 row left out");
-    run_release(&run);
-    buf_release(&sql);
-}
-
-TEST(nsys_missing_columns)
-{
-    struct buf sql = BUF_INIT;
-    struct run run;
-    buf_puts(&sql, NSYS_NEW);
-    nsys_put_kernel(&sql, 1, 0, "good", 2000, 500);
-    buf_puts(&sql, "DROP TABLE CUPTI_ACTIVITY_KIND_RUNTIME;"
-                   "CREATE TABLE CUPTI_ACTIVITY_KIND_RUNTIME (start INTEGER, end INTEGER);");
-    load_sql(&run, sql.data);
-    CHECK_INT(run.ranks[0].nops, 1);
-    CHECK_HAS(note_with(&run, "no column"), "CUPTI_ACTIVITY_KIND_RUNTIME: no column 'globalTid'");
-    run_release(&run);
-    buf_release(&sql);
-}
-
-/* What a file may make SQLite do: read the tables we name, nothing else. */
-TEST(nsys_authorizer)
-{
-    static const char *const denied[] = {
-        "SELECT value FROM META_DATA_CAPTURE",
-        "SELECT * FROM TARGET_INFO_SYSTEM_ENV",
-        "SELECT randomblob(1000)",
-        "SELECT count(*) FROM StringIds",
-        "SELECT value FROM StringIds WHERE value LIKE 'a%'",
-        "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT i FROM n",
-        "SELECT name FROM pragma_table_info('StringIds')",
-        "PRAGMA table_info(StringIds)",
-        "ATTACH 'other' AS other",
-        "DELETE FROM StringIds",
-        "CREATE TEMP TABLE t (a)",
-        "SELECT load_extension('x')",
-        "SELECT * FROM v",
-    };
-    const char *folder = make_folder();
-    struct nsys_db *db;
-    struct stream *s;
-    struct err e = {0};
-    nsys_write(folder, "report.sqlite",
-               NSYS_NEW "CREATE TABLE META_DATA_CAPTURE (name TEXT, value TEXT);"
-                        "CREATE TABLE TARGET_INFO_SYSTEM_ENV (name TEXT, value TEXT);"
-                        "CREATE VIEW v AS SELECT value FROM StringIds;");
-    CHECK_INT(stream_open(&s, file_in(folder, "report.sqlite"), &e), 0);
-    CHECK_INT(nsys_db_open(&db, s, "report.sqlite", &e), 0);
-    CHECK(nsys_db_allows(db, "SELECT id, value FROM StringIds"));
-    for (size_t i = 0; i < sizeof denied / sizeof *denied; i++) {
-        if (nsys_db_allows(db, denied[i]))
-            test_fail(__FILE__, __LINE__, "allowed: %s", denied[i]);
-    }
-    nsys_db_close(db);
-    stream_close(s);
-    remove_folder(folder);
-}
-
-/* A computed column could call functions: it is not read, the rest is. */
-TEST(nsys_generated_column)
-{
-    struct buf sql = BUF_INIT;
-    struct run run;
-    buf_puts(&sql, NSYS_NEW);
-    nsys_put_kernel(&sql, 1, 0, "good", 2000, 500);
-    buf_puts(&sql, "CREATE TABLE TARGET_INFO_GPU (id INTEGER, name TEXT AS "
-                   "(hex(zeroblob(100000000))));"
-                   "INSERT INTO TARGET_INFO_GPU (id) VALUES (0);");
-    load_sql(&run, sql.data);
-    CHECK_STR(run.ranks[0].gpu, "");
-    CHECK_HAS(note_with(&run, "TARGET_INFO_GPU"), "no column 'name'");
-    CHECK_INT(run.ranks[0].nops, 1);
-    run_release(&run);
-    buf_release(&sql);
-}
-
-/* Cut anywhere, or with bytes changed anywhere: an answer or a message, never more. */
-TEST(nsys_damaged)
-{
-    const char *folder = make_folder();
-    struct buf sql = BUF_INIT;
-    static char bytes[1 << 18], copy[1 << 18];
-    uint32_t random = 12345;
-    size_t len;
-    FILE *f;
-    put_two_ranks(&sql);
-    nsys_write(folder, "report.sqlite", sql.data);
-    f = fopen(file_in(folder, "report.sqlite"), "rb");
-    len = fread(bytes, 1, sizeof bytes, f);
-    fclose(f);
-    CHECK(len > 4096 && len < sizeof bytes);
-    for (int i = 0; i < 400; i++) {
-        size_t size = i % 4 == 0 ? len * (size_t)(i + 1) / 400 : len;
-        struct run run;
-        struct err e;
-        memcpy(copy, bytes, len);
-        for (int k = 0; i % 4 != 0 && k < 1 + i % 16; k++) {
-            random = random * 1664525 + 1013904223;
-            copy[16 + random % (len - 16)] = (char)(random >> 24);
-        }
-        write_file(folder, "report.sqlite", copy, size);
-        if (run_load(&run, folder, NULL, &e) < 0)
-            CHECK_INT(e.code, ERR_INPUT);
-        run_release(&run);
-    }
-    write_file(folder, "report.sqlite", bytes, len - 4096);
-    CHECK_HAS(load_error(file_in(folder, "report.sqlite"), NULL), "SQLite: ");
-    remove_folder(folder);
-    buf_release(&sql);
-}
-
-#else
-
-TEST(nsys_without_sqlite)
-{
-    const char *folder = make_folder();
-    write_file(folder, "report.sqlite", "SQLite format 3", 16);
-    CHECK_HAS(load_error(file_in(folder, "report.sqlite"), NULL),
-              "report.sqlite: an SQLite file, and this build has no SQLite");
-    remove_folder(folder);
 }
 
 #endif

@@ -181,16 +181,22 @@ TEST(opt_bytes)
         {"18446744073709551615", UINT64_MAX},
         {"0.5k", 512},
         {"0.1k", 102},
+        {"1MB", 1000000},
+        {"1.5kB", 1500},
+        {"1e6", 1000000},
+        {"2.5E9", 2500000000},
     };
     static const char *const bad[] = {"",
                                       "M",
                                       "-1",
-                                      "1MB",
                                       "1 M",
                                       "1Mi",
                                       "1.5",
                                       "0x8",
-                                      "1e6",
+                                      "1e-1",
+                                      "1e20",
+                                      "1e",
+                                      "1mb",
                                       "16777216T",
                                       "18446744073709551616",
                                       "1kk"};
@@ -202,8 +208,9 @@ TEST(opt_bytes)
     }
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
         CHECK_INT(opt_parse_bytes("size", bad[i], &bytes, &e), -1);
-    opt_parse_bytes("--bytes", "64MB", &bytes, &e);
-    CHECK_STR(e.msg, "--bytes: '64MB' is not a size; write 512, 64k, 64M, 1.5GiB (powers of 1024)");
+    opt_parse_bytes("--bytes", "64Mb", &bytes, &e);
+    CHECK_STR(e.msg, "--bytes: '64Mb' is not a size; write 512, 64k, 64M, 1.5GiB (powers of 1024), "
+                     "64MB (of 1000), 1e6");
 }
 
 TEST(opt_distance_counts_edits)

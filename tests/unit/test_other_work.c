@@ -5,25 +5,23 @@
 #include "test.h"
 
 #include "analysis/other_work.h"
+#include "made_device.h"
 
 #include <string.h>
 
-static struct op *add_op(struct rank *rank, uint8_t class, const char *name, int64_t start_ns,
+static struct op *add_op(struct run *run, uint8_t class, const char *name, int64_t start_ns,
                          int64_t dur_ns)
 {
-    struct op *op = rank_add_op(rank);
+    struct op *op = device_op(run, 0, -1, UNKNOWN_NS, UNKNOWN_NS, start_ns, start_ns + dur_ns);
     op->class = class;
     op->name = name;
-    op->start_ns = start_ns;
-    op->dur_ns = dur_ns;
-    op->timing = SPECTER_TIMING_DEVICE;
     return op;
 }
 
 static struct rank *open_rank(struct run *run)
 {
-    run_init(run);
-    return run_add_rank(run);
+    device_run(run, 1);
+    return &run->ranks[0];
 }
 
 TEST(other_work_copies_by_kind)
@@ -32,16 +30,16 @@ TEST(other_work_copies_by_kind)
     struct run run;
     struct other_work x;
     struct rank *rank = open_rank(&run);
-    add_op(rank, OP_KERNEL, "k", 100, 100);
-    add_op(rank, OP_COLL, "c", 200, 50);
-    add_op(rank, OP_MEMORY, h2d, 150, 200)->bytes = 1000; /* 100 of it alone, until 350 */
-    add_op(rank, OP_MEMORY, h2d, 340, 20)->bytes = 100;   /* 10 of it beside the other one */
-    add_op(rank, OP_MEMORY, d2h, 110, 30)->bytes = 7;     /* behind the kernel */
-    struct op *small = add_op(rank, OP_MEMORY, h2d, 0, 5);
+    add_op(&run, OP_KERNEL, "k", 100, 100);
+    add_op(&run, OP_COLL, "c", 200, 50);
+    add_op(&run, OP_MEMORY, h2d, 150, 200)->bytes = 1000; /* 100 of it alone, until 350 */
+    add_op(&run, OP_MEMORY, h2d, 340, 20)->bytes = 100;   /* 10 of it beside the other one */
+    add_op(&run, OP_MEMORY, d2h, 110, 30)->bytes = 7;     /* after the kernel */
+    struct op *small = add_op(&run, OP_MEMORY, h2d, 0, 5);
     small->bytes = 3;
     small->timing = SPECTER_TIMING_HOST;
-    add_op(rank, OP_MEMORY, h2d, 0, 5)->timing = SPECTER_TIMING_CAPTURED;
-    add_op(rank, OP_MEMORY, d2h, 120, 1)->flags = OP_BYTES_UNKNOWN; /* as is nobody's speed */
+    add_op(&run, OP_MEMORY, h2d, 0, 5)->timing = SPECTER_TIMING_CAPTURED;
+    add_op(&run, OP_MEMORY, d2h, 120, 1)->flags = OP_BYTES_UNKNOWN; /* as is nobody's speed */
     other_work_init(&x);
     other_work_add_rank(&x, rank);
     other_work_add_rank(&x, rank);
@@ -74,8 +72,8 @@ TEST(other_work_sums_that_leave_their_range)
     struct other_work x;
     struct rank *rank = open_rank(&run);
     enum { RANKS = 4000 };
-    add_op(rank, OP_MEMORY, h2d, 0, RUN_DUR_MAX)->bytes = UINT64_MAX / 2;
-    struct op *graph = add_op(rank, OP_GRAPH, "graph", 0, RUN_DUR_MAX);
+    add_op(&run, OP_MEMORY, h2d, 0, RUN_DUR_MAX)->bytes = UINT64_MAX / 2;
+    struct op *graph = add_op(&run, OP_GRAPH, "graph", 0, RUN_DUR_MAX);
     graph->graph = 1;
     graph->graph_launch.op_count = UINT64_MAX / 2;
     other_work_init(&x);
@@ -102,7 +100,7 @@ TEST(other_work_copies_of_many_kinds)
     struct other_work x;
     struct rank *rank = open_rank(&run);
     for (size_t i = 0; i < sizeof names; i++)
-        add_op(rank, OP_MEMORY, &names[i], (int64_t)(100 * i), 10);
+        add_op(&run, OP_MEMORY, &names[i], (int64_t)(100 * i), 10);
     other_work_init(&x);
     other_work_add_rank(&x, rank);
     other_work_finish(&x);
@@ -129,11 +127,8 @@ TEST(other_work_launches_by_step)
     struct run run;
     struct other_work x;
     struct rank *rank = open_rank(&run);
-    for (int i = 0; i < 2; i++) {
-        struct step *step = rank_add_step(rank);
-        step->start_ns = 1000 * (i + 1);
-        step->end_ns = 1000 * (i + 1) + 900;
-    }
+    for (int i = 1; i <= 2; i++)
+        device_step(&run, 0, "step", 1000 * i, 1000 * i + 900);
     add_launches(rank, 10, 5, UNKNOWN_NS, -1); /* before the first */
     add_launches(rank, 1000, 30, 70, -1);
     add_launches(rank, 1100, 100, 900, 4); /* captured */
@@ -157,14 +152,15 @@ TEST(other_work_graphs_and_what_is_in_them)
     struct other_work x;
     struct rank *rank = open_rank(&run);
     for (int i = 0; i < 3; i++) {
-        struct op *op = add_op(rank, i < 2 ? OP_COLL : OP_GEMM, "c", UNKNOWN_NS, UNKNOWN_NS);
+        struct op *op = add_op(&run, i < 2 ? OP_COLL : OP_GEMM, "c", 0, 0);
+        op->start_ns = op->dur_ns = UNKNOWN_NS;
         op->timing = SPECTER_TIMING_CAPTURED;
         op->graph = 4;
         op->bytes = 100;
     }
     add_launches(rank, 10, 9, 5, 4);
     for (int i = 0; i < 3; i++) {
-        struct op *op = add_op(rank, OP_GRAPH, "graph", 100 * i, 10 + i);
+        struct op *op = add_op(&run, OP_GRAPH, "graph", 100 * i, 10 + i);
         op->graph = i < 2 ? 4 : 5;
         op->graph_launch.op_count = i < 2 ? 3 : 1;
     }

@@ -73,15 +73,6 @@ static struct made made_loaded(double strength)
     return m;
 }
 
-static bool says(const struct recorded_job *s, const char *words)
-{
-    for (size_t i = 0; i < s->rep.assumptions.count; i++) {
-        if (strstr(s->rep.assumptions.list[i].text, words) != NULL)
-            return true;
-    }
-    return false;
-}
-
 /* Where the recording shows nothing of how strong the effect is, no kernel is slowed down: neither
  * are recorded times changed, nor those of another GPU made longer. */
 TEST(overlap_acts_only_where_it_is_shown)
@@ -96,7 +87,8 @@ TEST(overlap_acts_only_where_it_is_shown)
     CHECK_INT((int64_t)s.job.overlap.shown[OVERLAP_SM].pairs, 0);
     CHECK_INT((int64_t)s.job.overlap.shown[OVERLAP_SM].untold, 100);
     CHECK_INT((int64_t)s.job.overlap.beside, 0);
-    CHECK(says(&s, "communication overlapped 100 kernels, of which too few also ran without it"));
+    CHECK(says(replay_assumptions(&s.rep),
+               "communication overlapped 100 kernels, of which too few also ran without it"));
     for (size_t i = 0; i < p->ncosts; i++) {
         const struct program_cost *c = &p->costs[i];
         if (c->match == PROGRAM_NONE)
@@ -152,7 +144,8 @@ TEST(overlap_recorded_channels_count)
             tell_channels(&s.run, modelled / 2);
         recorded_job_init(&s, &calibrated);
         CHECK_INT((int64_t)s.job.overlap.counted, told);
-        CHECK(says(&s, "as NCCL's profiler interface counted them (1 of 1") == (told != 0));
+        CHECK(says(replay_assumptions(&s.rep),
+                   "as NCCL's profiler interface counted them (1 of 1") == (told != 0));
         CHECK_DOUBLE(s.job.overlap.shown[OVERLAP_SM].factor, told ? 1 : 0.5, 0.02);
         check_alone(&s, m.gemm_ns, (double)m.gemm_ns * 2e-3);
         recorded_job_release(&s);
@@ -260,8 +253,8 @@ TEST(overlap_is_said)
         if (unlike)
             make_unlike(&s.run);
         recorded_job_init(&s, &calibrated);
-        CHECK(says(&s, "overlap slowed 100 kernels by") == !unlike);
-        CHECK(says(&s, shown) == !unlike);
+        CHECK(says(replay_assumptions(&s.rep), "overlap slowed 100 kernels by") == !unlike);
+        CHECK(says(replay_assumptions(&s.rep), shown) == !unlike);
         recorded_job_release(&s);
     }
 }
@@ -278,7 +271,8 @@ TEST(overlap_limit_is_said)
         CHECK_DOUBLE(s.job.overlap.shown[OVERLAP_SM].seen, strengths[i], 0.02);
         CHECK_DOUBLE(s.job.overlap.shown[OVERLAP_SM].factor, fmin(strengths[i], OVERLAP_FACTOR_MAX),
                      0.02);
-        CHECK(says(&s, "at most x 2 counts") == (strengths[i] > OVERLAP_FACTOR_MAX));
+        CHECK(says(replay_assumptions(&s.rep), "at most x 2 counts") ==
+              (strengths[i] > OVERLAP_FACTOR_MAX));
         recorded_job_release(&s);
     }
 }

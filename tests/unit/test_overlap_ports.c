@@ -4,6 +4,7 @@
  */
 #include "test.h"
 
+#include "made_device.h"
 #include "made_job.h"
 #include "made_run.h"
 
@@ -13,36 +14,15 @@
 
 static void make_ranks(struct run *run, int ranks)
 {
-    run_init(run);
-    run->format = "specter";
-    run->source = "made";
-    run->world_size = ranks;
-    run->ndomains = 1;
-    for (int r = 0; r < ranks; r++) {
-        struct rank *rank = run_add_rank(run);
-        rank->rank = r;
-        rank->gpu = "NVIDIA H100 80GB HBM3";
-        rank->coverage = COVER_NCCL | COVER_GEMM | COVER_DEPS;
-        rank->nthreads = 1;
-        rank->complete = true;
-    }
+    device_run_on(run, ranks, MADE_H100, COVER_NCCL | COVER_GEMM | COVER_DEPS);
 }
 
-static void add_reduce(struct run *run, int r, int comm, int seq, double start_ns, double end_ns)
+static struct op *add_reduce(struct run *run, int r, int comm, int seq, uint64_t bytes,
+                             double start_ns, double end_ns)
 {
-    struct op *op = rank_add_op(&run->ranks[r]);
-    op->class = OP_COLL;
-    op->name = "";
-    op->dtype = SPECTER_FP16;
-    op->host_ns = 97000 + 2 * seq;
-    op->host_end_ns = op->host_ns + 1;
-    op->start_ns = llround(start_ns);
-    op->dur_ns = llround(end_ns) - op->start_ns;
-    op->coll.op = SPECTER_ALLREDUCE;
-    op->coll.comm = comm;
-    op->coll.seq = seq;
-    op->coll.group = op->coll.peer = -1;
-    op->stream = 1 + comm;
+    struct op *op = device_op(run, r, 1 + comm, 97000 + 2 * seq, 97001 + 2 * seq, llround(start_ns),
+                              llround(end_ns));
+    return device_coll(op, SPECTER_ALLREDUCE, comm, seq, bytes);
 }
 
 /* Two ranks, two communicators on streams of their own, each EACH AllReduces in a row, launched
@@ -53,37 +33,29 @@ static void make_two_comms(struct run *run, uint64_t bytes, double work_ns, doub
 {
     double end_ns[2] = {100000, 100000};
     make_ranks(run, 2);
-    for (int c = 0; c < 2; c++) {
-        run_comm(run, c ? "b" : "a", 1, 2);
-        run->comms[c].ranks[0] = 0;
-        run->comms[c].ranks[1] = 1;
-    }
+    device_comm(run, "a", 0, 1, 2);
+    device_comm(run, "b", 0, 1, 2);
     for (int i = 0; i < EACH; i++) {
         for (int c = 0; c < (i < second ? 2 : 1); c++) {
             double start = end_ns[c];
             end_ns[c] += work_ns * (i < second ? shared : 1);
-            for (int r = 0; r < 2; r++) {
-                add_reduce(run, r, c, i, start, end_ns[c]);
-                run->ranks[r].ops[run->ranks[r].nops - 1].bytes = bytes;
-            }
+            for (int r = 0; r < 2; r++)
+                add_reduce(run, r, c, i, bytes, start, end_ns[c]);
         }
     }
 }
 
-/* Two nodes of two GPUs: each GPU reduces with its like on the other node, all at once. */
+/* Two nodes of two GPUs: each GPU reduces with its like on the other node, all at once,
+ * on its only stream. */
 static void make_sisters(struct run *run, uint64_t bytes, double each_ns)
 {
     make_ranks(run, 4);
-    for (int c = 0; c < 2; c++) {
-        run_comm(run, c ? "b" : "a", 1, 2);
-        run->comms[c].ranks[0] = c;
-        run->comms[c].ranks[1] = 2 + c;
-    }
+    device_comm(run, "a", 0, 2, 2);
+    device_comm(run, "b", 1, 2, 2);
     for (int i = 0; i < EACH; i++) {
         for (int r = 0; r < 4; r++) {
-            add_reduce(run, r, r % 2, i, 100000 + i * each_ns, 100000 + (i + 1) * each_ns);
-            run->ranks[r].ops[i].bytes = bytes;
-            run->ranks[r].ops[i].stream = 1; /* their only one */
+            double start = 100000 + i * each_ns;
+            add_reduce(run, r, r % 2, i, bytes, start, start + each_ns)->stream = 1;
         }
     }
 }
@@ -141,10 +113,8 @@ TEST(overlap_a_wait_in_a_queue_is_not_scaled)
 /* Rank 0 sends a message on each of two streams, to rank 1 (`back`: it receives the second one). */
 static void make_message(struct op *op, bool sends, int peer)
 {
-    op->class = OP_P2P;
-    op->coll.op = sends ? SPECTER_SEND : SPECTER_RECV;
+    device_coll(op, sends ? SPECTER_SEND : SPECTER_RECV, op->coll.comm, op->coll.seq, op->bytes);
     op->coll.peer = peer;
-    op->coll.p2p_seq = op->coll.seq;
 }
 
 static void make_messages(struct run *run, double ns, bool back)
@@ -182,19 +152,8 @@ static struct op *add_product(struct run *run)
     const struct op *first = &run->ranks[0].ops[0];
     const struct op *last = &run->ranks[0].ops[run->ranks[0].nops - 1];
     int64_t start_ns = first->start_ns, end_ns = last->start_ns + last->dur_ns;
-    struct op *op = rank_add_op(&run->ranks[0]);
-    op->class = OP_GEMM;
-    op->name = "";
-    op->dtype = op->gemm.dtype_b = op->gemm.dtype_c = SPECTER_FP16;
-    op->gemm.compute = SPECTER_FP32;
-    op->gemm.m = op->gemm.n = op->gemm.k = 4096;
-    op->gemm.batch = 1;
-    op->stream = 3;
-    op->host_ns = 97000;
-    op->host_end_ns = 97001;
-    op->start_ns = start_ns;
-    op->dur_ns = end_ns - start_ns;
-    return op;
+    struct op *op = device_op(run, 0, 3, 97000, 97001, start_ns, end_ns);
+    return device_gemm(op, SPECTER_FP16, 4096, 4096, 4096);
 }
 
 /* What the messages beside it hold of multiprocessors, times how long. */

@@ -137,6 +137,30 @@ TEST(pickle_cut)
     buf_release(&text);
 }
 
+/* What Python writes without a mark, and tuples, whose mark stands above a value that is whole. */
+TEST(pickle_cut_never_moves_values)
+{
+    static const struct {
+        const char *bytes;
+        size_t len, kept;
+        const char *json;
+    } cases[] = {
+        {PICKLE("\x80\x02](](K\1K\2e(K\3K\4K\5K\6te."), 15, "[[1,2]]"},
+        {PICKLE("\x80\x02](](K\1K\2e(K\3K\4K\5K\6te."), 10, "[[1,2]]"},
+        {PICKLE("\x80\x02](}(X\1\0\0\0xK\1u}X\1\0\0\0a](K\1K\2K\3ese."), 28, "[{\"x\":1},{}]"},
+        {PICKLE("\x80\x02](K\7}X\1\0\0\0aK\1se."), 15, "[7,{}]"},
+        {PICKLE("\x80\x02](K\7]K\1ae."), 9, "[7,[]]"},
+    };
+    struct buf text = BUF_INIT;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        CHECK_INT(read_pickle(cases[i].bytes, cases[i].len, &text), PICKLE_WHOLE);
+        CHECK_INT(read_pickle(cases[i].bytes, cases[i].kept, &text), PICKLE_CUT);
+        CHECK_HAS(text.data, cases[i].json);
+        CHECK_HAS(text.data, " | byte ");
+    }
+    buf_release(&text);
+}
+
 /* Values that are shared make far more text than the pickle has bytes. */
 TEST(pickle_that_grows)
 {

@@ -2,10 +2,9 @@
 #include "test.h"
 
 #include "grown.h"
+#include "made_device.h"
 #include "made_grid.h"
-
-#include <stdio.h>
-#include <unistd.h>
+#include "trace_files.h"
 
 static const struct network_profile *net8(void)
 {
@@ -71,13 +70,13 @@ TEST(placement_refuses)
 
 static int read_text(struct placement *p, const char *text, struct arena *arena, struct err *e)
 {
-    char path[] = "/tmp/specter-placement-XXXXXX", how[64];
-    int fd = mkstemp(path), rc;
-    CHECK_INT(write(fd, text, strlen(text)), (int64_t)strlen(text));
-    close(fd);
-    snprintf(how, sizeof how, "file=%s", path);
+    const char *folder = make_folder();
+    char how[4400];
+    int rc;
+    write_text(folder, "hosts", text);
+    snprintf(how, sizeof how, "file=%s", file_in(folder, "hosts"));
     rc = placement_parse(p, how, arena, e);
-    unlink(path);
+    remove_folder(folder);
     return rc;
 }
 
@@ -127,13 +126,9 @@ TEST(placement_lists)
 static struct run run_on(int world, const char *const *hosts, int nhosts, bool cyclic)
 {
     struct run run;
-    run_init(&run);
-    run.world_size = world;
-    for (int r = 0; r < world; r++) {
-        struct rank *rank = run_add_rank(&run);
-        rank->rank = r;
-        rank->host = hosts[cyclic ? r % nhosts : r / (world / nhosts)];
-    }
+    device_run(&run, world);
+    for (int r = 0; r < world; r++)
+        run.ranks[r].host = hosts[cyclic ? r % nhosts : r / (world / nhosts)];
     return run;
 }
 
@@ -174,7 +169,8 @@ TEST(placement_of_a_recording)
 
 static void check_layout(const struct weak_scaling *g, int comm, int64_t scale, struct layout want)
 {
-    struct layout l = weak_scaling_layout(g, comm, net8(), scale);
+    struct layout l =
+        weak_scaling_layout(g, comm, &(struct layout_side){&g->target, net8(), scale});
     CHECK_INT(l.ranks, want.ranks);
     CHECK_INT(l.nodes, want.nodes);
     CHECK_INT(l.per_node, want.per_node);
@@ -187,17 +183,10 @@ TEST(placement_of_grown_communicators)
     struct grown to;
     struct arena arena;
     int pair, data;
-    run_init(&run);
     arena_init(&arena);
-    run.world_size = 8;
-    pair = run_comm(&run, "pair", 4, 2);
-    data = run_comm(&run, "data", 4, 4);
-    for (int r = 0; r < 8; r++)
-        run_add_rank(&run)->rank = r;
-    for (int i = 0; i < 2; i++)
-        run.comms[pair].ranks[i] = i;
-    for (int i = 0; i < 4; i++)
-        run.comms[data].ranks[i] = 2 * i;
+    device_run(&run, 8);
+    pair = device_comm(&run, "pair", 0, 1, 2);
+    data = device_comm(&run, "data", 0, 2, 4);
     run.comms[pair].name = "tp";
     run.comms[data].name = "dp";
     grown_init(&to, &run);

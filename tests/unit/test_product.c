@@ -2,6 +2,7 @@
  *
  * What operators compute by their inputs, and which of their kernels stands for them.
  */
+#include "made_device.h"
 #include "test.h"
 
 #include "trace/product.h"
@@ -122,14 +123,9 @@ TEST(product_flops)
     CHECK_INT(product("aten::_grouped_mm", "[[100,8],[4,8,16],[4]]", NULL).dtype, SPECTER_BF16);
 }
 
-static void add(struct rank *rank, const char *name, int64_t start_ns, int64_t dur_ns)
+static void add(struct run *run, const char *name, int64_t start_ns, int64_t dur_ns)
 {
-    struct op *op = rank_add_op(rank);
-    op->class = OP_KERNEL;
-    op->name = name;
-    op->start_ns = start_ns;
-    op->dur_ns = dur_ns;
-    op->timing = SPECTER_TIMING_DEVICE;
+    device_op(run, 0, -1, UNKNOWN_NS, UNKNOWN_NS, start_ns, start_ns + dur_ns)->name = name;
 }
 
 static int64_t chosen_op[2];
@@ -162,11 +158,11 @@ TEST(product_kernels)
             struct run run;
             struct rank *rank;
             struct product_kernel list[] = {{0, 0, &gemm}, {0, 1, &gemm}, {0, 2, &gemm}};
-            run_init(&run);
-            rank = run_add_rank(&run);
-            add(rank, "vectorized_elementwise_kernel", 50, 1000); /* no part of it */
-            add(rank, reverse ? rows[i].pass : rows[i].name, reverse ? 200 : 100, reverse ? 5 : 15);
-            add(rank, reverse ? rows[i].name : rows[i].pass, reverse ? 100 : 200, reverse ? 15 : 5);
+            device_run(&run, 1);
+            rank = &run.ranks[0];
+            add(&run, "vectorized_elementwise_kernel", 50, 1000); /* no part of it */
+            add(&run, reverse ? rows[i].pass : rows[i].name, reverse ? 200 : 100, reverse ? 5 : 15);
+            add(&run, reverse ? rows[i].name : rows[i].pass, reverse ? 100 : 200, reverse ? 15 : 5);
             products_assign(rank, list, 3, choose, NULL);
             CHECK_INT(chosen_op[0], 1 + reverse);
             CHECK_INT(rank->ops[1 + reverse].class, OP_GEMM);
@@ -187,12 +183,12 @@ TEST(product_kernels_of_other_operators)
         {0, 0, &attention}, {0, 1, &attention}, {1, 2, &conv}, {1, 3, &conv}};
     struct run run;
     struct rank *rank;
-    run_init(&run);
-    rank = run_add_rank(&run);
-    add(rank, "flash_bwd_dot_do_o_kernel", 10, 2);
-    add(rank, "flash_bwd_dq_dk_dv_loop_seqk_parallel_kernel", 20, 30);
-    add(rank, "cudnn::engines_precompiled::nchwToNhwcKernel", 60, 4);
-    add(rank, "sm80_xmma_fprop_implicit_gemm_tf32f32_tf32f32_f32_nhwckrsc_nchw", 70, 9);
+    device_run(&run, 1);
+    rank = &run.ranks[0];
+    add(&run, "flash_bwd_dot_do_o_kernel", 10, 2);
+    add(&run, "flash_bwd_dq_dk_dv_loop_seqk_parallel_kernel", 20, 30);
+    add(&run, "cudnn::engines_precompiled::nchwToNhwcKernel", 60, 4);
+    add(&run, "sm80_xmma_fprop_implicit_gemm_tf32f32_tf32f32_f32_nhwckrsc_nchw", 70, 9);
     products_assign(rank, list, 4, NULL, NULL);
     CHECK_INT(rank->ops[0].class, OP_KERNEL);
     CHECK_DOUBLE(op_flops(&rank->ops[0]), 1000, 0);
@@ -212,10 +208,10 @@ TEST(product_kernels_that_are_none)
     struct product_kernel list[] = {{0, 0, &gemm}, {1, 1, &conv}};
     struct run run;
     struct rank *rank;
-    run_init(&run);
-    rank = run_add_rank(&run);
-    add(rank, "void cublasLt::splitKreduce_kernel<32, 16, int, float>", 10, 2);
-    add(rank, "ampere_scudnn_winograd_128x128_ldg1_ldg4_relu_tile148t_nt_v1", 20, 30);
+    device_run(&run, 1);
+    rank = &run.ranks[0];
+    add(&run, "void cublasLt::splitKreduce_kernel<32, 16, int, float>", 10, 2);
+    add(&run, "ampere_scudnn_winograd_128x128_ldg1_ldg4_relu_tile148t_nt_v1", 20, 30);
     chosen_op[0] = chosen_op[1] = -1;
     products_assign(rank, list, 2, choose, NULL);
     CHECK_INT(chosen_op[0], -1);

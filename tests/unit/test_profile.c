@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "model/profile.h"
 #include "test.h"
+#include "trace_files.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -244,18 +245,6 @@ TEST(profile_networks_are_whole)
     }
 }
 
-/* The text of a file of the repository; "" when it cannot be read. The caller frees it. */
-static char *profile_slurp(const char *path)
-{
-    FILE *f = fopen(path, "r");
-    char *text = calloc(1, 1 << 16);
-    size_t n = f != NULL && text != NULL ? fread(text, 1, (1 << 16) - 1, f) : 0;
-    (void)n;
-    if (f != NULL)
-        fclose(f);
-    return text;
-}
-
 /* A row of the document's tables begins with the profile's name. */
 static void check_row(const char *text, const char *name)
 {
@@ -267,7 +256,7 @@ static void check_row(const char *text, const char *name)
 
 TEST(profile_sources_are_documented)
 {
-    char *text = profile_slurp(test_data("../../profiles/README.md"));
+    char *text = read_whole(test_data("../../profiles/README.md"), NULL);
     for (size_t i = 0; i < gpu_profile_count; i++)
         check_row(text, gpu_profiles[i].name);
     for (size_t i = 0; i < network_profile_count; i++)
@@ -319,7 +308,8 @@ TEST(profile_of_device_knows_driver_names)
         {"NVIDIA GH200 144G HBM3e", NULL},
         {"NVIDIA GB10", NULL},
         {"NVIDIA H20-3e", NULL},
-        {"NVIDIA H100 NVL", NULL},
+        {"NVIDIA H100 NVL", "h100_nvl"},
+        {"NVIDIA A100-PG509-200", "a100_sxm_40g"},
         {"NVIDIA H200 NVL", NULL},
         {"NVIDIA GeForce RTX 3090 Ti", NULL},
         {"NVIDIA GeForce RTX 4090 Laptop GPU", NULL},
@@ -387,16 +377,17 @@ TEST(profile_find_names_the_nearest)
 {
     static char endless[1 << 16];
     struct err e = {0};
-    CHECK(gpu_profile_find("h100", &e) == NULL);
+    CHECK(gpu_profile_find("h1", &e) == NULL);
     CHECK_INT(e.code, ERR_USAGE);
     CHECK_STR(
         e.msg,
-        "unknown GPU profile 'h100'; the nearest are h100_sxm, h100_sxm_96g_500w and h100_pcie");
-    CHECK(gpu_profile_find("rtx4090", &e) == NULL);
+        "unknown GPU profile 'h1'; the nearest are h100_sxm, h100_sxm_96g_500w and h100_pcie");
+    CHECK(gpu_profile_find("rtx4091", &e) == NULL);
     CHECK_HAS(e.msg, "the nearest are rtx_4090, ");
-    CHECK(network_profile_find("dgx_h100", &e) == NULL);
-    CHECK_STR(e.msg, "unknown network profile 'dgx_h100'; the nearest are dgx_h100_400g, "
-                     "dgx_h100_400g_sharp and dgx1_v100");
+    CHECK(network_profile_find("dgx_h100", &e) != NULL);
+    CHECK(network_profile_find("dgx", &e) == NULL);
+    CHECK_STR(e.msg, "unknown network profile 'dgx'; the nearest are dgx_h100_400g, "
+                     "dgx_h100_400g_sharp and dgx_h200_400g");
     CHECK(network_profile_find("", &e) == NULL);
     memset(endless, 'x', sizeof endless - 1);
     CHECK(gpu_profile_find(endless, &e) == NULL);

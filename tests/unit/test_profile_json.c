@@ -168,8 +168,8 @@ TEST(profile_json_refuses)
          "f.json:1: intra: unknown 'nvswich'; the nearest is 'nvswitch'"},
         {NET_START ", \"cpu\": \"Intel\"}}",
          "f.json:1: cpu: unknown 'Intel'; the nearest is 'intel'"},
-        {"{\"gpu\": {\"name\": \"g\",\n\"base\": \"h100\"}}",
-         "f.json:2: base: unknown GPU profile 'h100'; the nearest are h100_sxm"},
+        {"{\"gpu\": {\"name\": \"g\",\n\"base\": \"h1\"}}",
+         "f.json:2: base: unknown GPU profile 'h1'; the nearest are h100_sxm"},
         {GPU_START ", \"network\": \"nowhere\"}}",
          "f.json: network: unknown network profile 'nowhere'; the nearest are"},
         /* whole texts */

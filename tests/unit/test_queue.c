@@ -2,7 +2,8 @@
  *
  * Launches and queues, counted by hand.
  */
-#include "made_device.h"
+#include "made_analysis.h"
+#include "made_random.h"
 
 /* Calls [0,2) [4,6) [10,16) [40,40+60000), starts 5 9 30 41, ends 9 30 40 141000; the fifth was
  * launched before the trace began, the sixth starts before its call. */
@@ -119,7 +120,7 @@ TEST(sample_of_few_and_of_many)
     CHECK_DOUBLE(st.median, 10.5, 0);
     sample_reset(&s);
     for (int i = 0; i < 5000; i++) { /* so many are sorted digit by digit */
-        seed = seed * 6364136223846793005u + 1442695040888963407u;
+        made_state(&seed);
         sample_add(&s, (int64_t)(seed >> 1) % far - far / 2);
     }
     sample_add(&s, -far);

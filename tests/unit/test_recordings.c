@@ -68,15 +68,15 @@ static void write_profile(const char *folder, const char *name, struct made_prof
 }
 
 /* The ranks that are read, and by the note which other runs there are. */
-static void check_read(const char *folder, size_t ranks, const char *others)
+static void check_read(const char *what, const char *folder, size_t ranks, const char *others)
 {
     struct run run;
     load_path(&run, folder);
-    CHECK_INT(run.nranks, ranks);
+    CHECK_INT_OF(what, (int64_t)run.nranks, (int64_t)ranks);
     if (others != NULL)
         CHECK_HAS(note_with(&run, "other run"), others);
     else
-        CHECK_STR(note_with(&run, "other run"), "");
+        CHECK_STR_OF(what, note_with(&run, "other run"), "");
     run_release(&run);
 }
 
@@ -92,146 +92,102 @@ static size_t ranks_of_run(const char *folder, const char *run_id)
 
 /* ---- jobs ---- */
 
-TEST(recordings_of_one_job)
+#define AT "2023-11-14 22:13:20"
+
+/* clang-format off */
+static const struct {
+    const char *what;
+    struct named_profile {
+        const char *name; /* NULL: no more */
+        struct made_profile m;
+    } files[4];
+    size_t ranks;       /* that are read */
+    const char *others; /* of the note on other runs; NULL: no such note */
+    const char *file;   /* NULL, or one of the run that has so many ranks */
+    size_t ranks_of_file;
+} jobs[] = {
+    {"one job", {{"a.json", {.rank = 0, .world = 2}},
+                 {"b.json", {.rank = 1, .world = 2, .begin_us = NOON + 50}}}, 2, NULL, NULL, 0},
+    {"at other times", {{"a.json", {.rank = -1, .pid = 7}},
+                        {"b.json", {.rank = -1, .pid = 8, .begin_us = NOON + DAY}}}, 1,
+     "1 other run here: 'a.json' (1 file, " AT ", another time); 'b.json', the newest, is read "
+     "(--run chooses)", "a.json", 1},
+    /* rank 0 of one job and rank 1 of another, a day apart: neither is the other's */
+    {"other ranks at other times", {{"a.json", {.rank = 0, .world = 2}},
+                                    {"b.json", {.rank = 1, .world = 2, .begin_us = NOON + DAY}}}, 1,
+     "'a.json' (1 file, " AT ", another time)", NULL, 0},
+    /* any of its files names a run */
+    {"other worlds", {{"a.json", {.rank = 0, .world = 2}},
+                      {"b.json", {.rank = 1, .world = 2}},
+                      {"c.json", {.rank = 2, .world = 4, .begin_us = NOON + 10}}}, 1,
+     "'a.json' (2 files, " AT ", another world size)", "b.json", 2},
+    {"the same ranks at one time",
+     {{"a0.json", {.rank = 0, .world = 2, .pid = 10}},
+      {"b0.json", {.rank = 0, .world = 2, .pid = 20, .begin_us = NOON + 5}},
+      {"a1.json", {.rank = 1, .world = 2, .pid = 11}},
+      {"b1.json", {.rank = 1, .world = 2, .pid = 21, .begin_us = NOON + 5}}}, 2,
+     "(2 files, " AT ", the same ranks again)", NULL, 0},
+    /* more ranks than there can be: the last one is of another job */
+    {"a full world", {{"a.json", {.rank = 0, .world = 2}},
+                      {"b.json", {.rank = 1, .world = 2}},
+                      {"c.json", {.rank = -1, .pid = 9, .begin_us = NOON + 20}}}, 1,
+     "'a.json' (2 files, " AT ", more ranks than the world)", "a.json", 2},
+    /* the wall clocks of hosts differ by seconds; on one host that is another time */
+    {"hosts", {{"h_100.1.pt.trace.json", {.rank = 0, .world = 2}},
+               {"g_101.2.pt.trace.json", {.rank = 1, .world = 2, .begin_us = NOON + 5000000}}}, 2,
+     NULL, NULL, 0},
+    {"one host", {{"h_100.1.pt.trace.json", {.rank = 0, .world = 2}},
+                  {"h_101.2.pt.trace.json", {.rank = 1, .world = 2, .begin_us = NOON + 5000000}}},
+     1, "another time", NULL, 0},
+    /* what runs at one time is no job for that: nothing but the time is common */
+    {"nothing in common",
+     {{"a.json", {.rank = -1, .pid = 11, .alone = true, .gpu = "x"}},
+      {"b.json", {.rank = -1, .pid = 12, .alone = true, .gpu = "x", .begin_us = NOON + 20}}}, 1,
+     "'a.json' (1 file, " AT ", nothing ties it to this one)", NULL, 0},
+    /* also of what communicates, and is numbered */
+    {"other GPUs", {{"a.json", {.rank = -1, .pid = 11, .gpu = "x"}},
+                    {"b.json", {.rank = -1, .pid = 12, .gpu = "y", .begin_us = NOON + 20}}}, 1,
+     "'a.json' (1 file, " AT ", another GPU)", NULL, 0},
+    {"other GPUs with numbers",
+     {{"rank0.json", {.rank = -1, .pid = 11, .gpu = "x"}},
+      {"rank1.json", {.rank = -1, .pid = 12, .gpu = "y", .begin_us = NOON + 20}}}, 1,
+     "'rank0.json' (1 file, " AT ", another GPU)", NULL, 0},
+    /* ranks in the names of files, communication of one GPU model, or a world size tie them */
+    {"ranks in names",
+     {{"t_rank0.json", {.rank = -1, .pid = 11, .alone = true, .gpu = "x"}},
+      {"t_rank1.json", {.rank = -1, .pid = 12, .alone = true, .gpu = "x", .begin_us = NOON + 20}}},
+     2, NULL, NULL, 0},
+    {"communication", {{"a.json", {.rank = -1, .pid = 11, .gpu = "x"}},
+                       {"b.json", {.rank = -1, .pid = 12, .gpu = "x", .begin_us = NOON + 20}}}, 2,
+     NULL, NULL, 0},
+    {"a world size", {{"a.json", {.rank = 0, .world = 2, .alone = true, .gpu = "x"}},
+                      {"b.json", {.rank = 1, .world = 2, .alone = true, .gpu = "y"}}}, 2, NULL,
+     NULL, 0},
+};
+/* clang-format on */
+
+TEST(recordings_of_jobs)
 {
-    const char *folder = make_folder();
-    write_profile(folder, "a.json", (struct made_profile){.rank = 0, .world = 2});
-    write_profile(folder, "b.json",
-                  (struct made_profile){.rank = 1, .world = 2, .begin_us = NOON + 50});
-    check_read(folder, 2, NULL);
-    remove_folder(folder);
+    for (size_t i = 0; i < sizeof jobs / sizeof *jobs; i++) {
+        const char *folder = make_folder();
+        for (int k = 0; k < 4 && jobs[i].files[k].name != NULL; k++)
+            write_profile(folder, jobs[i].files[k].name, jobs[i].files[k].m);
+        check_read(jobs[i].what, folder, jobs[i].ranks, jobs[i].others);
+        if (jobs[i].file != NULL)
+            CHECK_INT_OF(jobs[i].what, (int64_t)ranks_of_run(folder, jobs[i].file),
+                         (int64_t)jobs[i].ranks_of_file);
+        remove_folder(folder);
+    }
 }
 
-TEST(recordings_at_other_times)
+TEST(recordings_that_are_not_there)
 {
     const char *folder = make_folder();
     write_profile(folder, "a.json", (struct made_profile){.rank = -1, .pid = 7});
     write_profile(folder, "b.json",
                   (struct made_profile){.rank = -1, .pid = 8, .begin_us = NOON + DAY});
-    check_read(folder, 1,
-               "1 other run here: 'a.json' (1 file, 2023-11-14 22:13:20, another time); 'b.json', "
-               "the newest, is read (--run chooses)");
-    CHECK_INT(ranks_of_run(folder, "a.json"), 1);
     CHECK_HAS(load_error(folder, "c"), "no run 'c' in '");
-    CHECK_HAS(load_error(folder, "c"),
-              ": there are 'a.json' (1 file, 2023-11-14 22:13:20), 'b.json'");
-    remove_folder(folder);
-}
-
-/* Rank 0 of one job and rank 1 of another, a day apart: neither is the other's. */
-TEST(recordings_of_other_ranks_at_other_times)
-{
-    const char *folder = make_folder();
-    write_profile(folder, "a.json", (struct made_profile){.rank = 0, .world = 2});
-    write_profile(folder, "b.json",
-                  (struct made_profile){.rank = 1, .world = 2, .begin_us = NOON + DAY});
-    check_read(folder, 1, "'a.json' (1 file, 2023-11-14 22:13:20, another time)");
-    remove_folder(folder);
-}
-
-TEST(recordings_at_one_time_of_other_worlds)
-{
-    const char *folder = make_folder();
-    write_profile(folder, "a.json", (struct made_profile){.rank = 0, .world = 2});
-    write_profile(folder, "b.json", (struct made_profile){.rank = 1, .world = 2});
-    write_profile(folder, "c.json",
-                  (struct made_profile){.rank = 2, .world = 4, .begin_us = NOON + 10});
-    check_read(folder, 1, "'a.json' (2 files, 2023-11-14 22:13:20, another world size)");
-    CHECK_INT(ranks_of_run(folder, "b.json"), 2); /* any of its files names it */
-    remove_folder(folder);
-}
-
-TEST(recordings_of_the_same_ranks_at_one_time)
-{
-    const char *folder = make_folder();
-    for (int r = 0; r < 2; r++) {
-        char name[16];
-        snprintf(name, sizeof name, "a%d.json", r);
-        write_profile(folder, name, (struct made_profile){.rank = r, .world = 2, .pid = 10 + r});
-        snprintf(name, sizeof name, "b%d.json", r);
-        write_profile(
-            folder, name,
-            (struct made_profile){.rank = r, .world = 2, .pid = 20 + r, .begin_us = NOON + 5});
-    }
-    check_read(folder, 2, "(2 files, 2023-11-14 22:13:20, the same ranks again)");
-    remove_folder(folder);
-}
-
-/* More ranks than there can be: the last one is of another job. */
-TEST(recordings_of_a_full_world)
-{
-    const char *folder = make_folder();
-    write_profile(folder, "a.json", (struct made_profile){.rank = 0, .world = 2});
-    write_profile(folder, "b.json", (struct made_profile){.rank = 1, .world = 2});
-    write_profile(folder, "c.json",
-                  (struct made_profile){.rank = -1, .pid = 9, .begin_us = NOON + 20});
-    check_read(folder, 1, "'a.json' (2 files, 2023-11-14 22:13:20, more ranks than the world)");
-    CHECK_INT(ranks_of_run(folder, "a.json"), 2);
-    remove_folder(folder);
-}
-
-/* Hosts whose wall clocks differ by seconds; on one host that is another time. */
-TEST(recordings_of_hosts_with_other_clocks)
-{
-    const char *folder = make_folder();
-    write_profile(folder, "h_100.1.pt.trace.json", (struct made_profile){.rank = 0, .world = 2});
-    write_profile(folder, "g_101.2.pt.trace.json",
-                  (struct made_profile){.rank = 1, .world = 2, .begin_us = NOON + 5000000});
-    check_read(folder, 2, NULL);
-    remove_folder(folder);
-    folder = make_folder();
-    write_profile(folder, "h_100.1.pt.trace.json", (struct made_profile){.rank = 0, .world = 2});
-    write_profile(folder, "h_101.2.pt.trace.json",
-                  (struct made_profile){.rank = 1, .world = 2, .begin_us = NOON + 5000000});
-    check_read(folder, 1, "another time");
-    remove_folder(folder);
-}
-
-/* Programs that run at one time are no job for that: nothing but the time is common to them. */
-TEST(recordings_that_only_overlap)
-{
-    const char *folder = make_folder();
-    struct made_profile a = {.rank = -1, .pid = 11, .alone = true, .gpu = "x"};
-    struct made_profile b = {
-        .rank = -1, .pid = 12, .alone = true, .gpu = "x", .begin_us = NOON + 20};
-    write_profile(folder, "a.json", a);
-    write_profile(folder, "b.json", b);
-    check_read(folder, 1, "'a.json' (1 file, 2023-11-14 22:13:20, nothing ties it to this one)");
-    b.gpu = "y"; /* of what communicates, and is numbered, as well */
-    a.alone = b.alone = false;
-    write_profile(folder, "a.json", a);
-    write_profile(folder, "b.json", b);
-    check_read(folder, 1, "'a.json' (1 file, 2023-11-14 22:13:20, another GPU)");
-    write_profile(folder, "rank0.json", a);
-    write_profile(folder, "rank1.json", b);
-    CHECK_INT(remove(file_in(folder, "a.json")) + remove(file_in(folder, "b.json")), 0);
-    check_read(folder, 1, "'rank0.json' (1 file, 2023-11-14 22:13:20, another GPU)");
-    remove_folder(folder);
-}
-
-/* Ranks in the names of files, a world size, or communication of one GPU model tie them. */
-TEST(recordings_that_overlap_and_are_tied)
-{
-    const char *folder = make_folder();
-    struct made_profile a = {.rank = -1, .pid = 11, .alone = true, .gpu = "x"};
-    struct made_profile b = {
-        .rank = -1, .pid = 12, .alone = true, .gpu = "x", .begin_us = NOON + 20};
-    write_profile(folder, "t_rank0.json", a);
-    write_profile(folder, "t_rank1.json", b);
-    check_read(folder, 2, NULL);
-    remove_folder(folder);
-    folder = make_folder();
-    a.alone = b.alone = false;
-    write_profile(folder, "a.json", a);
-    write_profile(folder, "b.json", b);
-    check_read(folder, 2, NULL);
-    remove_folder(folder);
-    folder = make_folder();
-    write_profile(folder, "a.json",
-                  (struct made_profile){.rank = 0, .world = 2, .alone = true, .gpu = "x"});
-    write_profile(folder, "b.json",
-                  (struct made_profile){.rank = 1, .world = 2, .alone = true, .gpu = "y"});
-    check_read(folder, 2, NULL);
+    CHECK_HAS(load_error(folder, "c"), ": there are 'a.json' (1 file, " AT "), 'b.json'");
     remove_folder(folder);
 }
 
@@ -251,7 +207,8 @@ TEST(recordings_without_dates)
               "one by --run: 'a.json' (1 file), 'b.json' (1 file)");
     CHECK_INT(ranks_of_run(folder, "b.json"), 1);
     utimensat(AT_FDCWD, file_in(folder, "a.json"), new, 0);
-    check_read(folder, 1, "'b.json' (1 file, another GPU); 'a.json', the newest, is read");
+    check_read("folder", folder, 1,
+               "'b.json' (1 file, another GPU); 'a.json', the newest, is read");
     remove_folder(folder);
 }
 
@@ -378,10 +335,10 @@ TEST(recordings_windows_without_names_are_close)
     write_profile(
         folder, "b.json",
         (struct made_profile){.rank = -1, .pid = 1, .begin_us = NOON + (int64_t)1800 * 1000000});
-    check_read(folder, 1, NULL);
+    check_read("folder", folder, 1, NULL);
     write_profile(folder, "c.json",
                   (struct made_profile){.rank = -1, .pid = 1, .begin_us = NOON + DAY});
-    check_read(folder, 1, "'a.json' (2 files, 2023-11-14 22:13:20, another time)");
+    check_read("folder", folder, 1, "'a.json' (2 files, 2023-11-14 22:13:20, another time)");
     remove_folder(folder);
 }
 

@@ -7,24 +7,15 @@
 
 #include "base/sink.h"
 #include "base/stream.h"
-#include "made_run.h"
+#include "made_replay.h"
 #include "model/accuracy.h"
-#include "report/timeline.h"
+#include "report/replay_report.h"
 #include "sim/replay/replay.h"
 
 #include <ctype.h>
 #include <math.h>
 #include <stdio.h>
 #include <unistd.h>
-
-static bool look(struct replay *rep, const struct run *run, const struct replay_opts *opts)
-{
-    struct err e = {0};
-    int rc = replay_run(rep, run, opts, &e);
-    if (rc < 0)
-        test_fail(__FILE__, __LINE__, "replay_run: %s", e.msg);
-    return rc == 0;
-}
 
 static const struct path_part *part(const struct path_summary *s, const char *name)
 {
@@ -54,7 +45,7 @@ static int percents(const char *words)
     return sum;
 }
 
-static void check_scale(const struct replay_scale *s)
+static void check_scale(struct replay *rep, const struct replay_scale *s)
 {
     const struct iteration_time *t = &s->time;
     double sum = t->compute_ns + t->untraced_ns + t->exposed_comm_ns + t->exposed_memory_ns +
@@ -70,7 +61,7 @@ static void check_scale(const struct replay_scale *s)
     }
     CHECK_DOUBLE(path, t->span_ns, 1e-9);
     CHECK(s->path.rest_ns <= 1e-9 * t->span_ns);
-    CHECK_INT(percents(s->path.words), 100);
+    CHECK_INT(percents(replay_path_text(rep, &s->path)), 100);
     for (int i = 0; i < s->axes.count; i++) {
         exposed += s->axes.list[i].exposed_ns;
         CHECK(s->axes.list[i].exposed_ns <= s->axes.list[i].total_ns * (1 + 1e-9));
@@ -109,9 +100,9 @@ TEST(shares_of_200_made_runs_add_up)
         struct replay rep;
         opts.gpu = gpu_profile_find(gpus[made_random(&seed) % 5], NULL);
         made_run(&run, &m);
-        if (look(&rep, &run, &opts)) {
+        if (run_replay(&rep, &run, &opts)) {
             for (size_t s = 0; s < rep.nscales; s++)
-                check_scale(&rep.scales[s]);
+                check_scale(&rep, &rep.scales[s]);
         }
         replay_release(&rep);
         run_release(&run);
@@ -129,9 +120,9 @@ TEST(shares_of_a_thousand_ranks_add_up)
     m.iterations = 3;
     m.layers = 2;
     made_run(&run, &m);
-    if (look(&rep, &run, &opts)) {
-        check_scale(&rep.scales[0]);
-        check_scale(&rep.scales[1]);
+    if (run_replay(&rep, &run, &opts)) {
+        check_scale(&rep, &rep.scales[0]);
+        check_scale(&rep, &rep.scales[1]);
         CHECK_INT(rep.scales[0].axes.count, 1);
         CHECK_STR(rep.scales[0].axes.list[0].name, "dp");
     }
@@ -146,11 +137,10 @@ static void replay_made(struct replay *rep, struct run *run, const struct made *
     const int64_t one = 1;
     struct replay_opts opts = {.calibrate = true, .scales = &one, .nscales = 1};
     made_run(run, m);
-    if (!look(rep, run, &opts))
-        test_fail(__FILE__, __LINE__, "no path to look at");
+    run_replay(rep, run, &opts);
 }
 
-/* Behind six layers only the last AllReduce has nothing to hide behind. */
+/* After six layers only the last AllReduce has nothing to hide behind. */
 TEST(path_names_the_last_call)
 {
     struct made m = made_default;
@@ -169,7 +159,7 @@ TEST(path_names_the_last_call)
         CHECK_DOUBLE(reduce->ns, 600000, 1e-6);
         CHECK_DOUBLE(reduce->overlapped_ns, 0, 0);
     }
-    CHECK_HAS(rep.scales[0].path.words, "dp AllReduce");
+    CHECK_HAS(replay_path_text(&rep, &rep.scales[0].path), "dp AllReduce");
     replay_release(&rep);
     run_release(&run);
 }
@@ -193,7 +183,7 @@ TEST(path_is_the_communication_that_bounds_the_step)
         CHECK(reduce->overlapped_ns > 4 * 100000.0 && reduce->overlapped_ns < 6 * 100000.0);
         CHECK(rep.scales[0].path.parts == reduce);
     }
-    CHECK(strstr(rep.scales[0].path.words, "not overlapped") == NULL);
+    CHECK(strstr(replay_path_text(&rep, &rep.scales[0].path), "not overlapped") == NULL);
     replay_release(&rep);
     run_release(&run);
 }
@@ -207,7 +197,8 @@ TEST(path_names_what_is_not_overlapped)
     m.reduce_ns = 400000;
     m.overlap = false;
     replay_made(&rep, &run, &m);
-    CHECK_HAS(rep.scales[0].path.words, "% of the step is dp AllReduce, not overlapped");
+    CHECK_HAS(replay_path_text(&rep, &rep.scales[0].path),
+              "% of the step is dp AllReduce, not overlapped");
     replay_release(&rep);
     run_release(&run);
 }
@@ -221,7 +212,8 @@ TEST(path_names_the_slow_rank)
     replay_made(&rep, &run, &m);
     CHECK_INT(rep.scales[0].path.slow_rank, m.ranks - 1);
     CHECK_DOUBLE(rep.scales[0].path.slower, 0.5, 0.01); /* 300 us for 200 us */
-    CHECK_HAS(rep.scales[0].path.words, "is rank 3's, which computes 50 % longer");
+    CHECK_HAS(replay_path_text(&rep, &rep.scales[0].path),
+              "is rank 3's, which computes 50 % longer");
     replay_release(&rep);
     run_release(&run);
     m.late_ns = 0;
@@ -233,76 +225,107 @@ TEST(path_names_the_slow_rank)
 
 /* ---- errors ---- */
 
-static double class_error(enum accuracy_kind kind, const char *from, const char *to)
+/* Mean over the path of the error of 80 %, where all of a basis has these factors. */
+static double ratio_error(double from, double to)
 {
-    bool known;
-    return hypot(accuracy_of(kind, from, &known), accuracy_of(kind, to, &known));
+    return expm1(hypot(log(from), log(to)));
 }
 
-TEST(error_is_that_of_the_classes_on_the_path)
+TEST(error_is_that_of_what_the_path_rests_on)
+{
+    const int64_t one = 1;
+    struct replay_opts opts = {.calibrate = true, .scales = &one, .nscales = 1};
+    struct made m = made_default;
+    struct accuracy_interval gemm;
+    struct run run;
+    struct replay rep;
+    made_run(&run, &m);
+    if (run_replay(&rep, &run, &opts)) { /* its own hardware: what was measured is kept */
+        const struct uncertainty *u = &rep.scales[0].error;
+        CHECK_DOUBLE(u->shares[BASIS_KEPT], 1, 1e-9);
+        CHECK_DOUBLE(u->share, u->replay, 1e-12);
+        CHECK_DOUBLE(u->interval80[1], rep.scales[0].time.span_ns * (1 + u->replay), 1);
+        CHECK(u->share < 0.01);
+    }
+    replay_release(&rep);
+    opts.gpu = gpu_profile_find("a100_sxm", NULL);
+    accuracy_interval_of_gemm(opts.gpu, 2.0 * 4096 * 4096 * 4096, &gemm);
+    CHECK(gemm.known);
+    if (run_replay(&rep, &run, &opts)) {
+        const struct uncertainty *u = &rep.scales[0].error;
+        const struct replay_scale *s = &rep.scales[0];
+        double own = s->time.span_ns * u->replay;
+        CHECK_DOUBLE(u->errors[BASIS_GEMM], ratio_error(gemm.factor80, gemm.factor80), 1e-9);
+        CHECK_DOUBLE(u->unmeasured, 0, 0);
+        CHECK_DOUBLE(u->interval80[1],
+                     s->time.span_ns + hypot(own, hypot(u->longer_ns[BASIS_GEMM],
+                                                        u->longer_ns[BASIS_COLLECTIVE])),
+                     1);
+        CHECK_DOUBLE(u->interval80[0],
+                     s->time.span_ns - hypot(own, hypot(u->shorter_ns[BASIS_GEMM],
+                                                        u->shorter_ns[BASIS_COLLECTIVE])),
+                     1);
+        /* All of them at once are no longer than each alone on the path makes them, or not much. */
+        CHECK(u->longer_ns[BASIS_GEMM] >=
+              0.95 * u->errors[BASIS_GEMM] * u->shares[BASIS_GEMM] * s->time.span_ns);
+        CHECK(u->interval80[0] < u->interval50[0] && u->interval50[1] < u->interval80[1]);
+    }
+    replay_release(&rep);
+    opts.calibrate = false; /* of one model alone */
+    if (run_replay(&rep, &run, &opts))
+        CHECK_DOUBLE(rep.scales[0].error.errors[BASIS_GEMM], gemm.factor80 - 1, 1e-9);
+    replay_release(&rep);
+    run_release(&run);
+}
+
+TEST(error_on_hardware_that_was_never_measured_is_assumed)
 {
     const int64_t one = 1;
     struct replay_opts opts = {.calibrate = true, .scales = &one, .nscales = 1};
     struct made m = made_default;
     struct run run;
     struct replay rep;
+    struct accuracy_interval h100;
+    bool known;
+    double any = 1 + accuracy_of(ACCURACY_GEMM, "", &known);
     made_run(&run, &m);
-    if (look(&rep, &run, &opts)) { /* its own hardware: what was measured is kept */
-        CHECK_DOUBLE(rep.scales[0].error.shares[BASIS_KEPT], 1, 1e-9);
-        CHECK_DOUBLE(rep.scales[0].error.share, rep.scales[0].error.replay, 0);
-        CHECK(rep.scales[0].error.share < 0.01);
-    }
-    replay_release(&rep);
-    opts.gpu = gpu_profile_find("a100_sxm", NULL);
-    if (look(&rep, &run, &opts)) {
+    opts.gpu = gpu_profile_find("v100_sxm", NULL);
+    accuracy_interval_of_gemm(gpu_profile_find("h100_sxm", NULL), 2.0 * 4096 * 4096 * 4096, &h100);
+    if (run_replay(&rep, &run, &opts)) {
         const struct uncertainty *u = &rep.scales[0].error;
-        double gemm = class_error(ACCURACY_GEMM, "h100_sxm", "a100_sxm");
-        double comm = class_error(ACCURACY_COLLECTIVE, "dgx_h100_400g", "dgx_a100_200g");
-        CHECK_DOUBLE(u->errors[BASIS_GEMM], gemm, 1e-9);
-        CHECK_DOUBLE(u->errors[BASIS_COLLECTIVE], comm, 1e-9);
-        CHECK_DOUBLE(u->share,
-                     sqrt(pow(u->shares[BASIS_GEMM] * gemm, 2) +
-                          pow(u->shares[BASIS_COLLECTIVE] * comm, 2) + pow(u->replay, 2)),
-                     1e-9);
-        CHECK_DOUBLE(u->unmeasured, 0, 0);
+        CHECK(u->unmeasured > 0.9);
+        CHECK_DOUBLE(u->errors[BASIS_GEMM], ratio_error(h100.factor80, any), 1e-9);
     }
     replay_release(&rep);
-    opts.calibrate = false; /* of one model alone */
-    if (look(&rep, &run, &opts)) {
-        bool known;
-        CHECK_DOUBLE(rep.scales[0].error.errors[BASIS_GEMM],
-                     accuracy_of(ACCURACY_GEMM, "a100_sxm", &known), 1e-9);
+    for (size_t r = 0; r < run.nranks; r++)
+        run.ranks[r].gpu = "";
+    if (run_replay(&rep, &run, &opts)) { /* times of an unknown GPU, kept: half to twice */
+        CHECK_DOUBLE(rep.scales[0].error.errors[BASIS_GEMM], UNCERTAINTY_BLIND - 1, 1e-9);
+        CHECK(rep.scales[0].error.unmeasured > 0.5);
+        CHECK(rep.scales[0].error.interval80[1] > 1.5 * rep.scales[0].time.span_ns);
     }
     replay_release(&rep);
     run_release(&run);
 }
 
-TEST(error_on_hardware_that_nobody_measured_is_not_known)
+/* Of communication that computation hides only what is exposed widens the interval. */
+TEST(interval_leaves_out_what_is_hidden)
 {
     const int64_t one = 1;
     struct replay_opts opts = {.calibrate = true, .scales = &one, .nscales = 1};
     struct made m = made_default;
     struct run run;
     struct replay rep;
-    bool known;
-    double any = accuracy_of(ACCURACY_GEMM, "v100_sxm", &known);
-    CHECK(!known);
-    CHECK(any > accuracy_of(ACCURACY_GEMM, "h100_sxm", &known) && known);
-    accuracy_of(ACCURACY_GEMM, "h200_sxm", &known); /* one row is no class */
-    CHECK(!known);
+    m.reduce_ns = 40000;
     made_run(&run, &m);
-    opts.gpu = gpu_profile_find("v100_sxm", NULL);
-    if (look(&rep, &run, &opts)) {
-        const struct uncertainty *u = &rep.scales[0].error;
-        CHECK(u->unmeasured > 0.9);
-        CHECK_DOUBLE(u->errors[BASIS_GEMM], hypot(any, any), 1e-9);
-    }
-    replay_release(&rep);
-    for (size_t r = 0; r < run.nranks; r++)
-        run.ranks[r].gpu = "";
-    if (look(&rep, &run, &opts)) { /* times of who knows what, kept */
-        CHECK_DOUBLE(rep.scales[0].error.errors[BASIS_GEMM], 1, 1e-9);
-        CHECK(rep.scales[0].error.unmeasured > 0.5);
+    opts.network = network_profile_find("a100_8x200g_roce", NULL);
+    if (run_replay(&rep, &run, &opts)) {
+        const struct replay_scale *s = &rep.scales[0];
+        double comm = rep.device_time[COST_COMM].target_ns / m.ranks / m.iterations;
+        CHECK(comm > 0.05 * s->time.span_ns && s->time.exposed_comm_ns < 0.4 * comm);
+        CHECK(s->error.longer_ns[BASIS_COLLECTIVE] > 0);
+        CHECK(s->error.longer_ns[BASIS_COLLECTIVE] <
+              0.6 * s->error.errors[BASIS_COLLECTIVE] * comm);
     }
     replay_release(&rep);
     run_release(&run);
@@ -315,12 +338,12 @@ TEST(throughput_counts_what_the_gemms_do)
     const int64_t scales[] = {1, 4};
     struct replay_opts opts = {.calibrate = true, .scales = scales, .nscales = 2, .tokens = 8192};
     struct made m = made_default;
-    double flops = 4 * 7 * 2.0 * 4096 * 4096 * 4096; /* ranks, layers and the one behind them */
+    double flops = 4 * 7 * 2.0 * 4096 * 4096 * 4096; /* ranks, layers and the one after them */
     const struct gpu_profile *gpu = gpu_profile_find("h100_sxm", NULL);
     struct run run;
     struct replay rep;
     made_run(&run, &m);
-    if (look(&rep, &run, &opts)) {
+    if (run_replay(&rep, &run, &opts)) {
         const struct replay_scale *s = rep.scales;
         CHECK_DOUBLE(rep.workload.flops, flops, 1e-12);
         CHECK_DOUBLE(rep.workload.peak_tflops, gpu->fp16_tflops, 1e-12);
@@ -334,9 +357,10 @@ TEST(throughput_counts_what_the_gemms_do)
                      s[0].rate.utilisation * s[0].time.span_ns, 1e-9);
     }
     replay_release(&rep);
-    opts.grow = "tp"; /* a wider model: as many tokens */
+    opts.grow_given = true;
+    opts.grow = GRID_TP; /* a wider model: as many tokens */
     opts.parallel = "tp=4";
-    if (look(&rep, &run, &opts))
+    if (run_replay(&rep, &run, &opts))
         CHECK_DOUBLE(rep.scales[1].rate.tokens_per_s * rep.scales[1].time.span_ns,
                      rep.scales[0].rate.tokens_per_s * rep.scales[0].time.span_ns, 1e-9);
     replay_release(&rep);
@@ -350,13 +374,10 @@ TEST(utilisation_beyond_the_peak_is_said)
     struct made m = made_default;
     struct run run;
     struct replay rep;
-    bool said = false;
     made_run(&run, &m);
-    if (look(&rep, &run, &opts)) {
+    if (run_replay(&rep, &run, &opts)) {
         CHECK(rep.workload.given && rep.scales[0].rate.utilisation > 1);
-        for (size_t i = 0; i < rep.notes.count; i++)
-            said = said || strstr(rep.notes.list[i].text, "more than can be") != NULL;
-        CHECK(said);
+        CHECK(says(replay_notes(&rep), "more than can be"));
     }
     replay_release(&rep);
     run_release(&run);
@@ -436,7 +457,7 @@ TEST(timeline_of_many_operations_is_bounded)
     made_run(&run, &m);
     CHECK_INT(timeline_file_open(&t, path, &e), 0);
     opts.watch = timeline_file_watch(t);
-    look(&rep, &run, &opts);
+    run_replay(&rep, &run, &opts);
     CHECK_INT(timeline_file_close(t, &e), 0);
     in = fopen(path, "r");
     CHECK(in != NULL && fseek(in, 0, SEEK_END) == 0);

@@ -1,26 +1,26 @@
 /* SPDX-License-Identifier: MIT */
-#include "trace_load.h"
+#include "made_jsonl.h"
 
-#include "trace/clock.h"
+#include "trace/jsonl.h"
 #include "base/idmap.h"
 #include "trace/memo.h"
 #include "trace/reader.h"
 
 #include <sys/stat.h>
 
-/* One trace with one operation. real: seconds behind 1.7e9 at which the rank began. */
+/* One trace with one operation. real: seconds after 1.7e9 at which the rank began. */
 static void write_trace(const char *folder, const char *name, const char *run, int rank, int world,
                         const char *host, int real)
 {
     char text[1024];
     snprintf(
         text, sizeof text,
-        "{\"event\":\"init\",\"version\":1,\"run\":\"%s\",\"rank\":%d,\"world_size\":%d,"
-        "\"pid\":5,\"host\":\"%s\",\"mono_ns\":%d000000000,\"real_ns\":1%d000000000}\n"
-        "{\"id\":0,\"type\":\"nccl\",\"op\":\"AllReduce\",\"start_us\":1.0,\"duration_us\":1.0,"
+        "%s{\"id\":0,\"type\":\"nccl\",\"op\":\"AllReduce\",\"start_us\":1.0,\"duration_us\":1.0,"
         "\"comm\":\"w\",\"comm_rank\":%d,\"comm_size\":%d,\"seq\":0,\"timing\":\"device\"}\n"
         "{\"event\":\"shutdown\",\"time_us\":9.0,\"dropped\":0}\n",
-        run, rank, world, host, real, 700000000 + real, rank < 0 ? 0 : rank, world);
+        init_line(run, rank, world, host, real * 1000000000LL,
+                  (1700000000LL + real) * 1000000000LL),
+        rank < 0 ? 0 : rank, world);
     write_text(folder, name, text);
 }
 
@@ -314,19 +314,15 @@ TEST(load_child_is_no_launch)
     const char *folder = make_folder();
     struct run run;
     for (int r = 0; r < 2; r++) {
-        char name[64], text[512];
+        char name[64], text[1024];
         snprintf(name, sizeof name, "specter_trace_rank%d.jsonl", r);
         snprintf(text, sizeof text,
-                 "{\"event\":\"init\",\"version\":1,\"run\":\"r\",\"rank\":%d,\"world_size\":2,"
-                 "\"mono_ns\":5,\"real_ns\":1000}\n"
-                 "{\"event\":\"comm\",\"time_us\":1.0,\"comm\":\"c\",\"comm_rank\":%d,"
+                 "%s{\"event\":\"comm\",\"time_us\":1.0,\"comm\":\"c\",\"comm_rank\":%d,"
                  "\"comm_size\":2,\"device\":0}\n",
-                 r, r);
+                 init_line("r", r, 2, "h", 5, 1000), r);
         write_text(folder, name, text);
     }
-    write_text(folder, "specter_trace_rank1.1.jsonl",
-               "{\"event\":\"init\",\"version\":1,\"run\":\"r\",\"rank\":1,\"world_size\":2,"
-               "\"mono_ns\":9,\"real_ns\":1004}\n");
+    write_text(folder, "specter_trace_rank1.1.jsonl", init_line("r", 1, 2, "h", 9, 1004));
     load_path(&run, folder);
     CHECK_INT(run.nranks, 2);
     CHECK_INT(run.ranks[1].nin, 1);
@@ -432,14 +428,19 @@ TEST(load_ranks_without_numbers)
     remove_folder(folder);
 }
 
+#define UNDATED                                                                                  \
+    "{\"event\":\"init\",\"version\":1,\"run\":\"\",\"rank\":0,\"world_size\":1,\"host\":\"h\"," \
+    "\"mono_ns\":1,\"real_ns\":null}\n"
+
+/* No clock tells which launch they are of. */
 TEST(load_two_traces_of_one_rank)
 {
     const char *folder = make_folder();
     struct run run;
-    write_trace(folder, "specter_trace_rank0.jsonl", "", 0, 1, "h", 0);
-    write_text(folder, "specter_trace_rank0.1.jsonl",
-               "{\"event\":\"init\",\"version\":1,\"run\":\"\",\"rank\":0,\"world_size\":1,"
-               "\"host\":\"h\",\"mono_ns\":1,\"real_ns\":null}\n");
+    write_text(folder, "specter_trace_rank0.jsonl",
+               UNDATED "{\"id\":0,\"type\":\"nccl\",\"op\":\"AllReduce\",\"start_us\":1.0,"
+                       "\"duration_us\":1.0,\"timing\":\"device\"}\n");
+    write_text(folder, "specter_trace_rank0.1.jsonl", UNDATED);
     load_path(&run, folder);
     CHECK_INT(run.nranks, 1);
     CHECK_INT(run.ranks[0].nops, 1);
@@ -483,8 +484,7 @@ TEST(load_two_machines_of_one_name)
     struct run run;
     write_trace(folder, "specter_trace_rank0.jsonl", "r", 0, 2, "localhost", 100);
     write_text(folder, "specter_trace_rank1.jsonl",
-               "{\"event\":\"init\",\"version\":1,\"run\":\"r\",\"rank\":1,\"world_size\":2,"
-               "\"host\":\"localhost\",\"mono_ns\":5,\"real_ns\":1700001000000000000}\n");
+               init_line("r", 1, 2, "localhost", 5, 1700001000000000000));
     load_path(&run, folder);
     CHECK_INT(run.ndomains, 2);
     CHECK(!run.clock_aligned);

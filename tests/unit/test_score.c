@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "calib/score.h"
 #include "calib/stats.h"
-#include "calib/used_params.h"
 #include "test.h"
 
 #include <math.h>
@@ -144,10 +143,9 @@ TEST(used_params_count_what_is_shared_once)
     struct network_profile own = *network_profile_find("dgx_h100_400g", NULL);
     struct measured_row rows[COUNT(made)];
     struct score s;
-    struct used_params u;
+    struct used_params u = {0};
     size_t node = param_tables[PARAMS_NODE].count, net = param_tables[PARAMS_NET].count;
     make_rows(rows, &s);
-    used_params_init(&u);
     for (size_t i = 0; i < COUNT(made); i++)
         used_params_add(&u, &rows[i]);
     CHECK_INT((int64_t)u.count, (int64_t)node);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "test.h"
 
-#include "report/json_stream.h"
+#include "report/json_add.h"
 #include "report/sheet.h"
 
 #include <cjson/cJSON.h>

@@ -25,7 +25,7 @@ static int64_t end_of(const struct sim *s, uint32_t item)
     return sim_span(s, item).end_ns;
 }
 
-/* n layers of compute, each with a collective behind it, on two ranks: on the stream of the layers,
+/* n layers of compute, each with a collective after it, on two ranks: on the stream of the layers,
  * or on one of its own. The last collective. */
 static struct sim *layers(uint32_t n, int64_t compute_ns, int64_t comm_ns, bool overlap,
                           uint32_t *last)

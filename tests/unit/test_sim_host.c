@@ -5,8 +5,9 @@
  */
 #include "test.h"
 
+#include "made_device.h"
 #include "made_job.h"
-#include "sim/program/backlog.h"
+#include "sim/program/program.h"
 #include "trace/host_waits.h"
 
 #define KERNELS 3000
@@ -15,36 +16,18 @@
 
 static void start_run(struct run *run)
 {
-    struct rank *rank;
-    run_init(run);
-    run->world_size = 1;
-    run->ndomains = 1;
-    rank = run_add_rank(run);
-    rank->nthreads = 1;
-    rank->coverage = COVER_NCCL | COVER_DEPS;
+    device_run_on(run, 1, "", COVER_NCCL | COVER_DEPS);
 }
 
 static void add_kernel(struct run *run, int64_t host_ns, int64_t host_end_ns)
 {
-    struct op *op = rank_add_op(&run->ranks[0]);
-    op->class = OP_KERNEL;
-    op->name = "k";
-    op->stream = 1;
-    op->host_ns = host_ns;
-    op->host_end_ns = host_end_ns;
-    op->start_ns = host_ns;
-    op->dur_ns = KERNEL_NS;
+    device_op(run, 0, 1, host_ns, host_end_ns, host_ns, host_ns + KERNEL_NS);
 }
 
 static void add_sync_call(struct run *run, enum sync_call_kind kind, int64_t host_ns,
                           int64_t host_end_ns)
 {
-    struct sync_call *sync = rank_add_sync_call(&run->ranks[0]);
-    sync->kind = (uint8_t)kind;
-    sync->stream = -1;
-    sync->event = -1;
-    sync->host_ns = host_ns;
-    sync->host_end_ns = host_end_ns;
+    device_sync_call(run, 0, kind, -1, -1, host_ns, host_end_ns);
 }
 
 /* A host that is faster than its device: from the 1,023rd launch on each call waits until a kernel
@@ -139,8 +122,8 @@ TEST(host_long_calls_with_room_are_cpu_time)
     run_release(&run);
 }
 
-/* Kernel 0-10000 launched at 0; an allocation of 500 of its own at 1000 returns behind it; on a
- * device that takes 2000, behind that. The second has nothing to wait for. */
+/* Kernel 0-10000 launched at 0; an allocation of 500 of its own at 1000 returns after it; on a
+ * device that takes 2000, after that. The second has nothing to wait for. */
 TEST(host_allocations_wait_for_the_device)
 {
     struct run run;

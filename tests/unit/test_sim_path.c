@@ -51,7 +51,7 @@ static void check_gap(const struct sim *s, uint32_t item, enum sim_gap_kind kind
 }
 
 /* Begins at 10, computes until 25, a mark, until 32: launch, 3 of latency, 100 of work. The second
- * item queues up behind the first. */
+ * item queues up after the first. */
 TEST(sim_path_of_one_stream)
 {
     struct sim *s = sim_new();
@@ -78,7 +78,7 @@ TEST(sim_path_of_one_stream)
 }
 
 /* The host is blocked by a synchronisation; its speed and a long computation are taken into
- * account, and a mark behind the last launch is not on the path. */
+ * account, and a mark after the last launch is not on the path. */
 TEST(sim_path_through_a_synchronisation)
 {
     struct sim *s = sim_new();

@@ -2,116 +2,16 @@
  *
  * Runs as programs: every rule of src/sim/README.md on a run of a few calls.
  */
-#include "test.h"
-
-#include "sim/program/program.h"
-
-#include <string.h>
-
-/* A run of n ranks and one communicator of all of them, 0. */
-static void start_run(struct run *run, int n)
-{
-    int comm;
-    run_init(run);
-    run->world_size = n;
-    run->ndomains = 1;
-    comm = run_comm(run, "w", 1, n);
-    for (int r = 0; r < n; r++) {
-        struct rank *rank = run_add_rank(run);
-        rank->rank = r;
-        rank->nthreads = 1;
-        rank->coverage = COVER_NCCL | COVER_DEPS;
-        run->comms[comm].ranks[r] = r;
-    }
-}
-
-static struct op *add_kernel(struct run *run, int r, int stream, int64_t host_ns, int64_t dur_ns)
-{
-    struct op *op = rank_add_op(&run->ranks[r]);
-    op->class = OP_KERNEL;
-    op->name = "k";
-    op->stream = stream;
-    op->host_ns = host_ns;
-    op->host_end_ns = host_ns + 1;
-    op->start_ns = host_ns;
-    op->dur_ns = dur_ns;
-    return op;
-}
-
-static struct op *add_coll(struct run *run, int r, int stream, int64_t host_ns, int64_t dur_ns,
-                           int64_t seq)
-{
-    struct op *op = add_kernel(run, r, stream, host_ns, dur_ns);
-    op->class = OP_COLL;
-    op->bytes = 1 << 20;
-    op->coll.op = SPECTER_ALLREDUCE;
-    op->coll.seq = seq;
-    op->coll.group = op->coll.peer = -1;
-    return op;
-}
-
-static struct op *add_p2p(struct run *run, int r, enum specter_comm_op kind, int peer,
-                          int64_t host_ns, int64_t dur_ns, int group)
-{
-    struct op *op = add_coll(run, r, 1, host_ns, dur_ns, -1);
-    op->class = OP_P2P;
-    op->coll.op = (uint8_t)kind;
-    op->coll.peer = peer;
-    op->coll.p2p_seq = 0;
-    op->coll.group = group;
-    return op;
-}
-
-static struct sync_call *add_sync_call(struct run *run, int r, enum sync_call_kind kind, int stream,
-                                       int64_t event, int64_t host_ns, int64_t host_end_ns)
-{
-    struct sync_call *sync = rank_add_sync_call(&run->ranks[r]);
-    sync->kind = (uint8_t)kind;
-    sync->stream = stream;
-    sync->event = event;
-    sync->host_ns = host_ns;
-    sync->host_end_ns = host_end_ns;
-    return sync;
-}
-
-/* Makes and runs the program with the measured times and no launch latency. */
-static int replay_measured(struct program *p, const struct run *run, struct err *e)
-{
-    program_init(p, run, 0, false);
-    program_measured(p);
-    return program_run(p, e);
-}
-
-/* The same with what the apart program teaches. */
-static int replay_learned(struct program *p, const struct run *run, struct err *e)
-{
-    struct program isolated;
-    program_init(&isolated, run, 0, true);
-    program_init(p, run, 0, false);
-    program_fit_latency(&isolated, 0);
-    program_learn(p, &isolated);
-    program_release(&isolated);
-    program_measured(p);
-    return program_run(p, e);
-}
-
-static void check_span(const struct program *p, size_t rank, size_t op, int64_t start, int64_t end)
-{
-    struct sim_span span = program_span(p, rank, op);
-    CHECK_INT(span.start_ns, start);
-    CHECK_INT(span.end_ns, end);
-}
+#include "made_program.h"
 
 TEST(program_of_an_empty_run)
 {
     struct run run;
     struct program p;
-    struct err e;
     start_run(&run, 2);
-    CHECK_INT(replay_measured(&p, &run, &e), 0);
+    replay_measured(&p, &run);
     CHECK_INT(sim_host_end(p.sim, 1), 0);
-    program_release(&p);
-    run_release(&run);
+    program_done(&p, &run);
 }
 
 /* CPU time between calls is replayed; recorded starts are not; offsets between ranks are kept. */
@@ -119,18 +19,16 @@ TEST(program_keeps_host_time)
 {
     struct run run;
     struct program p;
-    struct err e;
     start_run(&run, 2);
     add_kernel(&run, 0, 1, 5000, 10)->start_ns = 99999;
     add_kernel(&run, 0, 1, 5100, 10);
     add_kernel(&run, 1, 1, 5070, 10);
-    CHECK_INT(replay_measured(&p, &run, &e), 0);
+    replay_measured(&p, &run);
     check_span(&p, 0, 0, 0, 10);
     check_span(&p, 0, 1, 100, 110);
     check_span(&p, 1, 0, 70, 80);
     CHECK_INT(sim_host_end(p.sim, 0), 101);
-    program_release(&p);
-    run_release(&run);
+    program_done(&p, &run);
 }
 
 /* Hosts that share no clock begin together. */
@@ -138,7 +36,6 @@ TEST(program_clock_domains)
 {
     struct run run;
     struct program p;
-    struct err e;
     start_run(&run, 3);
     run.ranks[2].domain = 1;
     run.ndomains = 2;
@@ -146,16 +43,15 @@ TEST(program_clock_domains)
     add_kernel(&run, 1, 1, 130, 10);
     add_kernel(&run, 2, 1, 9000000, 10);
     run.clock_aligned = false;
-    CHECK_INT(replay_measured(&p, &run, &e), 0);
+    replay_measured(&p, &run);
     check_span(&p, 0, 0, 0, 10);
     check_span(&p, 1, 0, 30, 40);
     check_span(&p, 2, 0, 0, 10);
     program_release(&p);
     run.clock_aligned = true; /* by collectives: then they begin when they did */
-    CHECK_INT(replay_measured(&p, &run, &e), 0);
+    replay_measured(&p, &run);
     check_span(&p, 2, 0, 8999900, 8999910);
-    program_release(&p);
-    run_release(&run);
+    program_done(&p, &run);
 }
 
 /* Rank 1 is late by 300: rank 0's recorded 340 hold that wait, which must be removed and come out
@@ -164,20 +60,18 @@ TEST(program_removes_waits)
 {
     struct run run;
     struct program p;
-    struct err e;
     start_run(&run, 2);
     add_coll(&run, 0, 1, 0, 340, 0);
     add_coll(&run, 1, 1, 0, 40, 0);
     add_kernel(&run, 1, 1, -1000, 300)->host_ns = 0;
     run.ranks[1].ops[0].host_ns = 5; /* issued after the kernel */
-    CHECK_INT(replay_measured(&p, &run, &e), 0);
+    replay_measured(&p, &run);
     check_span(&p, 0, 0, 0, 340);
     check_span(&p, 1, 0, 300, 340);
     program_set_cost(&p, 0, 0); /* the kernel: nobody is late any more */
-    CHECK_INT(program_run(&p, &e), 0);
+    run_again(&p);
     check_span(&p, 0, 0, 0, 45);
-    program_release(&p);
-    run_release(&run);
+    program_done(&p, &run);
 }
 
 /* Rank 0 leaves the collective 40 after rank 1 came, rank 1 itself takes 46: neither time is that
@@ -194,23 +88,21 @@ TEST(program_learns_each_members_part)
 {
     struct run run;
     struct program p;
-    struct err e;
     skewed(&run, 300);
-    CHECK_INT(replay_learned(&p, &run, &e), 0);
+    replay_learned(&p, &run);
     check_span(&p, 0, 0, 0, 340);
     check_span(&p, 1, 1, 300, 346);
     CHECK_INT((int64_t)p.ncosts, 2);
     CHECK_INT(p.costs[1].measured_ns, 40);
     program_set_cost(&p, 0, 100); /* rank 1 comes earlier */
-    CHECK_INT(program_run(&p, &e), 0);
+    run_again(&p);
     check_span(&p, 0, 0, 0, 140);
     check_span(&p, 1, 1, 100, 146);
     program_set_cost(&p, 1, 80); /* half the bandwidth: the lag doubles too */
-    CHECK_INT(program_run(&p, &e), 0);
+    run_again(&p);
     check_span(&p, 0, 0, 0, 180);
     check_span(&p, 1, 1, 100, 192);
-    program_release(&p);
-    run_release(&run);
+    program_done(&p, &run);
 }
 
 /* Four ranks, a hop of 10 us, 100 us where data are there. A Broadcast from rank 1 reaches ranks 2,
@@ -234,9 +126,8 @@ TEST(program_of_data_that_go_one_way)
 {
     struct run run;
     struct program p;
-    struct err e;
     broadcast(&run);
-    CHECK_INT(replay_learned(&p, &run, &e), 0);
+    replay_learned(&p, &run);
     CHECK_INT(p.one_ways[0].span, 3);
     CHECK_INT(p.one_ways[0].first, 0);
     CHECK_INT(p.one_ways[0].fill_ns, 30000);
@@ -246,8 +137,7 @@ TEST(program_of_data_that_go_one_way)
     check_span(&p, 0, 0, 0, 310000);
     CHECK_INT(program_moved(&p, 0, 0).start_ns, 210000);
     CHECK_INT(program_moved(&p, 1, 0).start_ns, 0);
-    program_release(&p);
-    run_release(&run);
+    program_done(&p, &run);
 }
 
 /* The same in groups, or with more data than lie in buffers: all wait for the last. */
@@ -256,7 +146,6 @@ TEST(program_of_data_that_keep_members_together)
     for (int i = 0; i < 3; i++) {
         struct run run;
         struct program p;
-        struct err e;
         broadcast(&run);
         for (int r = 0; r < 4; r++) {
             struct op *op = &run.ranks[r].ops[run.ranks[r].nops - 1];
@@ -264,11 +153,10 @@ TEST(program_of_data_that_keep_members_together)
             op->coll.group = i == 1 ? 0 : -1;
             op->coll.peer = i == 2 ? -1 : 1;
         }
-        CHECK_INT(replay_measured(&p, &run, &e), 0);
+        replay_measured(&p, &run);
         CHECK_INT(p.one_ways[0].span, 0);
         check_span(&p, 1, 0, 0, 300000);
-        program_release(&p);
-        run_release(&run);
+        program_done(&p, &run);
     }
 }
 
@@ -278,55 +166,49 @@ TEST(program_learns_nothing_from_contradictions)
 {
     struct run run;
     struct program p;
-    struct err e;
     skewed(&run, 500);
-    CHECK_INT(replay_learned(&p, &run, &e), 0);
+    replay_learned(&p, &run);
     CHECK_INT(p.costs[1].measured_ns, 46);
     check_span(&p, 0, 0, 0, 546);
     check_span(&p, 1, 1, 500, 546);
-    program_release(&p);
-    run_release(&run);
+    program_done(&p, &run);
 }
 
 TEST(program_learns_nothing_without_times)
 {
     struct run run;
     struct program p;
-    struct err e;
     skewed(&run, 300);
     run.ranks[1].ops[1].timing = SPECTER_TIMING_HOST;
-    CHECK_INT(replay_learned(&p, &run, &e), 0);
+    replay_learned(&p, &run);
     CHECK_INT(p.costs[1].measured_ns, 340);
     check_span(&p, 1, 1, 300, 640);
     run.ranks[0].ops[0].timing = SPECTER_TIMING_NONE;
     program_release(&p);
-    CHECK_INT(replay_learned(&p, &run, &e), 0);
+    replay_learned(&p, &run);
     CHECK_INT(p.costs[1].measured_ns, UNKNOWN_NS);
-    program_release(&p);
-    run_release(&run);
+    program_done(&p, &run);
 }
 
 TEST(program_events_order_streams)
 {
     struct run run;
     struct program p;
-    struct err e;
     start_run(&run, 1);
-    add_sync_call(&run, 0, SYNC_CALL_WAIT, 2, 7, 0, 1); /* never recorded so far: no wait */
+    device_sync_call(&run, 0, SYNC_CALL_WAIT, 2, 7, 0, 1); /* never recorded so far: no wait */
     add_kernel(&run, 0, 1, 10, 1000);
-    add_sync_call(&run, 0, SYNC_CALL_RECORD, 1, 7, 20, 21);
+    device_sync_call(&run, 0, SYNC_CALL_RECORD, 1, 7, 20, 21);
     add_kernel(&run, 0, 1, 30, 1000);
     add_kernel(&run, 0, 2, 40, 5);
-    add_sync_call(&run, 0, SYNC_CALL_WAIT, 2, 7, 50, 51);
-    add_sync_call(&run, 0, SYNC_CALL_RECORD, 1, 7, 60,
-                  61); /* a new meaning, which comes too late for it */
+    device_sync_call(&run, 0, SYNC_CALL_WAIT, 2, 7, 50, 51);
+    device_sync_call(&run, 0, SYNC_CALL_RECORD, 1, 7, 60,
+                     61); /* a new meaning, which comes too late for it */
     add_kernel(&run, 0, 2, 70, 5);
-    CHECK_INT(replay_measured(&p, &run, &e), 0);
+    replay_measured(&p, &run);
     check_span(&p, 0, 2, 40, 45);
     check_span(&p, 0, 3, 1010, 1015);
     CHECK_INT((int64_t)p.facts.ranks_inferred, 0);
-    program_release(&p);
-    run_release(&run);
+    program_done(&p, &run);
 }
 
 /* Acts often do not tell their device: the stream's number alone must do. */
@@ -334,22 +216,20 @@ TEST(program_acts_without_a_device)
 {
     struct run run;
     struct program p;
-    struct err e;
     start_run(&run, 1);
     add_kernel(&run, 0, 1, 0, 100000)->device = 3;
-    add_sync_call(&run, 0, SYNC_CALL_RECORD, 1, 7, 10, 11);
-    add_sync_call(&run, 0, SYNC_CALL_WAIT, 2, 7, 20, 21);
+    device_sync_call(&run, 0, SYNC_CALL_RECORD, 1, 7, 10, 11);
+    device_sync_call(&run, 0, SYNC_CALL_WAIT, 2, 7, 20, 21);
     add_kernel(&run, 0, 2, 30, 10)->device = 3;
-    add_sync_call(&run, 0, SYNC_CALL_STREAM, 2, -1, 40, 100010);
-    add_sync_call(&run, 0, SYNC_CALL_RECORD, 9, 8, 100020,
-                  100021); /* a stream without operations */
-    add_sync_call(&run, 0, SYNC_CALL_DEVICE, -1, -1, 100030, 100031);
+    device_sync_call(&run, 0, SYNC_CALL_STREAM, 2, -1, 40, 100010);
+    device_sync_call(&run, 0, SYNC_CALL_RECORD, 9, 8, 100020,
+                     100021); /* a stream without operations */
+    device_sync_call(&run, 0, SYNC_CALL_DEVICE, -1, -1, 100030, 100031);
     add_kernel(&run, 0, 1, 100040, 10)->device = 3;
-    CHECK_INT(replay_measured(&p, &run, &e), 0);
+    replay_measured(&p, &run);
     check_span(&p, 0, 1, 100000, 100010);
     check_span(&p, 0, 2, 100041, 100051);
-    program_release(&p);
-    run_release(&run);
+    program_done(&p, &run);
 }
 
 /* The same stream number on two devices is two streams. */
@@ -357,17 +237,15 @@ TEST(program_streams_of_two_devices)
 {
     struct run run;
     struct program p;
-    struct err e;
     start_run(&run, 1);
     add_kernel(&run, 0, 7, 0, 1000)->device = 0;
     add_kernel(&run, 0, 7, 10, 500)->device = 1;
-    add_sync_call(&run, 0, SYNC_CALL_DEVICE, -1, -1, 20, 21)->device = 1;
+    device_sync_call(&run, 0, SYNC_CALL_DEVICE, -1, -1, 20, 21)->device = 1;
     add_kernel(&run, 0, 7, 100, 5)->device = 1;
-    CHECK_INT(replay_measured(&p, &run, &e), 0);
+    replay_measured(&p, &run);
     check_span(&p, 0, 1, 10, 510);
     check_span(&p, 0, 2, 590, 595);
-    program_release(&p);
-    run_release(&run);
+    program_done(&p, &run);
 }
 
 /* The recorded 500 of the synchronisation were waiting; with a shorter kernel the host goes on
@@ -376,51 +254,47 @@ TEST(program_recomputes_blocked_time)
 {
     struct run run;
     struct program p;
-    struct err e;
     start_run(&run, 1);
     add_kernel(&run, 0, 1, 0, 500);
-    add_sync_call(&run, 0, SYNC_CALL_STREAM, 1, -1, 10, 510);
+    device_sync_call(&run, 0, SYNC_CALL_STREAM, 1, -1, 10, 510);
     add_kernel(&run, 0, 1, 530, 5);
-    add_sync_call(&run, 0, SYNC_CALL_DEVICE, -1, -1, 600, 610);
+    device_sync_call(&run, 0, SYNC_CALL_DEVICE, -1, -1, 600, 610);
     add_kernel(&run, 0, 1, 620, 5);
-    CHECK_INT(replay_measured(&p, &run, &e), 0);
+    replay_measured(&p, &run);
     check_span(&p, 0, 1, 530, 535);
     check_span(&p, 0, 2, 620, 625);
     program_set_cost(&p, 0, 100);
-    CHECK_INT(program_run(&p, &e), 0);
+    run_again(&p);
     check_span(&p, 0, 1, 130, 135);
     check_span(&p, 0, 2, 220, 225);
-    program_release(&p);
-    run_release(&run);
+    program_done(&p, &run);
 }
 
-/* A synchronised trace: the program got control back behind the device's time, which must not count
+/* A synchronised trace: the program got control back after the device's time, which must not count
  * twice. The launch latency is in it too, which the fit finds out. */
 TEST(program_sync_mode)
 {
     struct run run;
     struct program p;
-    struct err e;
     start_run(&run, 1);
     for (int i = 0; i < 4; i++) {
         struct op *op = add_kernel(&run, 0, 1, i * 100, 80);
         op->host_end_ns = op->host_ns + (i == 1 ? 90 : 4);
         op->timing = SPECTER_TIMING_SYNC;
     }
-    CHECK_INT(replay_measured(&p, &run, &e), 0);
+    replay_measured(&p, &run);
     check_span(&p, 0, 0, 0, 80);
     check_span(&p, 0, 1, 110, 190); /* 10 of the call are the CPU's own */
     check_span(&p, 0, 2, 200, 280);
     CHECK_INT(sim_host_end(p.sim, 0), 380);
     sim_set_launch_latency(p.sim, 30);
-    CHECK_INT(program_run(&p, &e), 0);
+    run_again(&p);
     CHECK_INT(sim_host_end(p.sim, 0), 500);
     program_release(&p);
     program_init(&p, &run, 30, true);
     CHECK_INT(program_fit_latency(&p, 30), 0);
     CHECK_INT(sim_host_end(p.sim, 0), 380);
-    program_release(&p);
-    run_release(&run);
+    program_done(&p, &run);
 }
 
 /* Every rank sends right and receives from the left in one group; rank 2 is late by 200. Members of
@@ -430,7 +304,6 @@ TEST(program_grouped_ring)
 {
     struct run run;
     struct program p;
-    struct err e;
     start_run(&run, 4);
     for (int r = 0; r < 4; r++) {
         int64_t wait = r == 1 || r == 3 ? 200 : 0, late = r == 2 ? 200 : 0;
@@ -438,14 +311,13 @@ TEST(program_grouped_ring)
         add_p2p(&run, r, SPECTER_RECV, (r + 3) % 4, late + 1, 50 + wait, 5);
     }
     add_kernel(&run, 2, 9, 0, 1);
-    CHECK_INT(replay_learned(&p, &run, &e), 0);
+    replay_learned(&p, &run);
     check_span(&p, 0, 0, 1, 51);
     check_span(&p, 0, 1, 1, 51);
     check_span(&p, 1, 0, 1, 251);
     check_span(&p, 2, 0, 201, 251);
     check_span(&p, 3, 1, 1, 251);
-    program_release(&p);
-    run_release(&run);
+    program_done(&p, &run);
 }
 
 /* Launches take 7 longer to start than assumed, as both synchronisations show; the last one, before
@@ -456,10 +328,10 @@ TEST(program_fits_the_launch_latency)
     struct program p;
     start_run(&run, 1);
     add_kernel(&run, 0, 1, 0, 50000);
-    add_sync_call(&run, 0, SYNC_CALL_STREAM, 1, -1, 1, 60007);
+    device_sync_call(&run, 0, SYNC_CALL_STREAM, 1, -1, 1, 60007);
     add_kernel(&run, 0, 1, 60017, 50000);
-    add_sync_call(&run, 0, SYNC_CALL_DEVICE, -1, -1, 60018, 120024);
-    add_sync_call(&run, 0, SYNC_CALL_DEVICE, -1, -1, 120024, 190024);
+    device_sync_call(&run, 0, SYNC_CALL_DEVICE, -1, -1, 60018, 120024);
+    device_sync_call(&run, 0, SYNC_CALL_DEVICE, -1, -1, 120024, 190024);
     program_init(&p, &run, 3000, true);
     CHECK_INT(program_fit_latency(&p, 3000), 10006);
     CHECK_INT(sim_host_end(p.sim, 0), 120025);
@@ -467,29 +339,26 @@ TEST(program_fits_the_launch_latency)
     run.ranks[0].sync_calls[0].host_end_ns = 190000; /* 140 us: no launch takes that long */
     program_init(&p, &run, 3000, true);
     CHECK_INT(program_fit_latency(&p, 3000), 3000);
-    program_release(&p);
-    run_release(&run);
+    program_done(&p, &run);
 }
 
 /* The same without a group blocks on the device; the message says who waits for whom. */
 TEST(program_stuck_is_named)
 {
     struct run run;
-    struct program p;
     struct err e;
     start_run(&run, 2);
     for (int r = 0; r < 2; r++) {
         add_coll(&run, r, 3, 0, 10, r);
         add_coll(&run, r, 3, 5, 10, 1 - r);
     }
-    CHECK_INT(replay_measured(&p, &run, &e), -1);
+    e = replay_stuck(&run);
     CHECK_INT(e.code, ERR_INPUT);
     CHECK_STR(e.msg, "the replay cannot proceed: "
                      "rank 0: AllReduce (communicator 'w', seq 0) on stream 3 waits for rank 1 "
                      "(1 of 2 arrived); "
                      "rank 1: AllReduce (communicator 'w', seq 1) on stream 3 waits for rank 0 "
                      "(1 of 2 arrived)");
-    program_release(&p);
     run_release(&run);
 }
 
@@ -498,15 +367,13 @@ TEST(program_incomplete_collective)
 {
     struct run run;
     struct program p;
-    struct err e;
     start_run(&run, 3);
     add_coll(&run, 0, 1, 0, 60, 0);
     add_coll(&run, 1, 1, 0, 40, 0);
-    CHECK_INT(replay_measured(&p, &run, &e), 0);
+    replay_measured(&p, &run);
     check_span(&p, 0, 0, 0, 40);
     CHECK_INT((int64_t)p.matches.incomplete, 1);
-    program_release(&p);
-    run_release(&run);
+    program_done(&p, &run);
 }
 
 /* Calls without a host time follow the operation before them; captured ones are not run. */
@@ -514,20 +381,18 @@ TEST(program_odd_operations)
 {
     struct run run;
     struct program p;
-    struct err e;
     start_run(&run, 1);
     add_kernel(&run, 0, 1, 0, 10);
     add_kernel(&run, 0, 1, 500, 10)->host_ns = UNKNOWN_NS;
     add_kernel(&run, 0, 1, 600, 10)->timing = SPECTER_TIMING_CAPTURED;
     add_kernel(&run, 0, 2, 700, 10);
-    CHECK_INT(replay_measured(&p, &run, &e), 0);
+    replay_measured(&p, &run);
     check_span(&p, 0, 1, 10, 20);
     check_span(&p, 0, 2, -1, -1);
     check_span(&p, 0, 3, 700, 710);
     CHECK_INT((int64_t)p.facts.no_host_time, 1);
     CHECK_INT((int64_t)p.facts.captured, 1);
-    program_release(&p);
-    run_release(&run);
+    program_done(&p, &run);
 }
 
 /* Thread 1 takes over while thread 0 pauses: what it issues comes later when the first is held up.
@@ -536,22 +401,20 @@ TEST(program_threads_hand_over)
 {
     struct run run;
     struct program p;
-    struct err e;
     start_run(&run, 1);
     run.ranks[0].nthreads = 2;
     add_kernel(&run, 0, 1, 0, 100000);
-    add_sync_call(&run, 0, SYNC_CALL_STREAM, 1, -1, 1, 100001);
+    device_sync_call(&run, 0, SYNC_CALL_STREAM, 1, -1, 1, 100001);
     add_kernel(&run, 0, 1, 200000, 5)->tid = 1;
     add_kernel(&run, 0, 1, 300000, 5);
-    CHECK_INT(replay_measured(&p, &run, &e), 0);
+    replay_measured(&p, &run);
     check_span(&p, 0, 1, 200000, 200005);
     program_set_cost(&p, 0, 400000);
-    CHECK_INT(program_run(&p, &e), 0);
+    run_again(&p);
     check_span(&p, 0, 1, 500000, 500005);
     check_span(&p, 0, 2, 600000, 600005);
     CHECK_INT((int64_t)p.facts.threads_apart, 0);
-    program_release(&p);
-    run_release(&run);
+    program_done(&p, &run);
 }
 
 /* Thread 1 issues while thread 0 is blocked: it is a thread of its own and is not held up. */
@@ -559,99 +422,18 @@ TEST(program_threads_overlap)
 {
     struct run run;
     struct program p;
-    struct err e;
     start_run(&run, 1);
     run.ranks[0].nthreads = 2;
     add_kernel(&run, 0, 1, 0, 100000);
-    add_sync_call(&run, 0, SYNC_CALL_STREAM, 1, -1, 1, 100001);
+    device_sync_call(&run, 0, SYNC_CALL_STREAM, 1, -1, 1, 100001);
     add_kernel(&run, 0, 2, 40000, 5)->tid = 1;
     add_kernel(&run, 0, 1, 120000, 5);
-    CHECK_INT(replay_measured(&p, &run, &e), 0);
+    replay_measured(&p, &run);
     check_span(&p, 0, 1, 40000, 40005);
     check_span(&p, 0, 2, 120000, 120005);
     CHECK_INT((int64_t)p.facts.threads_apart, 1);
     CHECK_INT((int64_t)p.ranks[0].issue[1], 1);
-    program_release(&p);
-    run_release(&run);
-}
-
-/* As PyTorch's profiler shows it: no events. The kernel on stream 1 started right behind the
- * collective, long after its launch; the collective behind the kernel issued before it. */
-static void kineto_like(struct run *run)
-{
-    start_run(run, 1);
-    run->ranks[0].coverage = COVER_NCCL | COVER_KERNELS;
-    add_kernel(run, 0, 1, 0, 50000);
-    add_coll(run, 0, 2, 20000, 100000, 0)->start_ns = 50100;
-    add_kernel(run, 0, 1, 30000, 1000)->start_ns = 150200;
-}
-
-TEST(program_infers_waits)
-{
-    struct run run;
-    struct program p;
-    struct err e;
-    kineto_like(&run);
-    CHECK_INT(replay_measured(&p, &run, &e), 0);
-    check_span(&p, 0, 1, 50000, 150000);
-    check_span(&p, 0, 2, 150000, 151000);
-    CHECK_INT((int64_t)p.facts.inferred[INFER_BY_GAP], 2);
-    CHECK_INT((int64_t)p.facts.inferred[INFER_BY_ISSUE], 1);
-    CHECK_INT((int64_t)p.facts.ranks_inferred, 1);
-    program_release(&p);
-    run_release(&run);
-}
-
-/* What the recording does not obey is never inferred, and one collective that did not wait clears
- * the rule for its stream. */
-TEST(program_infers_no_more_than_was_seen)
-{
-    struct run run;
-    struct program p;
-    struct err e;
-    kineto_like(&run);
-    run.ranks[0].ops[1].start_ns = 30000;  /* overlapped the kernel: did not wait for it */
-    run.ranks[0].ops[2].start_ns = 190000; /* long behind anything */
-    CHECK_INT(replay_measured(&p, &run, &e), 0);
-    check_span(&p, 0, 1, 20000, 120000);
-    check_span(&p, 0, 2, 50000, 51000);
-    CHECK_INT((int64_t)p.facts.inferred[INFER_BY_GAP], 0);
-    CHECK_INT((int64_t)p.facts.inferred[INFER_BY_ISSUE], 0);
-    program_release(&p);
-    run_release(&run);
-}
-
-TEST(program_with_events_infers_nothing)
-{
-    struct run run;
-    struct program p;
-    struct err e;
-    kineto_like(&run);
-    run.ranks[0].coverage |= COVER_DEPS;
-    CHECK_INT(replay_measured(&p, &run, &e), 0);
-    check_span(&p, 0, 1, 20000, 120000);
-    check_span(&p, 0, 2, 50000, 51000);
-    program_release(&p);
-    run_release(&run);
-}
-
-/* A synchronisation that does not name its stream means the one that its thread used last. */
-TEST(program_guesses_the_stream_of_a_sync)
-{
-    struct run run;
-    struct program p;
-    struct err e;
-    start_run(&run, 1);
-    run.ranks[0].coverage = COVER_KERNELS;
-    add_kernel(&run, 0, 2, 0, 900000);
-    add_kernel(&run, 0, 1, 10, 50000);
-    add_sync_call(&run, 0, SYNC_CALL_STREAM, -1, -1, 20, 50010);
-    add_kernel(&run, 0, 1, 50110, 5);
-    CHECK_INT(replay_measured(&p, &run, &e), 0);
-    check_span(&p, 0, 2, 50110, 50115);
-    CHECK_INT((int64_t)p.facts.syncs_guessed, 1);
-    program_release(&p);
-    run_release(&run);
+    program_done(&p, &run);
 }
 
 /* Makes ranks 0 and 1 one process, which has one thread. */
@@ -677,22 +459,20 @@ TEST(program_shared_host)
 {
     struct run run;
     struct program p;
-    struct err e;
     one_process(&run);
     add_kernel(&run, 0, 1, 0, 500000);
-    add_sync_call(&run, 0, SYNC_CALL_STREAM, 1, -1, 10, 500001);
+    device_sync_call(&run, 0, SYNC_CALL_STREAM, 1, -1, 10, 500001);
     add_kernel(&run, 1, 2, 500011, 100);
     put_on_device(&run, 1);
-    CHECK_INT(replay_measured(&p, &run, &e), 0);
+    replay_measured(&p, &run);
     CHECK_INT(p.facts.shared, 2);
     CHECK_INT(p.ranks[0].first_host, p.ranks[1].first_host);
     check_span(&p, 0, 0, 0, 500000);
     check_span(&p, 1, 0, 500011, 500111);
     program_set_cost(&p, 0, 200000);
-    CHECK_INT(program_run(&p, &e), 0);
+    run_again(&p);
     check_span(&p, 1, 0, 200011, 200111);
-    program_release(&p);
-    run_release(&run);
+    program_done(&p, &run);
 }
 
 /* Rank 1 awaits an event that was recorded on the device of rank 0. */
@@ -700,17 +480,15 @@ TEST(program_event_of_another_device)
 {
     struct run run;
     struct program p;
-    struct err e;
     one_process(&run);
     add_kernel(&run, 0, 1, 0, 500);
-    add_sync_call(&run, 0, SYNC_CALL_RECORD, 1, 7, 10, 11);
-    add_sync_call(&run, 1, SYNC_CALL_WAIT, 2, 7, 20, 21);
+    device_sync_call(&run, 0, SYNC_CALL_RECORD, 1, 7, 10, 11);
+    device_sync_call(&run, 1, SYNC_CALL_WAIT, 2, 7, 20, 21);
     add_kernel(&run, 1, 2, 30, 100);
     put_on_device(&run, 1);
-    CHECK_INT(replay_measured(&p, &run, &e), 0);
+    replay_measured(&p, &run);
     check_span(&p, 1, 0, 500, 600);
-    program_release(&p);
-    run_release(&run);
+    program_done(&p, &run);
 }
 
 /* A group over both devices is launched where its last operation was issued, on the other one. */
@@ -718,23 +496,20 @@ TEST(program_group_of_devices)
 {
     struct run run;
     struct program p;
-    struct err e;
     one_process(&run);
     add_coll(&run, 0, 1, 0, 40, 0)->coll.group = 3;
     add_coll(&run, 1, 2, 50, 40, 0)->coll.group = 3;
     put_on_device(&run, 1);
-    CHECK_INT(replay_measured(&p, &run, &e), 0);
+    replay_measured(&p, &run);
     check_span(&p, 0, 0, 50, 90);
     check_span(&p, 1, 0, 50, 90);
-    program_release(&p);
-    run_release(&run);
+    program_done(&p, &run);
 }
 
 /* What is stuck is named by its rank, also where ranks of processes are not in a row. */
 TEST(program_stuck_in_a_process)
 {
     struct run run;
-    struct program p;
     struct err e;
     start_run(&run, 3);
     run.ranks[0].process = run.ranks[2].process = 0;
@@ -742,36 +517,11 @@ TEST(program_stuck_in_a_process)
     add_coll(&run, 1, 1, 0, 10, 1);
     add_coll(&run, 1, 1, 5, 10, 0);
     add_coll(&run, 2, 4, 0, 10, 1)->device = 2;
-    add_sync_call(&run, 2, SYNC_CALL_STREAM, 4, -1, 2, 5)->device = 2;
+    device_sync_call(&run, 2, SYNC_CALL_STREAM, 4, -1, 2, 5)->device = 2;
     add_coll(&run, 0, 1, 9, 10, 1);
     add_coll(&run, 2, 4, 9, 10, 0)->device = 2;
-    CHECK_INT(replay_measured(&p, &run, &e), -1);
-    CHECK(strstr(e.msg, "rank 2: AllReduce") != NULL);
-    CHECK(strstr(e.msg, "on stream 4 waits for rank 0") != NULL);
-    program_release(&p);
-    run_release(&run);
-}
-
-/* A synchronisation that tells neither stream nor event waited for what ended when it returned;
- * where nothing did, nobody knows for what, and its time stays the CPU's. */
-TEST(program_finds_what_a_sync_waited_for)
-{
-    struct run run;
-    struct program p;
-    struct err e;
-    start_run(&run, 1);
-    run.ranks[0].coverage = COVER_KERNELS;
-    add_kernel(&run, 0, 1, 0, 900000);
-    add_kernel(&run, 0, 2, 10, 50000);
-    add_sync_call(&run, 0, SYNC_CALL_EVENT, -1, -1, 20, 50012);
-    add_kernel(&run, 0, 2, 50110, 5);
-    add_sync_call(&run, 0, SYNC_CALL_EVENT, -1, -1, 50200, 150200);
-    add_kernel(&run, 0, 2, 150300, 5);
-    CHECK_INT(replay_measured(&p, &run, &e), 0);
-    CHECK_INT((int64_t)p.facts.syncs_found, 1);
-    CHECK_INT((int64_t)p.facts.syncs_untold, 1);
-    CHECK_INT(p.facts.untold_ns, 100000);
-    check_span(&p, 0, 3, 150300, 150305);
-    program_release(&p);
+    e = replay_stuck(&run);
+    CHECK_HAS(e.msg, "rank 2: AllReduce");
+    CHECK_HAS(e.msg, "on stream 4 waits for rank 0");
     run_release(&run);
 }

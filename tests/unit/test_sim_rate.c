@@ -86,7 +86,7 @@ TEST(sim_load_leaves_a_twentieth)
     sim_free(p.s);
 }
 
-/* Three loads one after the other, the last behind the end; then the next item, already slower. */
+/* Three loads one after the other, the last after the end; then the next item, already slower. */
 TEST(sim_loads_that_change)
 {
     struct two_streams p = pair_of(1000);

@@ -21,7 +21,7 @@ static void forget_starts(struct run *run, uint64_t seed)
 }
 
 /* When each operation of the run runs, of all ranks in a row; starts are lost where a seed is
- * given, behind the inference. */
+ * given, after the inference. */
 static struct sim_span *spans_of(const char *path, uint64_t seed, size_t *count)
 {
     struct sim_span *spans;

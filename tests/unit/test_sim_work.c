@@ -5,8 +5,8 @@
  */
 #include "test.h"
 
-#include "made_run.h"
-#include "sim/replay/replay.h"
+#include "made_device.h"
+#include "made_replay.h"
 #include "trace/host_waits.h"
 
 #include <math.h>
@@ -15,32 +15,19 @@
 
 /* ---- one rank, call by call; a stream's operations start when they are said to ---- */
 
+#define COVERED (COVER_NCCL | COVER_GEMM | COVER_DEPS | COVER_LAUNCHES | COVER_MEMORY)
+
 static void open_run(struct run *run)
 {
-    run_init(run);
-    run->format = "specter";
-    run->source = "made";
-    run->world_size = 1;
-    run->ndomains = 1;
-    struct rank *rank = run_add_rank(run);
-    rank->rank = 0;
-    rank->nthreads = 1;
-    rank->gpu = "NVIDIA H100 80GB HBM3";
-    rank->coverage = COVER_NCCL | COVER_GEMM | COVER_DEPS | COVER_LAUNCHES | COVER_MEMORY;
+    device_run_on(run, 1, MADE_H100, COVERED);
 }
 
 static struct op *add_op(struct run *run, int stream, int64_t host_us, int64_t start_us,
                          int64_t dur_us)
 {
-    struct op *op = rank_add_op(&run->ranks[0]);
-    op->class = OP_KERNEL;
-    op->name = "k";
+    struct op *op = device_op(run, 0, stream, host_us * US, host_us * US + US, start_us * US,
+                              (start_us + dur_us) * US);
     op->id = run->ranks[0].nops;
-    op->stream = stream;
-    op->host_ns = host_us * US;
-    op->host_end_ns = host_us * US + US;
-    op->start_ns = start_us * US;
-    op->dur_ns = dur_us * US;
     return op;
 }
 
@@ -57,12 +44,7 @@ static struct launches *add_launches(struct run *run, int stream, int64_t host_u
 static void add_sync_call(struct run *run, enum sync_call_kind kind, int stream, int64_t event,
                           int64_t host_us, int64_t end_us)
 {
-    struct sync_call *sync = rank_add_sync_call(&run->ranks[0]);
-    sync->kind = (uint8_t)kind;
-    sync->stream = stream;
-    sync->event = event;
-    sync->host_ns = host_us * US;
-    sync->host_end_ns = end_us * US;
+    device_sync_call(run, 0, kind, stream, event, host_us * US, end_us * US);
 }
 
 static void check_start(const struct run *run, size_t op, int64_t start_us, uint64_t work,
@@ -79,7 +61,7 @@ static void check_start(const struct run *run, size_t op, int64_t start_us, uint
     program_release(&p);
 }
 
-/* The second operation was launched at 10 and starts at 180, 80 behind the end of the first. */
+/* The second operation was launched at 10 and starts at 180, 80 after the end of the first. */
 TEST(hidden_kernels_take_the_gap)
 {
     struct run run;
@@ -141,7 +123,7 @@ TEST(hidden_kernels_of_a_late_host)
     run_release(&run);
 }
 
-/* Another stream is busy until 500, and this one was told to await it: before or behind the wait,
+/* Another stream is busy until 500, and this one was told to await it: before or after the wait,
  * the kernels have only the time that the wait does not explain. */
 TEST(hidden_kernels_and_waits)
 {
@@ -164,7 +146,7 @@ TEST(hidden_kernels_and_waits)
     }
 }
 
-/* Kernels, an event, another stream's operation behind it, and more kernels behind that: what the
+/* Kernels, an event, another stream's operation after it, and more kernels after that: what the
  * first ones took shows in when the operation started, unless something else explains that. */
 TEST(hidden_kernels_that_another_stream_shows)
 {
@@ -204,7 +186,7 @@ TEST(hidden_kernels_that_another_stream_shows)
 }
 
 /* Kernels between two waits of their stream, of which an operation of another stream shows the end,
- * and kernels behind the second wait: each have their own time. */
+ * and kernels after the second wait: each have their own time. */
 TEST(hidden_kernels_between_waits)
 {
     struct program p;
@@ -233,7 +215,7 @@ TEST(hidden_kernels_between_waits)
     run_release(&run);
 }
 
-/* Kernels before and behind a wait that was over before they were, and nothing shows when the first
+/* Kernels before and after a wait that was over before they were, and nothing shows when the first
  * ended: each of them has an equal part of the time. */
 TEST(hidden_kernels_on_both_sides_of_a_wait)
 {
@@ -311,35 +293,14 @@ TEST(hidden_kernels_of_a_capture)
 
 /* ---- whole replays ---- */
 
-static bool run_replay(struct replay *rep, const struct run *run, const char *gpu)
+static bool replay_on(struct replay *rep, const struct run *run, const char *gpu)
 {
     static const int64_t scales[] = {1, 2};
     struct replay_opts opts = {.gpu = gpu ? gpu_profile_find(gpu, NULL) : NULL,
                                .calibrate = true,
                                .scales = scales,
                                .nscales = 2};
-    struct err e = {0};
-    int rc = replay_run(rep, run, &opts, &e);
-    CHECK_STR(e.msg, "");
-    return rc == 0;
-}
-
-static bool says(const struct replay *rep, const char *part)
-{
-    for (size_t i = 0; i < rep->assumptions.count; i++) {
-        if (strstr(rep->assumptions.list[i].text, part) != NULL)
-            return true;
-    }
-    return false;
-}
-
-static bool loses(const struct replay *rep)
-{
-    for (size_t i = 0; i < rep->notes.count; i++) {
-        if (rep->notes.list[i].loss)
-            return true;
-    }
-    return false;
+    return run_replay(rep, run, &opts);
 }
 
 /* Training steps of 8 products, each followed by kernels of 60 us that nobody timed; the host is
@@ -354,12 +315,7 @@ static void training(struct run *run, bool counted)
         run->ranks[0].steps[step].start_ns = host_us * US;
         for (int k = 0; k < 8; k++) {
             int64_t start_us = free_us > host_us + 3 ? free_us : host_us + 3;
-            struct op *op = add_op(run, 1, host_us, start_us, 150);
-            op->class = OP_GEMM;
-            op->dtype = op->gemm.dtype_b = op->gemm.dtype_c = SPECTER_FP16;
-            op->gemm.compute = SPECTER_FP32;
-            op->gemm.m = op->gemm.n = op->gemm.k = 4096;
-            op->gemm.batch = 1;
+            device_gemm(add_op(run, 1, host_us, start_us, 150), SPECTER_FP16, 4096, 4096, 4096);
             host_us += 4;
             if (counted)
                 add_launches(run, 1, host_us);
@@ -377,19 +333,20 @@ TEST(replay_with_counted_kernels_gives_the_recorded_time_back)
     struct run run;
     struct replay rep;
     training(&run, true);
-    if (run_replay(&rep, &run, NULL)) {
+    if (replay_on(&rep, &run, NULL)) {
         CHECK_INT(rep.iterations, 5);
         CHECK_DOUBLE(rep.own.span_ns, rep.recorded.span_ns, 0.01);
-        CHECK(says(&rep, "360 untimed kernels take the gap between"));
-        CHECK(!says(&rep, "were not traced for"));
+        CHECK(says(replay_assumptions(&rep), "360 untimed kernels take the gap between"));
+        CHECK(!says(replay_assumptions(&rep), "were not traced for"));
     }
     replay_release(&rep);
     run_release(&run);
     training(&run, false);
     run.ranks[0].coverage &= ~(unsigned)COVER_LAUNCHES;
-    if (run_replay(&rep, &run, NULL)) {
+    if (replay_on(&rep, &run, NULL)) {
         CHECK(rep.own.span_ns < 0.75 * rep.recorded.span_ns);
-        CHECK(says(&rep, "1 of 1 ranks were not traced for other kernels: what waits"));
+        CHECK(says(replay_assumptions(&rep),
+                   "1 of 1 ranks were not traced for other kernels: what waits"));
     }
     replay_release(&rep);
     run_release(&run);
@@ -405,8 +362,8 @@ TEST(replay_of_counted_kernels_on_another_gpu)
                       SPECTER_KERNEL_OTHER, &ratio, NULL);
     training(&run, true);
     for (size_t i = 0; i < run.ranks[0].nops; i++)
-        run.ranks[0].ops[i].class = OP_KERNEL;
-    if (run_replay(&rep, &run, "a100_sxm"))
+        device_becomes(&run.ranks[0].ops[i], OP_KERNEL, "k");
+    if (replay_on(&rep, &run, "a100_sxm"))
         CHECK_DOUBLE(rep.scales[0].time.span_ns, rep.own.span_ns * ratio, 0.01);
     replay_release(&rep);
     run_release(&run);
@@ -423,13 +380,11 @@ TEST(replay_of_counted_kernels_scales_by_their_classes)
     model_other_ratio(h100, a100, SPECTER_KERNEL_ATTENTION, &attention, NULL);
     model_other_ratio(h100, a100, SPECTER_KERNEL_ELEMENTWISE, &memory, NULL);
     training(&run, true);
-    for (size_t i = 0; i < run.ranks[0].nops; i++) {
-        run.ranks[0].ops[i].class = OP_KERNEL;
-        run.ranks[0].ops[i].name = "flash_fwd_kernel";
-    }
+    for (size_t i = 0; i < run.ranks[0].nops; i++)
+        device_becomes(&run.ranks[0].ops[i], OP_KERNEL, "flash_fwd_kernel");
     for (size_t i = 0; i < run.ranks[0].nlaunches; i++)
         run.ranks[0].launches[i].classes[SPECTER_KERNEL_ATTENTION] = 3;
-    if (run_replay(&rep, &run, "a100_sxm"))
+    if (replay_on(&rep, &run, "a100_sxm"))
         CHECK_DOUBLE(rep.scales[0].time.span_ns, rep.own.span_ns * attention, 0.01);
     replay_release(&rep);
     run_release(&run);
@@ -438,11 +393,9 @@ TEST(replay_of_counted_kernels_scales_by_their_classes)
         run.ranks[0].launches[i].classes[SPECTER_KERNEL_ATTENTION] = 1;
         run.ranks[0].launches[i].classes[SPECTER_KERNEL_ELEMENTWISE] = 3;
     }
-    for (size_t i = 0; i < run.ranks[0].nops; i++) {
-        run.ranks[0].ops[i].class = OP_KERNEL;
-        run.ranks[0].ops[i].name = "mystery";
-    }
-    if (run_replay(&rep, &run, "a100_sxm")) {
+    for (size_t i = 0; i < run.ranks[0].nops; i++)
+        device_becomes(&run.ranks[0].ops[i], OP_KERNEL, "mystery");
+    if (replay_on(&rep, &run, "a100_sxm")) {
         double mixed = (attention + 3 * memory) / 4, span = rep.own.span_ns;
         CHECK(rep.scales[0].time.span_ns > span * memory * 1.001);
         CHECK(rep.scales[0].time.span_ns < span * mixed);
@@ -456,12 +409,8 @@ TEST(replay_of_counted_kernels_scales_by_their_classes)
 static void add_coll(struct run *run, enum specter_comm_op what, int comm, int64_t seq,
                      int64_t host_us)
 {
-    struct op *op = add_op(run, 2, host_us, host_us + 1, 1);
-    op->class = OP_COLL;
-    op->coll.op = (uint8_t)what;
-    op->coll.comm = comm;
-    op->coll.seq = seq;
-    op->bytes = (uint64_t)(4096 << seq); /* no two alike, which would be iterations */
+    device_coll(add_op(run, 2, host_us, host_us + 1, 1), what, comm, seq,
+                (uint64_t)(4096 << seq)); /* no two alike, which would be iterations */
 }
 
 /* Sharded by what its only communicator does: parameters gathered before use, gradients scattered,
@@ -471,8 +420,7 @@ static void sharded_training(struct run *run, bool sharded)
 {
     int comm;
     open_run(run);
-    comm = run_comm(run, "c", 1, 1);
-    run->comms[comm].ranks[0] = 0;
+    comm = device_comm(run, "c", 0, 1, 1);
     for (int64_t i = 0; i < 6; i++)
         add_coll(run,
                  !sharded ? SPECTER_ALLREDUCE
@@ -493,7 +441,7 @@ TEST(replay_scale_of_an_optimizer_on_shards)
         struct run run;
         struct replay rep;
         sharded_training(&run, sharded != 0);
-        if (run_replay(&rep, &run, "h100_sxm")) {
+        if (replay_on(&rep, &run, "h100_sxm")) {
             CHECK_DOUBLE(rep.scales[0].time.span_ns - rep.scales[1].time.span_ns,
                          sharded ? 50e3 : 0, 1);
         }
@@ -512,7 +460,7 @@ TEST(replay_scale_of_a_named_optimizer)
         sharded_training(&run, true);
         run.ranks[0].nlaunches = 0;
         run.ranks[0].ops[7].name = "multi_tensor_apply_kernel<AdamFunctor>";
-        if (run_replay(&rep, &run, gpus[i]))
+        if (replay_on(&rep, &run, gpus[i]))
             CHECK_DOUBLE(rep.scales[1].time.compute_ns / rep.scales[0].time.compute_ns, 2. / 3,
                          1e-3);
         replay_release(&rep);
@@ -538,15 +486,15 @@ TEST(replay_of_copies)
     op->timing = SPECTER_TIMING_HOST;
     add_op(&run, 1, 315, 318, 50);
     host_waits_find(&run.ranks[0]);
-    if (run_replay(&rep, &run, NULL)) {
+    if (replay_on(&rep, &run, NULL)) {
         CHECK_DOUBLE(rep.own.span_ns, rep.recorded.span_ns, 0.02);
         CHECK_DOUBLE(rep.own.memory_ns, (double)(100 * US), 0);
-        CHECK(says(&rep, "1 calls of copies waited for the device"));
-        CHECK(says(&rep, "1 small copies were not timed"));
-        CHECK(!loses(&rep));
+        CHECK(says(replay_assumptions(&rep), "1 calls of copies waited for the device"));
+        CHECK(says(replay_assumptions(&rep), "1 small copies were not timed"));
+        CHECK(*replay_losses(&rep, &rep.arena) == NULL);
     }
     replay_release(&rep);
-    if (run_replay(&rep, &run, "v100_sxm")) {
+    if (replay_on(&rep, &run, "v100_sxm")) {
         CHECK_DOUBLE(rep.scales[0].time.memory_ns, (double)(400 * US), 1e-6);
         CHECK(rep.scales[0].time.span_ns > rep.own.span_ns + (double)(300 * US));
     }
@@ -557,44 +505,23 @@ TEST(replay_of_copies)
 /* A graph of one AllReduce, launched five times. */
 static void graphs(struct run *run, int ranks)
 {
-    run_init(run);
-    run->format = "specter";
-    run->source = "made";
-    run->world_size = ranks;
-    run->ndomains = 1;
-    int comm = run_comm(run, "world", 5, ranks);
+    device_run_on(run, ranks, MADE_H100, COVERED);
+    device_comm(run, "world", 0, 1, ranks);
     for (int r = 0; r < ranks; r++) {
-        struct rank *rank = run_add_rank(run);
-        rank->rank = r;
-        rank->nthreads = 1;
-        rank->gpu = "NVIDIA H100 80GB HBM3";
-        rank->coverage = COVER_NCCL | COVER_GEMM | COVER_DEPS | COVER_LAUNCHES | COVER_MEMORY;
-        run->comms[comm].ranks[r] = r;
-        for (int i = -1; i < 5; i++) {
-            struct op *op = rank_add_op(rank);
+        struct op *op = device_op(run, r, 1, 0, 5 * US, UNKNOWN_NS, UNKNOWN_NS);
+        op->dur_ns = UNKNOWN_NS;
+        op->timing = SPECTER_TIMING_CAPTURED;
+        op->graph = 3;
+        device_coll(op, SPECTER_ALLREDUCE, 0, 0, 64u << 20)->dtype = SPECTER_FP16;
+        for (int i = 0; i < 5; i++) {
+            int64_t host_ns = (i + 1) * 20 * US, start_ns = 28 * US + i * 1000 * US;
+            op = device_op(run, r, 1, host_ns, host_ns + 5 * US, start_ns, start_ns + 1000 * US);
             op->id = (uint64_t)(i + 1);
-            op->stream = 1;
-            op->graph = 3;
-            op->host_ns = (i + 1) * 20 * US;
-            op->host_end_ns = op->host_ns + 5 * US;
-            if (i < 0) {
-                op->class = OP_COLL;
-                op->name = "AllReduce";
-                op->dtype = SPECTER_FP16;
-                op->bytes = 64u << 20;
-                op->coll.op = SPECTER_ALLREDUCE;
-                op->coll.comm = comm;
-                op->coll.group = op->coll.peer = -1;
-                op->timing = SPECTER_TIMING_CAPTURED;
-                continue;
-            }
             op->class = OP_GRAPH;
             op->name = "graph";
+            op->graph = 3;
             op->graph_launch.op_count = 1;
             op->graph_launch.launch = (uint64_t)i;
-            op->timing = SPECTER_TIMING_DEVICE;
-            op->start_ns = 28 * US + i * 1000 * US;
-            op->dur_ns = 1000 * US;
         }
     }
 }
@@ -621,19 +548,20 @@ TEST(replay_of_graphs)
     struct run run;
     struct replay rep;
     graphs(&run, 8);
-    if (run_replay(&rep, &run, NULL)) {
+    if (replay_on(&rep, &run, NULL)) {
         CHECK_DOUBLE(rep.own.span_ns, rep.recorded.span_ns, 0.01);
-        CHECK(says(&rep, "40 launches of graphs are blocks of work that last as recorded"));
-        CHECK(!loses(&rep));
+        CHECK(says(replay_assumptions(&rep),
+                   "40 launches of graphs are blocks of work that last as recorded"));
+        CHECK(*replay_losses(&rep, &rep.arena) == NULL);
         CHECK(rep.scales[1].time.span_ns > 1.05 * rep.scales[0].time.span_ns); /* two nodes */
     }
     replay_release(&rep);
-    if (run_replay(&rep, &run, "a100_sxm")) /* half of the links' rate */
+    if (replay_on(&rep, &run, "a100_sxm")) /* half of the links' rate */
         CHECK(rep.scales[0].time.span_ns > 1.2 * rep.own.span_ns);
     replay_release(&rep);
     for (size_t r = 0; r < run.nranks; r++) /* now nobody knows what is in them */
         run.ranks[r].ops[0].graph = -1;
-    if (run_replay(&rep, &run, NULL))
+    if (replay_on(&rep, &run, NULL))
         CHECK_DOUBLE(rep.scales[1].time.span_ns, rep.scales[0].time.span_ns, 0);
     replay_release(&rep);
     run_release(&run);

@@ -2,70 +2,32 @@
  *
  * Communicators of one kind, of which one is slower: pairs of ranks, three collectives each.
  */
-#include "test.h"
+#include "made_analysis.h"
 
-#include "analysis/analysis.h"
-#include "analysis/slow_comm.h"
-#include "report/findings.h"
-
-#include <stdio.h>
-#include <string.h>
+#include "analysis/comm_rows.h"
 
 #define PAIRS 3
 
 static const char *const near[2 * PAIRS] = {"a", "a", "a", "a", "a", "a"};
 static const char *const apart[2 * PAIRS] = {"a", "a", "a", "a", "b", "c"}; /* only the last pair */
 
-static void add(struct run *run, int rank, int comm, int64_t seq, int64_t dur_ns)
-{
-    struct op *op = rank_add_op(&run->ranks[rank]);
-    op->class = OP_COLL;
-    op->name = "AllReduce";
-    op->start_ns = op->host_ns = 1000 * seq;
-    op->dur_ns = dur_ns;
-    op->timing = SPECTER_TIMING_DEVICE;
-    op->bytes = 4096;
-    op->dtype = SPECTER_FP32;
-    op->coll.op = SPECTER_ALLREDUCE;
-    op->coll.comm = comm;
-    op->coll.count = 1024;
-    op->coll.seq = seq;
-    op->coll.p2p_seq = op->coll.group = op->coll.peer = -1;
-}
-
 /* The transfer of pair p's k-th collective is ns[p] + k; its first rank waits 50 longer. */
 static void make_run(struct run *run, const char *const *hosts, const int64_t ns[PAIRS], int times)
 {
     static const char *const names[PAIRS] = {"x", "y", "z"};
-    run_init(run);
-    run->format = "memory";
-    run->source = "test";
-    run->world_size = 2 * PAIRS;
-    for (int r = 0; r < 2 * PAIRS; r++) {
-        struct rank *rank = run_add_rank(run);
-        rank->rank = r;
-        rank->complete = true;
-        rank->host = hosts[r];
-        rank->gpu = "";
-        rank->coverage = COVER_NCCL;
-    }
+    device_run_on(run, 2 * PAIRS, "", COVER_NCCL);
+    for (int r = 0; r < 2 * PAIRS; r++)
+        run->ranks[r].host = hosts[r];
     for (int p = 0; p < PAIRS; p++) {
-        int comm = run_comm(run, names[p], 1, 2);
+        int comm = device_comm(run, names[p], 2 * p, 1, 2);
         for (int i = 0; i < 2; i++) {
-            run->comms[comm].ranks[i] = 2 * p + i;
-            for (int k = 0; k < times; k++)
-                add(run, 2 * p + i, comm, k, ns[p] + k + (i == 0 ? 50 : 0));
+            for (int k = 0; k < times; k++) {
+                int64_t start = 1000 * k, end = start + ns[p] + k + (i == 0 ? 50 : 0);
+                struct op *op = device_at(run, 2 * p + i, start, end);
+                device_coll(op, SPECTER_ALLREDUCE, comm, k, 4096);
+            }
         }
     }
-}
-
-static const char *text_of(const struct findings *f)
-{
-    for (size_t i = 0; i < f->count; i++) {
-        if (strcmp(f->list[i].rule, "slow_group") == 0)
-            return f->list[i].text;
-    }
-    return "";
 }
 
 static void find(struct run *run, struct slow_comm *slow, char *text, size_t size)
@@ -77,7 +39,7 @@ static void find(struct run *run, struct slow_comm *slow, char *text, size_t siz
     CHECK_INT(analysis_init(&a, run, ANALYSIS_ALL_RANKS, &e), 0);
     slow_comm_find(slow, &a.comm, &a.node_map, 1.3);
     findings_init(&f, &a);
-    snprintf(text, size, "%s", text_of(&f));
+    snprintf(text, size, "%s", finding_text(&f, "slow_group"));
     findings_release(&f);
     analysis_release(&a);
 }

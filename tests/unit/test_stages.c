@@ -5,6 +5,7 @@
 #include "test.h"
 
 #include "analysis/stages.h"
+#include "made_device.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -20,11 +21,7 @@ struct talk {
 static void talk_init(struct talk *t, int ranks)
 {
     memset(t, 0, sizeof *t);
-    run_init(&t->run);
-    t->run.world_size = ranks;
-    t->run.clock_aligned = true;
-    for (int r = 0; r < ranks; r++)
-        run_add_rank(&t->run)->rank = r;
+    device_run(&t->run, ranks);
 }
 
 static int talk_comm(struct talk *t, const char *id, const int *ranks, int n)
@@ -34,26 +31,23 @@ static int talk_comm(struct talk *t, const char *id, const int *ranks, int n)
     return comm;
 }
 
-static struct op *talk_op(struct talk *t, int rank, enum op_class class)
+static struct op *talk_op(struct talk *t, int rank)
 {
-    struct op *op = rank_add_op(&t->run.ranks[rank]);
-    op->class = (uint8_t) class;
-    op->name = "";
-    op->timing = SPECTER_TIMING_DEVICE;
-    op->host_ns = op->start_ns = ++t->t_ns;
-    op->dur_ns = 1;
-    return op;
+    ++t->t_ns;
+    return device_op(&t->run, rank, -1, t->t_ns, UNKNOWN_NS, t->t_ns, t->t_ns + 1);
+}
+
+static void talk_pass(struct talk *t, int rank)
+{
+    talk_op(t, rank)->class = OP_GEMM;
 }
 
 /* One end of a message; `group` -1: alone. */
 static void talk_end(struct talk *t, int comm, int rank, int peer, bool send, int group)
 {
-    struct op *op = talk_op(t, rank, OP_P2P);
-    op->coll.op = send ? SPECTER_SEND : SPECTER_RECV;
-    op->coll.comm = comm;
+    enum specter_comm_op what = send ? SPECTER_SEND : SPECTER_RECV;
+    struct op *op = device_coll(talk_op(t, rank), what, comm, -1, 0);
     op->coll.group = group;
-    op->coll.peer = -1;
-    op->coll.seq = op->coll.p2p_seq = -1;
     for (int i = 0; i < t->run.comms[comm].size; i++) {
         if (t->run.comms[comm].ranks[i] == peer)
             op->coll.peer = i;
@@ -63,7 +57,7 @@ static void talk_end(struct talk *t, int comm, int rank, int peer, bool send, in
 /* A pass, and its message to the next one. */
 static void talk_send(struct talk *t, int comm, int from, int to)
 {
-    talk_op(t, from, OP_GEMM);
+    talk_pass(t, from);
     talk_end(t, comm, from, to, true, -1);
     talk_end(t, comm, to, from, false, -1);
 }
@@ -149,7 +143,7 @@ TEST(stages_count_micro_batches_not_tensors)
     comm = talk_comm(&t, "a", ranks, 2);
     for (int way = 0; way < 2; way++) {
         for (int k = 0; k < 3; k++) {
-            talk_op(&t, way, OP_GEMM);
+            talk_pass(&t, way);
             for (int i = 0; i < 2; i++)
                 talk_end(&t, comm, way, !way, true, k == 0 ? 10 + way : -1);
             for (int i = 0; i < 2; i++)
@@ -185,7 +179,7 @@ static void talk_ring(struct talk *t, int comm, const int *ranks, int n, int tim
     for (int k = 0; k < times; k++) {
         for (int i = 0; i < n; i++) {
             t->group++;
-            talk_op(t, ranks[i], OP_GEMM);
+            talk_pass(t, ranks[i]);
             talk_end(t, comm, ranks[i], ranks[(i + 1) % n], true, t->group);
             talk_end(t, comm, ranks[i], ranks[(i + n - 1) % n], false, t->group);
         }
@@ -262,7 +256,7 @@ TEST(stages_are_none_in_a_tree_or_without_peers)
     talk_ends(&t, "the trace does not tell between which ranks messages go");
     talk_release(&t);
     talk_init(&t, 2);
-    talk_op(&t, 0, OP_GEMM);
+    talk_pass(&t, 0);
     talk_ends(&t, "");
     talk_release(&t);
 }

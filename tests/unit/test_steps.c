@@ -2,7 +2,7 @@
  *
  * Training steps, counted by hand.
  */
-#include "made_device.h"
+#include "made_analysis.h"
 
 #include "report/findings.h"
 
@@ -15,14 +15,10 @@
  *   rank 1  compute [0,100) from A, [150,250) from B */
 static void make_two(struct run *run)
 {
-    struct op *coll;
     device_run(run, 2);
     run_comm(run, "world", 5, 2);
     device_op(run, 0, 1, 5, 6, 10, 50);
-    coll = device_op(run, 0, 2, 7, 8, 40, 70);
-    coll->class = OP_COLL;
-    coll->coll.comm = coll->coll.group = coll->coll.peer = -1;
-    coll->coll.seq = coll->coll.p2p_seq = -1;
+    device_coll(device_op(run, 0, 2, 7, 8, 40, 70), SPECTER_ALLREDUCE, -1, -1, 0);
     device_op(run, 0, 3, 9, 10, 65, 120)->class = OP_MEMORY;
     device_op(run, 0, 1, 100, 101, 130, 210); /* a call at the very begin belongs to B */
     device_op(run, 1, 1, 0, 1, 0, 100);
@@ -194,7 +190,7 @@ static void run_of_ends(struct run *run, const int64_t *end, int n)
 }
 
 /* Three steps of 100, a pause at 350, three of 110: what is between 300 and 700, when the first
- * step behind the pause ends, is in no step. */
+ * step after the pause ends, is in no step. */
 TEST(steps_never_span_a_pause)
 {
     static const int64_t end[] = {100, 200, 300, 700, 810, 920};
@@ -486,8 +482,7 @@ TEST(steps_idle_finding_names_causes)
         device_op(&run, 0, 1, late ? 2 : 80000, 80001, 90000, 100000);
         device_analyze(&a, &run);
         CHECK_DOUBLE(spoken(&a, "idle", text), 0.6, 1e-12);
-        CHECK_HAS(text, late ? "Host-bound: the GPU is idle 60 %"
-                             : "Idle: the GPU is idle 60 %");
+        CHECK_HAS(text, late ? "Host-bound: the GPU is idle 60 %" : "Idle: the GPU is idle 60 %");
         CHECK_HAS(text, late ? "67 % of that: host launches late, 33 %: launch gap."
                              : "67 % of that: queued, cause not seen, 33 %: host launches late.");
         device_done(&a, &run);

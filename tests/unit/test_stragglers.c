@@ -2,55 +2,30 @@
  *
  * Hand-counted late ranks; times are nanoseconds.
  */
-#include "analysis/analysis.h"
-#include "report/findings.h"
-
-#include "test.h"
-
-#include <string.h>
+#include "made_analysis.h"
 
 static void made(struct run *run, int ranks)
 {
-    run_init(run);
-    run->format = "memory";
-    run->source = "test";
-    run->world_size = ranks;
-    for (int r = 0; r < ranks; r++) {
-        struct rank *rank = run_add_rank(run);
-        rank->rank = r;
-        rank->complete = true;
-        rank->coverage = COVER_NCCL | COVER_KERNELS | COVER_LAUNCHES;
-    }
-    run_comm(run, "world", 5, ranks);
+    device_run_on(run, ranks, "", COVER_NCCL | COVER_KERNELS | COVER_LAUNCHES);
+    device_comm(run, "world", 0, 1, ranks);
     run_comm(run, "pair", 4, 2);
 }
 
 static void add(struct run *run, int rank, int comm, int64_t seq, int64_t start, int64_t end)
 {
-    struct op *op = rank_add_op(&run->ranks[rank]);
-    op->class = comm < 0 ? OP_KERNEL : OP_COLL;
-    op->start_ns = op->host_ns = start;
-    op->dur_ns = end - start;
-    op->timing = SPECTER_TIMING_DEVICE;
-    op->name = "";
-    if (comm < 0)
-        return;
-    op->bytes = 64;
-    op->coll.op = SPECTER_ALLREDUCE;
-    op->coll.comm = comm;
-    op->coll.seq = seq;
-    op->coll.p2p_seq = op->coll.group = op->coll.peer = -1;
+    struct op *op = device_at(run, rank, start, end);
+    device_coll(op, SPECTER_ALLREDUCE, comm, seq, 64);
 }
 
 static void kernel(struct run *run, int rank, int64_t start, int64_t end)
 {
-    add(run, rank, -1, 0, start, end);
+    device_at(run, rank, start, end);
 }
 
 static void step(struct run *run, int64_t start, int64_t end)
 {
     for (size_t r = 0; r < run->nranks; r++)
-        *rank_add_step(&run->ranks[r]) = (struct step){start, end, "s", 0, false};
+        device_step(run, (int)r, "s", start, end);
 }
 
 /* All leave the first collective at 100. Rank 3 computes up to 500, and rank 2 waits for it in the
@@ -108,8 +83,7 @@ TEST(stragglers_victim_and_origin)
     CHECK_DOUBLE(x[3].why_ns[LATE_idle], 0, 0);
     CHECK_DOUBLE(a.stragglers.caused_ns, 300 + x[2].caused_ns, 1e-12);
     CHECK_INT((int64_t)a.stragglers.steps, 0);
-    analysis_release(&a);
-    run_release(&run);
+    device_done(&a, &run);
 }
 
 TEST(stragglers_finding_names_the_origin)
@@ -117,7 +91,7 @@ TEST(stragglers_finding_names_the_origin)
     struct run run;
     struct analysis a;
     struct findings f;
-    const char *text = "";
+    const char *text;
     made(&run, 4);
     for (int k = 0; k < 3; k++) {
         add_chain(&run, k, 1000 * k);
@@ -131,8 +105,7 @@ TEST(stragglers_finding_names_the_origin)
     CHECK_INT((int64_t)a.stragglers.arrivals[3].top_steps, 3);
     CHECK_INT((int64_t)a.stragglers.arrivals[2].top_steps, 0);
     findings_init(&f, &a);
-    for (size_t i = 0; i < f.count; i++)
-        text = strcmp(f.list[i].rule, "straggler") == 0 ? f.list[i].text : text;
+    text = finding_text(&f, "straggler");
     CHECK_HAS(text, "rank 3 starts last in 3 of its 9 collectives");
     CHECK_HAS(text, "300 ns on average, 900 ns in all");
     CHECK_HAS(text, "With ranks that are late because they waited for it, it causes 1.79 us.");
@@ -140,8 +113,30 @@ TEST(stragglers_finding_names_the_origin)
     CHECK_HAS(text, "Before that it computes 300 ns longer than the median rank");
     CHECK_HAS(text, "It is the worst straggler in 3 of 3 steps.");
     findings_release(&f);
-    analysis_release(&a);
-    run_release(&run);
+    device_done(&a, &run);
+}
+
+/* Messages have numbers of their own: the first may be sent long after the second collective. */
+TEST(stragglers_messages_are_no_collective_before)
+{
+    struct run run;
+    struct analysis a;
+    made(&run, 2);
+    for (int r = 0; r < 2; r++) {
+        add(&run, r, 0, 0, 0, 100);
+        kernel(&run, r, 100, r == 0 ? 200 : 500);
+        add(&run, r, 0, 1, r == 0 ? 200 : 500, 520);
+        for (int k = 0; k < 5; k++)
+            device_coll(device_at(&run, r, 600 + 100 * k, 650 + 100 * k),
+                        r == 0 ? SPECTER_SEND : SPECTER_RECV, 0, k, 64)
+                ->coll.peer = 1 - r;
+    }
+    analyze(&a, &run);
+    const struct arrival *x = &a.stragglers.arrivals[1];
+    CHECK_INT((int64_t)x->last, 1);
+    CHECK_INT((int64_t)x->explained, 1);
+    CHECK_DOUBLE(x->why_ns[LATE_compute], 400 - 100, 0);
+    device_done(&a, &run);
 }
 
 /* Both leave the world's at 340, but rank 1 still computes what it fell behind with: the time from
@@ -165,8 +160,7 @@ TEST(stragglers_that_compute_beside_are_not_together)
     CHECK_DOUBLE(x->why_ns[LATE_waiting], -100, 0);
     CHECK_DOUBLE(x->why_ns[LATE_moving], -40, 0);
     CHECK_DOUBLE(x->why_ns[LATE_idle], 0, 0);
-    analysis_release(&a);
-    run_release(&run);
+    device_done(&a, &run);
 }
 
 /* Ranks that take turns: each is the top of its own step. */
@@ -189,8 +183,7 @@ TEST(stragglers_that_rotate)
         CHECK_DOUBLE(x->caused_ns, 2 * (90 + 10 * r), 1e-12);
         CHECK_DOUBLE(x->passed_ns, 0, 0);
     }
-    analysis_release(&a);
-    run_release(&run);
+    device_done(&a, &run);
 }
 
 /* 60 ns between hosts whose clocks are good to 100 are nothing; on one host they are. */
@@ -209,8 +202,7 @@ TEST(stragglers_and_what_clocks_tell)
         analyze(&a, &run);
         CHECK_INT((int64_t)a.stragglers.arrivals[1].last, hosts == 1 ? 2 : 1);
         CHECK_DOUBLE(a.stragglers.arrivals[1].caused_ns, hosts == 1 ? 220 : 160, 0);
-        analysis_release(&a);
-        run_release(&run);
+        device_done(&a, &run);
     }
 }
 

@@ -120,7 +120,7 @@ TEST(stream_gzip_cut_and_flipped_everywhere)
         CHECK_HAS(read_path(file_in(folder, "cut.gz"), 64, &got), "cut.gz: gzip data is cut off");
         CHECK(got.len <= text.len && memcmp(got.data, text.data, got.len) == 0);
     }
-    for (size_t at = 10; at < packed.len; at++) { /* behind the header, parts of which are free */
+    for (size_t at = 10; at < packed.len; at++) { /* after the header, parts of which are free */
         packed.data[at] ^= 0x10;
         write_file(folder, "flip.gz", packed.data, packed.len);
         wrong += read_path(file_in(folder, "flip.gz"), 64, &got) == NULL;
@@ -435,4 +435,22 @@ TEST(stream_tar_gzip_damage_behind_the_end)
     buf_release(&tar);
     buf_release(&packed);
     buf_release(&got);
+}
+
+/* A line that is too long stays so where the byte at which it is cut is a carriage return. */
+TEST(lines_cut_at_a_carriage_return)
+{
+    const char *folder = make_folder();
+    struct stream *s;
+    struct lines l;
+    struct err e;
+    write_text(folder, "f", "1234567\rxyz");
+    CHECK_INT(stream_open(&s, file_in(folder, "f"), &e), 0);
+    lines_init(&l, s, 8);
+    CHECK_INT(lines_next(&l, &e), 1);
+    CHECK(l.too_long);
+    CHECK_INT(lines_next(&l, &e), 0);
+    lines_release(&l);
+    stream_close(s);
+    remove_folder(folder);
 }

@@ -17,7 +17,7 @@ struct sweep_thread {
     struct replay_opts opts;
     int rc;
     double span_ns[ROUNDS], efficiency[ROUNDS];
-    size_t said; /* lines of assumptions */
+    size_t said; /* facts */
 };
 
 static void *replay_often(void *argument)
@@ -31,7 +31,7 @@ static void *replay_often(void *argument)
             const struct replay_scale *last = &rep.scales[rep.nscales - 1];
             w->span_ns[i] = last->time.span_ns;
             w->efficiency[i] = last->efficiency;
-            w->said = rep.assumptions.count;
+            w->said = rep.facts.count;
         }
         replay_release(&rep);
     }
@@ -51,7 +51,6 @@ static void prepare(struct sweep_thread *workers, const struct run *run)
             .scales = scales,
             .nscales = sizeof scales / sizeof *scales,
             .calibrate = i % 2 == 0,
-            .grow = "dp",
         };
         CHECK(workers[i].opts.gpu != NULL);
     }

@@ -2,12 +2,7 @@
 #include "specter/trace.h"
 #include "test.h"
 #include "trace/trace_summary.h"
-
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
+#include "trace_files.h"
 
 #define INIT(_run, _host, _real)                                                             \
     "{\"event\":\"init\",\"gpus\":[{\"name\":\"a\"}],\"run\":\"" _run "\",\"host\":\"" _host \
@@ -27,22 +22,12 @@ struct named_text {
 
 static struct trace_summary trace_summary_of(const struct named_text *files, size_t count)
 {
-    char dir[] = "/tmp/specter-test-XXXXXX", path[256];
+    const char *folder = make_folder();
     struct trace_summary g;
-    CHECK(mkdtemp(dir) != NULL);
-    for (size_t i = 0; i < count; i++) {
-        FILE *out;
-        snprintf(path, sizeof path, "%s/%s", dir, files[i].name);
-        out = fopen(path, "w");
-        fputs(files[i].content, out);
-        fclose(out);
-    }
-    CHECK_INT(trace_summary_read(&g, dir, &ours, NULL), 0);
-    for (size_t i = 0; i < count; i++) {
-        snprintf(path, sizeof path, "%s/%s", dir, files[i].name);
-        unlink(path);
-    }
-    rmdir(dir);
+    for (size_t i = 0; i < count; i++)
+        write_text(folder, files[i].name, files[i].content);
+    CHECK_INT(trace_summary_read(&g, folder, &ours, NULL), 0);
+    remove_folder(folder);
     return g;
 }
 

@@ -94,7 +94,7 @@ TEST(tracer_asks_the_loader_in_the_name_of_others)
     CHECK(!as_caller_ask(&loader, &loader, RTLD_DEFAULT, name, NULL, &found));
 }
 
-/* What waits for dlerror() is there behind questions of our own, and gone where the loader would
+/* What waits for dlerror() is there after questions of our own, and gone where the loader would
  * have let go of it. */
 TEST(tracer_keeps_an_error_that_waits)
 {

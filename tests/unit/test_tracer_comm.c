@@ -307,8 +307,8 @@ static bool kernel_reads_for_us(void)
     return process_vm_readv(getpid(), &local, 1, &remote, 1, 0) == sizeof from;
 }
 
-/* Creations that wait for the end of a group, and late ones, which are found by what NCCL has written
- * by then. A variable that is gone costs the others nothing. */
+/* Creations that wait for the end of a group, and late ones, which are found by what NCCL has
+ * written by then. A variable that is gone costs the others nothing. */
 TEST(tracer_comm_inits_that_wait)
 {
     static ncclComm_t handles[100];

@@ -64,7 +64,7 @@ static struct open_library opened_as(const char *name, int mode)
     snprintf(strrchr(path, '/'), sizeof path / 2, "/loading/%s", name);
     l.handle = quietly(open_one, &o);
     if (l.handle == NULL)
-        test_fail(__FILE__, __LINE__, "%s", dlerror());
+        CHECK_STR_OF(name, dlerror(), "");
     else
         dlinfo(l.handle, RTLD_DI_LINKMAP, &l.map);
     return l;

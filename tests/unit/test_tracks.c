@@ -3,8 +3,9 @@
  * The timeline that every export draws: slices nest on their tracks, and none is lost.
  */
 #include "report/tracks.h"
+
+#include "made_device.h"
 #include "test.h"
-#include "trace/run.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -70,20 +71,8 @@ static void draw(struct seen_slices *seen, const struct run *run)
 
 static void add_kernel(struct run *run, int32_t stream, int64_t start_ns, int64_t end_ns)
 {
-    struct op *op = rank_add_op(&run->ranks[0]);
+    struct op *op = device_op(run, 0, stream, UNKNOWN_NS, UNKNOWN_NS, start_ns, end_ns);
     op->id = run->ranks[0].nops - 1;
-    op->class = OP_KERNEL;
-    op->timing = SPECTER_TIMING_DEVICE;
-    op->name = "k";
-    op->stream = stream;
-    op->start_ns = start_ns;
-    op->dur_ns = end_ns - start_ns;
-}
-
-static void begin(struct run *run)
-{
-    run_init(run);
-    run_add_rank(run)->rank = 0;
 }
 
 static void check_slice(const struct seen_slices *seen, size_t i, const char *track,
@@ -99,7 +88,7 @@ TEST(tracks_nest)
 {
     static struct seen_slices seen;
     struct run run;
-    begin(&run);
+    device_run(&run, 1);
     add_kernel(&run, 7, 10000, 50000);
     add_kernel(&run, 7, 10000, 20000);
     add_kernel(&run, 7, 20000, 50000);
@@ -121,7 +110,7 @@ TEST(tracks_of_overlaps)
 {
     static struct seen_slices seen;
     struct run run;
-    begin(&run);
+    device_run(&run, 1);
     add_kernel(&run, 1, 10000, 20000);
     add_kernel(&run, 1, 19000, 30000);
     add_kernel(&run, 1, 28999, 40000);
@@ -139,7 +128,7 @@ TEST(tracks_of_a_hundred_overlaps)
 {
     static struct seen_slices seen;
     struct run run;
-    begin(&run);
+    device_run(&run, 1);
     for (int i = 0; i < 100; i++)
         add_kernel(&run, 1, 2000 * i, 1000000 + 2000 * i);
     draw(&seen, &run);
@@ -155,7 +144,7 @@ TEST(tracks_of_deep_nesting)
 {
     static struct seen_slices seen;
     struct run run;
-    begin(&run);
+    device_run(&run, 1);
     for (int i = 0; i < 70; i++)
         add_kernel(&run, 1, 2000 * i, 1000000 - 2000 * i);
     draw(&seen, &run);
@@ -171,17 +160,13 @@ TEST(tracks_of_counts)
 {
     static struct seen_slices seen;
     struct run run;
-    begin(&run);
+    device_run(&run, 1);
     add_kernel(&run, 1, 10, 20);
     add_kernel(&run, 1, 20, 25);
     add_kernel(&run, 1, 30, 40);
     add_kernel(&run, 2, 15, 22);
     for (size_t i = 0; i < 4; i++) {
-        struct op *op = &run.ranks[0].ops[i];
-        op->class = OP_COLL;
-        op->coll.op = SPECTER_ALLREDUCE;
-        op->coll.comm = op->coll.peer = op->coll.group = -1;
-        op->coll.seq = op->coll.p2p_seq = -1;
+        struct op *op = device_coll(&run.ranks[0].ops[i], SPECTER_ALLREDUCE, -1, -1, 0);
         op->host_ns = i == 0 ? 0 : i == 1 ? 2 : i == 2 ? 20 : UNKNOWN_NS;
         op->host_end_ns = op->host_ns == UNKNOWN_NS ? UNKNOWN_NS : op->host_ns + 1;
     }

@@ -2,19 +2,15 @@
  *
  * Waits in collectives: as recorded, and as a replay finds them.
  */
-#include "made_run.h"
-#include "sim/replay/replay.h"
-#include "test.h"
+#include "made_replay.h"
 
 #define LATE_NS 40000
 
 static struct waits waits_of(const struct run *run, struct rank_waits *last)
 {
-    const struct replay_opts opts = {.calibrate = true};
     struct waits out = {0};
     struct replay rep;
-    struct err e;
-    CHECK_INT(replay_run(&rep, run, &opts, &e), 0);
+    run_replay(&rep, run, &calibrated);
     out = rep.waits;
     *last = rep.ranks[run->nranks - 1].waits;
     replay_release(&rep);

@@ -5,9 +5,8 @@
  */
 #include "test.h"
 
-#include "made_run.h"
+#include "made_replay.h"
 #include "made_tensor.h"
-#include "sim/replay/replay.h"
 #include "sim/whatif/random.h"
 
 #include <math.h>
@@ -25,11 +24,8 @@ static struct replay_scale replay_one(struct run *run, int64_t scale, struct wha
     struct replay_opts opts = {.calibrate = true, .scales = &scale, .nscales = 1, .whatif = whatif};
     struct replay_scale out = {0};
     struct replay rep;
-    struct err e;
-    if (replay_run(&rep, run, &opts, &e) == 0)
+    if (run_replay(&rep, run, &opts))
         out = rep.scales[0];
-    else
-        test_fail(__FILE__, __LINE__, "%s", e.msg);
     replay_release(&rep);
     run_release(run);
     return out;
@@ -110,7 +106,7 @@ TEST(whatif_folded_ranks_have_the_tail_of_their_operations)
     check_folding(m, 64, 0.2, 400);
 }
 
-/* Collectives behind computation: their lateness is that of the computation since all met. */
+/* Collectives after computation: their lateness is that of the computation since all met. */
 TEST(whatif_folded_ranks_with_overlap)
 {
     static const int64_t reduce_ns[] = {5000, 30000, 60000, 400000};
@@ -169,7 +165,7 @@ static double expected_latest(double n)
     return sum;
 }
 
-/* Six collectives in an iteration, one behind two products, the others behind one; each waits for
+/* Six collectives in an iteration, one after two products, the others after one; each waits for
  * the latest of n ranks. At 1 % a factor is as good as normal. */
 TEST(whatif_synchronous_step_grows_as_the_latest_of_n)
 {

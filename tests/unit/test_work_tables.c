@@ -2,7 +2,7 @@
  *
  * Kernels, the framework's operations, and the roofline, counted by hand.
  */
-#include "made_device.h"
+#include "made_analysis.h"
 
 static struct op *named(struct run *run, const char *name, const char *caller, int64_t start,
                         int64_t dur)
@@ -83,13 +83,7 @@ static struct op *product(struct run *run, int64_t start, int64_t dur, uint32_t 
                           uint32_t k, enum specter_dtype out)
 {
     struct op *op = device_op(run, 0, 1, start - 10, start - 5, start, start + dur);
-    op->class = OP_GEMM;
-    op->dtype = op->gemm.dtype_b = SPECTER_FP16;
-    op->gemm.dtype_c = (uint8_t)out;
-    op->gemm.compute = SPECTER_FP32;
-    op->gemm.m = m;
-    op->gemm.n = n;
-    op->gemm.k = k;
+    device_gemm(op, SPECTER_FP16, m, n, k)->gemm.dtype_c = (uint8_t)out;
     op->gemm.batch = 2;
     return op;
 }
@@ -105,7 +99,7 @@ TEST(roofline_of_products)
     struct analysis a;
     const struct gemm_row *big, *flat, *untold;
     device_run(&run, 1);
-    run.ranks[0].gpu = "NVIDIA H100 80GB HBM3";
+    run.ranks[0].gpu = MADE_H100;
     product(&run, 0, 400000, 4096, 4096, 4096, SPECTER_FP16);
     product(&run, 500000, 600000, 4096, 4096, 4096, SPECTER_FP16);
     product(&run, 2000000, 50000, 8, 4096, 4096, SPECTER_FP32);

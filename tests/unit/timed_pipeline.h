@@ -8,7 +8,7 @@
 #ifndef SPECTER_TEST_TIMED_PIPELINE_H
 #define SPECTER_TEST_TIMED_PIPELINE_H
 
-#include "trace/run.h"
+#include "made_device.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -81,31 +81,28 @@ static inline void timed_plan(struct timed_stage *s, const struct timed_pipeline
 static inline struct op *timed_op(struct run *run, int rank, struct timed_stage *s, int class,
                                   int64_t start, int64_t end)
 {
-    struct op *op = rank_add_op(&run->ranks[rank]);
+    struct op *op = device_op(run, rank, 1, start, start, start, end);
     op->class = (uint8_t) class;
     op->name = class == OP_GEMM ? "gemm" : "comm";
-    op->caller = "";
     op->id = (uint64_t)s->order++;
-    op->timing = SPECTER_TIMING_DEVICE;
-    op->start_ns = start;
-    op->dur_ns = end - start;
-    op->stream = 1;
-    op->graph = -1;
-    if (class == OP_P2P || class == OP_COLL)
-        op->coll.comm = op->coll.group = op->coll.peer = -1;
+    return op;
+}
+
+static inline struct op *timed_coll(struct run *run, int rank, struct timed_stage *s,
+                                    enum specter_comm_op which, int comm, int64_t seq,
+                                    int64_t start, int64_t end)
+{
+    struct op *op = timed_op(run, rank, s, OP_COLL, start, end);
+    device_coll(op, which, comm, seq, specter_comm_op_is_p2p(which) ? 1 << 20 : 0)->name = "comm";
     return op;
 }
 
 /* A send waits for the pass before it, on the stream of passes. */
 static inline void timed_event(struct run *run, int rank, const struct timed_stage *s, int stream)
 {
-    for (int k = 0; k < 2; k++) {
-        struct sync_call *sync = rank_add_sync_call(&run->ranks[rank]);
-        sync->kind = k == 0 ? SYNC_CALL_RECORD : SYNC_CALL_WAIT;
-        sync->stream = k == 0 ? 1 : stream;
-        sync->event = stream;
-        sync->host_ns = sync->host_end_ns = s->begin_ns + s->order - 2 + k;
-    }
+    int64_t at_ns = s->begin_ns + s->order;
+    device_sync_call(run, rank, SYNC_CALL_RECORD, 1, stream, at_ns - 2, at_ns - 2);
+    device_sync_call(run, rank, SYNC_CALL_WAIT, stream, stream, at_ns - 1, at_ns - 1);
 }
 
 static inline void timed_message(struct run *run, const struct timed_pipeline *t,
@@ -116,12 +113,9 @@ static inline void timed_message(struct run *run, const struct timed_pipeline *t
     for (int k = 0; send && k < t->tp; k++)
         timed_event(run, stage * t->tp + k, s, 2 + item.way);
     for (int k = 0; k < t->tp; k++) {
-        struct op *op = timed_op(run, stage * t->tp + k, s, OP_P2P, start, end);
-        op->coll.op = send ? SPECTER_SEND : SPECTER_RECV;
-        op->coll.comm = k;
+        struct op *op = timed_coll(run, stage * t->tp + k, s, send ? SPECTER_SEND : SPECTER_RECV, k,
+                                   (int64_t)step * t->micro + item.nth, start, end);
         op->coll.peer = stage + ((item.way == 0) == send ? 1 : -1);
-        op->coll.p2p_seq = (int64_t)step * t->micro + item.nth;
-        op->bytes = 1 << 20;
         op->stream = send ? 2 + item.way : 1;
     }
 }
@@ -132,14 +126,11 @@ static inline void timed_work(struct run *run, const struct timed_pipeline *t,
     int64_t dur = item.way == 0 ? t->forward_ns[stage] : t->backward_ns[stage];
     int64_t start = s->free_ns + t->host_late_ns;
     for (int k = 0; k < t->tp; k++) {
-        struct op *op;
-        timed_op(run, stage * t->tp + k, s, OP_GEMM, start, start + dur - t->tp_ns);
-        if (t->tp_ns == 0)
-            continue;
-        op = timed_op(run, stage * t->tp + k, s, OP_COLL, start + dur - t->tp_ns, start + dur);
-        op->coll.op = SPECTER_ALLREDUCE;
-        op->coll.comm = t->tp + stage;
-        op->coll.seq = (int64_t)run->ranks[stage * t->tp + k].nops;
+        int rank = stage * t->tp + k;
+        timed_op(run, rank, s, OP_GEMM, start, start + dur - t->tp_ns);
+        if (t->tp_ns > 0)
+            timed_coll(run, rank, s, SPECTER_ALLREDUCE, t->tp + stage,
+                       (int64_t)run->ranks[rank].nops + 1, start + dur - t->tp_ns, start + dur);
     }
     s->free_ns = start + dur;
     s->ready_ns[item.way][item.nth] = s->free_ns;
@@ -211,11 +202,9 @@ static inline void timed_reduce(struct run *run, const struct timed_pipeline *t,
 {
     s->order = 16 * (int64_t)s->n;
     for (int k = 0; k < t->tp && t->reduce_ns > 0; k++) {
-        struct op *op =
-            timed_op(run, stage * t->tp + k, s, OP_COLL, s->free_ns, s->free_ns + t->reduce_ns);
-        op->coll.op = SPECTER_ALLREDUCE;
-        op->coll.comm = t->tp + t->stages + stage * t->tp + k;
-        op->coll.seq = step;
+        int rank = stage * t->tp + k;
+        timed_coll(run, rank, s, SPECTER_ALLREDUCE, t->tp + t->stages + rank, step, s->free_ns,
+                   s->free_ns + t->reduce_ns);
     }
 }
 
@@ -254,34 +243,19 @@ static inline void timed_step(struct run *run, const struct timed_pipeline *t,
         timed_order(&run->ranks[r], from[r], begin);
 }
 
-static inline int timed_comm(struct run *run, int nth, int size, int first, int stride)
+static inline void timed_comm(struct run *run, int nth, int size, int first, int stride)
 {
     char id[32];
-    int len = snprintf(id, sizeof id, "comm%d", nth), comm;
-    comm = run_comm(run, id, (size_t)len, size);
-    for (int i = 0; i < size; i++)
-        run->comms[comm].ranks[i] = first + i * stride;
-    return comm;
+    snprintf(id, sizeof id, "comm%d", nth);
+    device_comm(run, id, first, stride, size);
 }
 
 /* Communicators: one a chain, one a stage, one a rank. */
 static inline void timed_run(struct run *run, const struct timed_pipeline *t)
 {
     struct timed_stage *all = calloc(TIMED_STAGES, sizeof *all);
-    run_init(run);
-    run->format = "specter";
-    run->source = "made";
-    run->world_size = t->stages * t->tp;
-    run->ndomains = 1;
-    run->clock_aligned = true;
-    for (int r = 0; r < run->world_size; r++) {
-        struct rank *rank = run_add_rank(run);
-        rank->rank = r;
-        rank->gpu = rank->host = rank->file = "";
-        rank->coverage = COVER_NCCL | COVER_GEMM | COVER_DEPS | COVER_KERNELS | COVER_LAUNCHES;
-        rank->nthreads = 1;
-        rank->complete = true;
-    }
+    device_run_on(run, t->stages * t->tp, "",
+                  COVER_NCCL | COVER_GEMM | COVER_DEPS | COVER_KERNELS | COVER_LAUNCHES);
     for (int k = 0; k < t->tp; k++)
         timed_comm(run, k, t->stages, k, t->tp);
     for (int s = 0; s < t->stages; s++)

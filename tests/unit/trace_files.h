@@ -43,6 +43,23 @@ static inline void write_text(const char *folder, const char *name, const char *
     write_file(folder, name, text, strlen(text));
 }
 
+/* What the file holds, with a NUL after it; NULL when it cannot be read, or path is NULL. The
+ * caller frees it. */
+static inline char *read_whole(const char *path, size_t *len)
+{
+    FILE *f = path != NULL ? fopen(path, "rb") : NULL;
+    struct buf text = BUF_INIT;
+    if (f == NULL)
+        return NULL;
+    for (size_t n = 1; n > 0; text.len += n)
+        n = fread(buf_reserve(&text, 1 << 16), 1, 1 << 16, f);
+    fclose(f);
+    if (len != NULL)
+        *len = text.len;
+    buf_putc(&text, '\0');
+    return text.data;
+}
+
 static inline void remove_folder(const char *folder)
 {
     char command[4200];

@@ -7,7 +7,7 @@
  * plain   the library's own functions, without the tracer
  * local   the library is opened RTLD_LOCAL, as Python opens it; calls go to what the tracer
  * exports, which SPECTER_NO_DLSYM=1 lets dlsym() find here global  the same, with the library
- * preloaded behind the tracer, which is as if linked
+ * preloaded after the tracer, which is as if linked
  *
  * A line a function: its name, whether the library has it, and what came back. Arguments are all 0,
  * so that each call ends in the library's own check of them; it is made in a child, so that one

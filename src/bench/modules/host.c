@@ -86,15 +86,9 @@ int bench_host_set(struct bench_comm *c, void *to, int value, size_t bytes, stru
 
 /* ---- time ---- */
 
-double bench_host_now_us(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec * 1e6 + (double)t.tv_nsec / 1e3;
-}
-
 int bench_host_mark(struct bench_comm *c, size_t i, struct err *e)
 {
+    struct timespec t;
     if (i >= c->nmarks) {
         size_t count = 2 * i + 64;
         double *marks = realloc(c->marks_us, count * sizeof *marks);
@@ -103,7 +97,8 @@ int bench_host_mark(struct bench_comm *c, size_t i, struct err *e)
         c->marks_us = marks;
         c->nmarks = count;
     }
-    c->marks_us[i] = bench_host_now_us();
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    c->marks_us[i] = (double)t.tv_sec * 1e6 + (double)t.tv_nsec / 1e3;
     return 0;
 }
 

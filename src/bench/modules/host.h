@@ -23,8 +23,6 @@ struct bench_comm {
 struct bench_comm *bench_host_new(const struct bench_members *m, struct err *e);
 void bench_host_free(struct bench_comm *comm); /* NULL is fine */
 
-double bench_host_now_us(void); /* CLOCK_MONOTONIC */
-
 /* Part of bench_backend, the same for every module. */
 void bench_host_identify(const struct bench_comm *comm, struct bench_identity *out);
 int bench_host_alloc(struct bench_comm *comm, size_t bytes, void **buffer, struct err *e);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * MPI: processes that mpirun or srun started, blocking calls. A call does not end when another
- * process has died (bench/calls.h).
+ * process has died (bench/backend.h).
  */
 #include "bench/modules/host.h"
 

@@ -5,7 +5,7 @@
  * newer have; older ones find nothing here.
  */
 #include "../../../tracer/abi/nccl_profiler.h"
-#include "bench/nccl_choice.h"
+#include "bench/tune.h"
 
 #include <stdio.h>
 

@@ -13,6 +13,93 @@
 
 #include "base/arena.h"
 
+/* ---- transfers whose data go one way, from a source past all members ----
+ *
+ * What holds a member up is the largest of (start + fill from there) over those before it; counted
+ * from the source that is one number, which grows as the members come in their order along the way:
+ *
+ *     begin_ns = max over those that have come of (start - fill up to its place)
+ *
+ * A member that comes before one ahead of it on the way waits until that one has come.
+ */
+
+struct one_way *one_way_of(const struct sim *s, const struct sim_item *item)
+{
+    const struct transfer *t;
+    if (s->nchains == 0)
+        return NULL;
+    t = &s->transfers[item->u.join.transfer];
+    return t->chain == SIM_NONE || s->chains[t->chain].shared ? NULL : &s->chains[t->chain];
+}
+
+/* Returns how long data take from the first recorded member to this one. */
+static int64_t fill_up_to(const struct sim *s, const struct transfer *t, uint32_t item)
+{
+    const struct one_way *chain = &s->chains[t->chain];
+    uint32_t from = s->joins[s->items[s->members[t->first]].u.join.first].place;
+    uint32_t place = s->joins[s->items[item].u.join.first].place;
+    return chain->fill_ns * (place - from) / chain->span;
+}
+
+/* Returns how much later a member of a chain that shares a link ends than its transfer; 0. */
+static int64_t one_way_lag(const struct sim *s, const struct sim_item *item)
+{
+    const struct transfer *t;
+    if (s->nchains == 0)
+        return 0;
+    t = &s->transfers[item->u.join.transfer];
+    return t->chain == SIM_NONE ? 0 : fill_up_to(s, t, (uint32_t)(item - s->items));
+}
+
+static int64_t start_of(const struct sim *s, const struct transfer *t, uint32_t item)
+{
+    int64_t start_ns = s->items[item].start_ns;
+    return item == s->members[t->first] ? later(start_ns, t->delay_ns) : start_ns;
+}
+
+uint32_t one_way_last(const struct sim *s, uint32_t item)
+{
+    const struct transfer *t = &s->transfers[s->items[item].u.join.transfer];
+    uint32_t last = s->members[t->first];
+    int64_t last_ns = start_of(s, t, last);
+    for (uint32_t m = t->first + 1; s->members[m - 1] != item; m++) {
+        int64_t ns = start_of(s, t, s->members[m]) - fill_up_to(s, t, s->members[m]);
+        if (ns >= last_ns) {
+            last = s->members[m];
+            last_ns = ns;
+        }
+    }
+    return last;
+}
+
+int64_t one_way_reach(const struct sim *s, uint32_t item)
+{
+    const struct transfer *t = &s->transfers[s->items[item].u.join.transfer];
+    uint32_t last = one_way_last(s, item);
+    return later(start_of(s, t, last), fill_up_to(s, t, item) - fill_up_to(s, t, last));
+}
+
+/* A member has come. */
+static void one_way_arrive(struct sim *s, uint32_t index)
+{
+    struct transfer *t = &s->transfers[index];
+    struct one_way *chain = &s->chains[t->chain];
+    while (chain->front < t->members && s->items[s->members[t->first + chain->front]].started) {
+        uint32_t item = s->members[t->first + chain->front], stream = s->items[item].stream;
+        int64_t fill_ns = fill_up_to(s, t, item), begin_ns = start_of(s, t, item) - fill_ns;
+        if (chain->front++ == 0) {
+            chain->begin_ns = begin_ns;
+            t->start_ns = begin_ns;
+            t->end_ns = later(begin_ns, t->cost_ns);
+            t->last_item = item;
+        } else if (begin_ns > chain->begin_ns) {
+            chain->begin_ns = begin_ns;
+        }
+        s->streams[stream].state = STREAM_FILLS;
+        heap_set(&s->heap, stream, later(chain->begin_ns, fill_ns));
+    }
+}
+
 /* ---- waiting and waking ---- */
 
 static uint32_t new_waiter(struct sim *s, struct sim_waiter w)
@@ -97,7 +184,7 @@ static void end_first(struct sim *s, struct sim_stream *stream)
     if (s->keep_beside)
         rate_close_area(s, stream);
     if (s->has_holds)
-        rate_drop_hold(s, stream);
+        rate_hold(s, stream, -1);
     stream->first = s->items[i].next;
     stream->state = STREAM_IDLE;
     stream->held--;
@@ -129,7 +216,7 @@ static void start_join(struct sim *s, uint32_t index, struct sim_item *item)
     stream->transfers = count & SIM_MOST;
     stream->state = STREAM_BLOCKED;
     if (s->has_holds)
-        rate_take_hold(s, stream);
+        rate_hold(s, stream, 1);
     arrive(s, item->u.join.transfer, self);
     for (uint32_t j = first + 1; j < first + count; j++)
         arrive(s, s->joins[j].transfer, self);
@@ -169,12 +256,6 @@ static void (*const starters[])(struct sim *, uint32_t, struct sim_item *) = {
     [ITEM_WAIT] = start_wait,
 };
 
-static void prefetch(const struct sim_item *item)
-{
-    __builtin_prefetch(item, 1);
-    __builtin_prefetch(item + 1, 1); /* it may lie across two cache lines */
-}
-
 /* Starts what can start on an idle stream. */
 static void stream_go(struct sim *s, uint32_t index)
 {
@@ -190,29 +271,13 @@ static void stream_go(struct sim *s, uint32_t index)
         item->started = 1;
         if (s->keep_beside)
             load_integral(s, stream);
-        if (item->next != SIM_NONE)
-            prefetch(&s->items[item->next]);
+        if (item->next != SIM_NONE) {
+            __builtin_prefetch(&s->items[item->next], 1);
+            __builtin_prefetch(&s->items[item->next + 1],
+                               1); /* it may lie across two cache lines */
+        }
         starters[item->kind](s, index, item);
     }
-}
-
-/* Puts the item into its stream: the host has done the action. */
-static void launch(struct sim *s, uint32_t index, uint32_t action, int64_t t_ns)
-{
-    struct sim_item *item = &s->items[index];
-    struct sim_stream *stream = &s->streams[item->stream];
-    bool is_work = item->kind == ITEM_WORK || item->kind == ITEM_JOIN;
-    item->start_ns = is_work ? later(t_ns, s->latency_ns) : t_ns;
-    if (s->keep_causes)
-        s->causes[index] = (struct cause){action, stream->last, t_ns};
-    if (stream->first == SIM_NONE)
-        stream->first = index;
-    else
-        s->items[stream->last].next = index;
-    stream->last = index;
-    stream->held++;
-    if (stream->state == STREAM_IDLE)
-        stream_go(s, item->stream);
 }
 
 /* ---- hosts ---- */
@@ -239,9 +304,24 @@ static void await_room(struct sim *s, uint32_t host, uint32_t index)
     s->hosts[host].queued = true;
 }
 
+/* Puts the item into its stream: the host has done the action. */
 static void action_launch(struct sim *s, uint32_t host, uint32_t arg)
 {
-    launch(s, arg, s->hosts[host].next - 1, s->hosts[host].clock_ns);
+    int64_t t_ns = s->hosts[host].clock_ns;
+    struct sim_item *item = &s->items[arg];
+    struct sim_stream *stream = &s->streams[item->stream];
+    bool is_work = item->kind == ITEM_WORK || item->kind == ITEM_JOIN;
+    item->start_ns = is_work ? later(t_ns, s->latency_ns) : t_ns;
+    if (s->keep_causes)
+        s->causes[arg] = (struct cause){s->hosts[host].next - 1, stream->last, t_ns};
+    if (stream->first == SIM_NONE)
+        stream->first = arg;
+    else
+        s->items[stream->last].next = arg;
+    stream->last = arg;
+    stream->held++;
+    if (stream->state == STREAM_IDLE)
+        stream_go(s, item->stream);
 }
 
 static void action_sync_stream(struct sim *s, uint32_t host, uint32_t arg)
@@ -288,29 +368,17 @@ static void (*const actors[])(struct sim *, uint32_t, uint32_t) = {
 
 /* ---- events ---- */
 
-/* The host goes on, later than it would have: what it was blocked on has ended now. */
-static void unblock(struct sim *s, struct sim_host *host)
-{
-    uint32_t action = host->next - !host->queued;
-    host->clock_ns = s->now_ns;
-    if (!s->keep_causes)
-        return;
-    ARRAY_GROW(s->blocks, s->cap_blocks, s->nblocks + 1);
-    s->blocks[s->nblocks] = (struct block){s->now_ns, host->woken_by};
-    s->action_block[action] = (uint32_t)s->nblocks++;
-}
-
-static bool is_full(const struct sim *s, const struct action *action)
-{
-    return action->kind == ACTION_LAUNCH &&
-           s->streams[s->items[action->arg].stream].held >= s->depth;
-}
-
 static void on_host(struct sim *s, uint32_t index)
 {
     struct sim_host *host = &s->hosts[index];
-    if (host->clock_ns < s->now_ns)
-        unblock(s, host);
+    if (host->clock_ns < s->now_ns) { /* what it was blocked on has ended now */
+        host->clock_ns = s->now_ns;
+        if (s->keep_causes) {
+            ARRAY_GROW(s->blocks, s->cap_blocks, s->nblocks + 1);
+            s->blocks[s->nblocks] = (struct block){s->now_ns, host->woken_by};
+            s->action_block[host->next - !host->queued] = (uint32_t)s->nblocks++;
+        }
+    }
     host->queued = false;
     while (host->waits == 0 && host->next < host->end) {
         const struct action *action = &s->actions[host->next];
@@ -322,7 +390,8 @@ static void on_host(struct sim *s, uint32_t index)
             heap_set(&s->heap, host_id(s, index), host->clock_ns);
             return;
         }
-        if (s->depth > 0 && is_full(s, action)) {
+        if (s->depth > 0 && action->kind == ACTION_LAUNCH &&
+            s->streams[s->items[action->arg].stream].held >= s->depth) {
             await_room(s, index, s->items[action->arg].stream);
             return;
         }
@@ -335,12 +404,19 @@ static void on_host(struct sim *s, uint32_t index)
 static void on_stream(struct sim *s, uint32_t index)
 {
     struct sim_stream *stream = &s->streams[index];
-    if (stream->state == STREAM_FILLS) {
-        one_way_begin(s, index);
+    if (stream->state == STREAM_FILLS) { /* data come to the member */
+        const struct sim_item *item = &s->items[stream->first];
+        const struct transfer *t = &s->transfers[item->u.join.transfer];
+        rate_load_member(s, t, stream->first, 1);
+        stream->state = STREAM_FLOWS;
+        heap_set(&s->heap, index, later(later(s->now_ns, t->cost_ns), item->u.join.lag_ns));
         return;
     }
-    if (stream->state == STREAM_FLOWS)
-        one_way_end(s, index);
+    if (stream->state == STREAM_FLOWS) { /* data have flowed through the member */
+        uint32_t transfer = s->items[stream->first].u.join.transfer;
+        rate_load_member(s, &s->transfers[transfer], stream->first, -1);
+        stream->transfers = 0;
+    }
     if (stream->state == STREAM_EARLY)
         stream->state = STREAM_IDLE;
     else /* its work is done, its lag is over, or the event that it waits for has fired */
@@ -379,25 +455,7 @@ static void on_transfer(struct sim *s, uint32_t index)
     }
 }
 
-static void on_event(struct sim *s, uint32_t id)
-{
-    if (id < s->nstreams)
-        on_stream(s, id);
-    else if (id < s->nstreams + s->nhosts)
-        on_host(s, id - (uint32_t)s->nstreams);
-    else
-        on_transfer(s, id - (uint32_t)(s->nstreams + s->nhosts));
-}
-
 /* ---- a run ---- */
-
-/* Sets the clock to the earliest event; false when there is none. */
-static bool next_event(struct sim *s, uint32_t *id)
-{
-    if (s->changed_links != SIM_NONE && heap_first_ns(&s->heap) > s->now_ns)
-        rate_settle_links(s);
-    return heap_pop(&s->heap, id, &s->now_ns);
-}
 
 int sim_run(struct sim *s)
 {
@@ -405,7 +463,17 @@ int sim_run(struct sim *s)
     size_t at = 0;
     uint32_t id;
     sim_make_ready(s);
-    while (next_event(s, &id))
-        on_event(s, id);
+    for (;;) {
+        if (s->changed_links != SIM_NONE && heap_first_ns(&s->heap) > s->now_ns)
+            rate_settle_links(s);
+        if (!heap_pop(&s->heap, &id, &s->now_ns)) /* sets the clock to the earliest event */
+            break;
+        if (id < s->nstreams)
+            on_stream(s, id);
+        else if (id < s->nstreams + s->nhosts)
+            on_host(s, id - (uint32_t)s->nstreams);
+        else
+            on_transfer(s, id - (uint32_t)(s->nstreams + s->nhosts));
+    }
     return sim_stuck(s, &at, &stuck) ? -1 : 0;
 }

@@ -90,9 +90,9 @@ void sim_set_lag(struct sim *s, uint32_t item, int64_t ns); /* joined; at most 4
 void sim_set_delay(struct sim *s, uint32_t transfer, int64_t ns);
 
 /* Data of the transfer go one way, from a source past all members to the last one: a Broadcast from
- * its root, a Reduce to it. Each member has a place on the way, which has `span` places behind that
+ * its root, a Reduce to it. Each member has a place on the way, which has `span` places after that
  * of the source, 0; a joined item is in this transfer alone. A member depends on itself and on
- * those before it, and not on those behind it, which buffers between the two stand in for: it ends
+ * those before it, and not on those after it, which buffers between the two stand in for: it ends
  * at
  *
  *     cost + max over members j at or before it of (start of j + fill x (its place - j's) / span)
@@ -182,7 +182,7 @@ uint64_t sim_steps(const struct sim *s);
 
 /* Lists what cannot proceed after a failed sim_run(), one a call: *at is 0 first and the function's
  * own after that; false when there is no more. A stream that cannot proceed is named by its first
- * item; items behind it are not listed. */
+ * item; items after it are not listed. */
 enum sim_wait_kind {
     SIM_ITEM_WAITS_TRANSFER, /* who: item; on: a transfer of it that has not begun */
     SIM_ITEM_WAITS_EVENT,    /* who: stream's first item; on: event */
@@ -202,7 +202,7 @@ bool sim_stuck(const struct sim *s, size_t *at, struct sim_stuck *out);
 uint32_t sim_item_stream(const struct sim *s, uint32_t item);
 
 /* After a run: members of a transfer, in the order in which they were joined, those of a one-way
- * transfer by place; SIM_NONE behind the last. */
+ * transfer by place; SIM_NONE after the last. */
 uint32_t sim_transfer_member(const struct sim *s, uint32_t transfer, uint32_t n);
 bool sim_arrived(const struct sim *s, uint32_t item); /* the item has started */
 
@@ -220,7 +220,7 @@ bool sim_arrived(const struct sim *s, uint32_t item); /* the item has started */
 enum sim_step_kind {
     SIM_STEP_WORK,     /* who: item, local work */
     SIM_STEP_TRANSFER, /* who: transfer */
-    SIM_STEP_LAG,      /* who: item, behind its transfers */
+    SIM_STEP_LAG,      /* who: item, after its transfers */
     SIM_STEP_DELAY,    /* who: transfer, before it begins */
     SIM_STEP_LATENCY,  /* who: item, from its launch */
     SIM_STEP_CPU,      /* who: host */

@@ -20,9 +20,7 @@ static int64_t sane(int64_t ns)
 
 struct sim *sim_new(void)
 {
-    struct sim *s = calloc(1, sizeof *s);
-    if (s == NULL)
-        die("out of memory");
+    struct sim *s = array_new(1, sizeof *s);
     heap_init(&s->heap);
     s->free_waiter = s->changed_links = SIM_NONE;
     return s;
@@ -418,16 +416,6 @@ static void reset_items(struct sim *s)
         memset(s->action_block, 0xff, s->nactions * sizeof *s->action_block); /* SIM_NONE */
 }
 
-/* Loads too: an item that was stuck has not given back what it held. */
-static void reset_devices(struct sim *s)
-{
-    for (size_t i = 0; i < s->ndevices; i++) {
-        struct sim_device *device = &s->devices[i];
-        device->sm_ppm = device->mem_ppm = device->sm_area = device->mem_area = 0;
-        device->since_ns = 0;
-    }
-}
-
 static bool uses_link(const struct sim *s, const struct transfer *t)
 {
     bool uses = false;
@@ -436,17 +424,6 @@ static bool uses_link(const struct sim *s, const struct transfer *t)
             uses = uses || s->uses[u].ppm > 0;
     }
     return uses;
-}
-
-static void reset_chains(struct sim *s)
-{
-    for (size_t i = 0; i < s->ntransfers && s->nchains > 0; i++) {
-        const struct transfer *t = &s->transfers[i];
-        if (t->chain == SIM_NONE)
-            continue;
-        s->chains[t->chain].front = 0;
-        s->chains[t->chain].shared = uses_link(s, t);
-    }
 }
 
 /* Not what transfers change of links: each that begins ends, and takes it back. */
@@ -468,16 +445,26 @@ static void reset(struct sim *s)
         t->start_ns = t->end_ns = NOT_YET;
         t->arrived = 0;
         t->last_item = SIM_NONE;
+        if (t->chain == SIM_NONE)
+            continue;
+        s->chains[t->chain].front = 0;
+        s->chains[t->chain].shared = uses_link(s, t);
     }
-    reset_chains(s);
     for (size_t i = 0; i < s->nmarks; i++)
         s->marks[i] = NOT_YET;
-    reset_devices(s);
+    /* Loads too: an item that was stuck has not given back what it held. */
+    for (size_t i = 0; i < s->ndevices; i++) {
+        struct sim_device *device = &s->devices[i];
+        device->sm_ppm = device->mem_ppm = device->sm_area = device->mem_area = 0;
+        device->since_ns = 0;
+    }
     reset_items(s);
 }
 
-static void start_hosts(struct sim *s)
+void sim_make_ready(struct sim *s)
 {
+    seal(s);
+    reset(s);
     for (uint32_t i = 0; i < s->nhosts; i++) {
         struct sim_host *host = &s->hosts[i];
         host->clock_ns = host->begin_ns;
@@ -486,11 +473,4 @@ static void start_hosts(struct sim *s)
         host->cpu_done = host->queued = false;
         heap_set(&s->heap, host_id(s, i), host->begin_ns);
     }
-}
-
-void sim_make_ready(struct sim *s)
-{
-    seal(s);
-    reset(s);
-    start_hosts(s);
 }

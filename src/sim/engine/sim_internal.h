@@ -42,7 +42,7 @@ struct sim_item {
             uint32_t by; /* the item that records the event; SIM_NONE: not known yet */
         } wait;
     } u;
-    uint32_t next; /* behind it in the stream */
+    uint32_t next; /* after it in the stream */
     uint32_t stream : 29, kind : 2, started : 1;
 };
 
@@ -145,7 +145,7 @@ struct action {
 
 struct sim_host {
     int64_t begin_ns, clock_ns;
-    int64_t tail_ns;           /* CPU time behind the last action */
+    int64_t tail_ns;           /* CPU time after the last action */
     uint32_t first, next, end; /* actions */
     uint32_t speed_ppm;        /* CPU time passes so much faster */
     uint32_t waits;            /* things that it is blocked on */
@@ -254,13 +254,10 @@ static inline uint32_t transfer_id(const struct sim *s, uint32_t transfer)
 /* All back to time 0; the hosts' first events are in the heap. */
 void sim_make_ready(struct sim *s);
 
-/* ---- sim_one_way.c ---- */
+/* ---- transfers whose data go one way: sim.c ---- */
 
 /* The way of the item's only transfer; NULL: it begins and ends together with others. */
 struct one_way *one_way_of(const struct sim *s, const struct sim_item *item);
-
-/* Returns how much later a member of a chain that shares a link ends than its transfer; 0. */
-int64_t one_way_lag(const struct sim *s, const struct sim_item *item);
 
 /* Returns when data begin to flow through a member, considering the members that have come. */
 int64_t one_way_reach(const struct sim *s, uint32_t item);
@@ -268,24 +265,17 @@ int64_t one_way_reach(const struct sim *s, uint32_t item);
 /* The member for which data that flow through `item` waited last. */
 uint32_t one_way_last(const struct sim *s, uint32_t item);
 
-/* A member has come; data come to the first item of the stream; they have flowed through it. */
-void one_way_arrive(struct sim *s, uint32_t transfer);
-void one_way_begin(struct sim *s, uint32_t stream);
-void one_way_end(struct sim *s, uint32_t stream);
-
 /* ---- sim_rate.c ---- */
 
-/* CPU time of the host before the action, at the host's speed. */
+/* CPU time at the host's speed. */
 int64_t host_cpu(const struct sim_host *host, int64_t ns);
-int64_t action_cpu(const struct sim *s, const struct sim_host *host, const struct action *action);
 
 /* The first item of the stream, local work, begins now: when it will end. */
 int64_t rate_begin_work(struct sim *s, uint32_t stream);
 
-/* A joined item, the first of the stream, starts or is over: it takes SMs of the device, or gives
- * them back. */
-void rate_take_hold(struct sim *s, const struct sim_stream *stream);
-void rate_drop_hold(struct sim *s, const struct sim_stream *stream);
+/* A joined item, the first of the stream, starts (sign 1) or is over (-1): it takes SMs of the
+ * device, or gives them back. */
+void rate_hold(struct sim *s, const struct sim_stream *stream, int sign);
 
 /* Integrals of the loads of the stream's device, for items that begin and end. */
 void load_integral(struct sim *s, const struct sim_stream *stream);

@@ -5,6 +5,7 @@
  * the one before it ended waited for that one, otherwise for its launch; between two waits a host
  * computes.
  */
+#include "base/order.h"
 #include "sim/engine/sim_internal.h"
 
 #include <assert.h>
@@ -36,15 +37,10 @@ static uint32_t last_transfer(const struct sim *s, uint32_t item)
 
 static uint32_t host_of(const struct sim *s, uint32_t action)
 {
-    size_t low = 0, high = s->nhosts;
-    while (low + 1 < high) {
-        size_t middle = low + (high - low) / 2;
-        if (s->hosts[middle].first <= action)
-            low = middle;
-        else
-            high = middle;
-    }
-    return (uint32_t)low;
+    struct bisect find = {.low = 1, .high = s->nhosts}; /* the first whose actions come later */
+    while (bisect_next(&find))
+        bisect_take(&find, s->hosts[find.mid].first <= action);
+    return (uint32_t)find.low - 1;
 }
 
 /* ---- places: each goes one back on the path; true when that is a step ---- */
@@ -154,6 +150,15 @@ static bool from_host_end(const struct sim *s, struct sim_path *path, struct sim
               (struct sim_path){AT_ACTED, path->who, host->end,
                                 path->t_ns - host_cpu(host, host->tail_ns)},
               SIM_STEP_CPU, out);
+}
+
+/* CPU time of the host before the action, at the host's speed. */
+static int64_t action_cpu(const struct sim *s, const struct sim_host *host,
+                          const struct action *action)
+{
+    if (action->kind == ACTION_PAUSE)
+        return host_cpu(host, s->pauses[action->arg]);
+    return host_cpu(host, action->cpu_ns);
 }
 
 static bool from_action(const struct sim *s, struct sim_path *path, struct sim_step *out)

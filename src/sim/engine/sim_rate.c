@@ -29,13 +29,6 @@ int64_t host_cpu(const struct sim_host *host, int64_t ns)
     return times_plus(t / speed, PPM, (t % speed * PPM + speed / 2) / speed);
 }
 
-int64_t action_cpu(const struct sim *s, const struct sim_host *host, const struct action *action)
-{
-    if (action->kind == ACTION_PAUSE)
-        return host_cpu(host, s->pauses[action->arg]);
-    return host_cpu(host, action->cpu_ns);
-}
-
 static struct sim_progress progress_begin(const struct sim *s, int64_t left_ns)
 {
     return (struct sim_progress){s->now_ns, left_ns, 0, full_rate};
@@ -107,16 +100,6 @@ int64_t rate_begin_work(struct sim *s, uint32_t index)
     return progress_end(s, &stream->work);
 }
 
-static void retime_stream(struct sim *s, uint32_t index)
-{
-    struct sim_stream *stream = &s->streams[index];
-    if (stream->state != STREAM_WORKS || !s->has_needs)
-        return;
-    if (progress_change(s, &stream->work,
-                        rate_beside(&s->devices[stream->device], &s->items[stream->first])))
-        heap_set(&s->heap, index, progress_end(s, &stream->work));
-}
-
 /* Integrals of the loads up to now. */
 static void settle_device(const struct sim *s, struct sim_device *device)
 {
@@ -133,8 +116,14 @@ static void load_device(struct sim *s, struct sim_device *device, uint32_t sm_pp
     settle_device(s, device);
     device->sm_ppm += (uint64_t)((int64_t)sm_ppm * sign);
     device->mem_ppm += (uint64_t)((int64_t)mem_ppm * sign);
-    for (uint32_t i = device->streams; i != SIM_NONE; i = s->streams[i].next)
-        retime_stream(s, i);
+    for (uint32_t i = device->streams; i != SIM_NONE; i = s->streams[i].next) {
+        struct sim_stream *stream = &s->streams[i];
+        if (stream->state != STREAM_WORKS || !s->has_needs)
+            continue;
+        if (progress_change(s, &stream->work,
+                            rate_beside(&s->devices[stream->device], &s->items[stream->first])))
+            heap_set(&s->heap, i, progress_end(s, &stream->work));
+    }
 }
 
 static void load_member(struct sim *s, const struct transfer *t, uint32_t item, int sign)
@@ -155,8 +144,7 @@ void rate_load_member(struct sim *s, const struct transfer *t, uint32_t item, in
         load_member(s, t, item, sign);
 }
 
-/* Adds (sign 1) or drops (-1) the hold of the stream's first item. */
-static void hold(struct sim *s, const struct sim_stream *stream, int sign)
+void rate_hold(struct sim *s, const struct sim_stream *stream, int sign)
 {
     const struct sim_item *item = &s->items[stream->first];
     uint32_t ppm;
@@ -165,16 +153,6 @@ static void hold(struct sim *s, const struct sim_stream *stream, int sign)
     ppm = s->joins[item->u.join.first].hold_ppm;
     if (ppm > 0 && (s->has_needs || s->keep_beside))
         load_device(s, &s->devices[stream->device], ppm, 0, sign);
-}
-
-void rate_take_hold(struct sim *s, const struct sim_stream *stream)
-{
-    hold(s, stream, 1);
-}
-
-void rate_drop_hold(struct sim *s, const struct sim_stream *stream)
-{
-    hold(s, stream, -1);
 }
 
 void load_integral(struct sim *s, const struct sim_stream *stream)
@@ -250,17 +228,6 @@ static struct rate rate_on_links(const struct sim *s, const struct sim_flow *flo
     return (struct rate){share, (uint32_t)most};
 }
 
-/* Once a pass, however many of its links have changed. */
-static void retime_flow(struct sim *s, uint32_t index)
-{
-    struct sim_flow *flow = &s->flows[index];
-    if (flow->pass == s->pass)
-        return;
-    flow->pass = s->pass;
-    if (progress_change(s, &flow->work, rate_on_links(s, flow)))
-        heap_set(&s->heap, transfer_id(s, flow->transfer), progress_end(s, &flow->work));
-}
-
 /* A thousand messages that begin together on one link are timed once, not a thousand times each. */
 void rate_settle_links(struct sim *s)
 {
@@ -269,24 +236,16 @@ void rate_settle_links(struct sim *s)
         struct sim_link *link = &s->links[s->changed_links];
         s->changed_links = link->next_changed;
         link->changed = false;
-        for (uint32_t u = link->uses; u != SIM_NONE; u = s->uses[u].after)
-            retime_flow(s, s->uses[u].flow);
+        for (uint32_t u = link->uses; u != SIM_NONE; u = s->uses[u].after) {
+            struct sim_flow *flow = &s->flows[s->uses[u].flow];
+            /* Once a pass, however many of its links have changed. */
+            if (flow->pass == s->pass)
+                continue;
+            flow->pass = s->pass;
+            if (progress_change(s, &flow->work, rate_on_links(s, flow)))
+                heap_set(&s->heap, transfer_id(s, flow->transfer), progress_end(s, &flow->work));
+        }
     }
-}
-
-static int64_t flow_begins(struct sim *s, struct sim_flow *flow, int64_t cost_ns)
-{
-    for (uint32_t u = flow->uses; u != SIM_NONE; u = s->uses[u].next)
-        use_begins(s, u);
-    flow->work = progress_begin(s, cost_ns);
-    flow->work.rate = rate_on_links(s, flow);
-    return progress_end(s, &flow->work);
-}
-
-static void flow_ends(struct sim *s, struct sim_flow *flow)
-{
-    for (uint32_t u = flow->uses; u != SIM_NONE; u = s->uses[u].next)
-        use_ends(s, u);
 }
 
 /* ---- transfers ---- */
@@ -294,11 +253,17 @@ static void flow_ends(struct sim *s, struct sim_flow *flow)
 int64_t rate_begin_transfer(struct sim *s, uint32_t index)
 {
     const struct transfer *t = &s->transfers[index];
+    struct sim_flow *flow;
     if (has_load(t) && (s->has_needs || s->keep_beside))
         load_members(s, t, 1);
     if (t->flow == SIM_NONE)
         return later(s->now_ns, t->cost_ns);
-    return flow_begins(s, &s->flows[t->flow], t->cost_ns);
+    flow = &s->flows[t->flow];
+    for (uint32_t u = flow->uses; u != SIM_NONE; u = s->uses[u].next)
+        use_begins(s, u);
+    flow->work = progress_begin(s, t->cost_ns);
+    flow->work.rate = rate_on_links(s, flow);
+    return progress_end(s, &flow->work);
 }
 
 void rate_end_transfer(struct sim *s, uint32_t index)
@@ -306,6 +271,8 @@ void rate_end_transfer(struct sim *s, uint32_t index)
     const struct transfer *t = &s->transfers[index];
     if (has_load(t) && (s->has_needs || s->keep_beside))
         load_members(s, t, -1);
-    if (t->flow != SIM_NONE)
-        flow_ends(s, &s->flows[t->flow]);
+    if (t->flow == SIM_NONE)
+        return;
+    for (uint32_t u = s->flows[t->flow].uses; u != SIM_NONE; u = s->uses[u].next)
+        use_ends(s, u);
 }

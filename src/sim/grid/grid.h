@@ -172,7 +172,7 @@ const char *grid_trust_name(enum grid_trust trust);
 
 const char *grid_role_name(enum grid_role role);
 
-/* GRID_ROLES when it is none. */
-enum grid_role grid_role_parse(const char *name, size_t len);
+/* Returns whether the name, in either case, is that of a role, which *role becomes. */
+bool grid_role_parse(enum grid_role *role, const char *name, size_t len);
 
 #endif

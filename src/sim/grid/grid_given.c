@@ -26,9 +26,8 @@ static const char *number(const char *at, int *value)
 static const char *parse_one(const char *at, struct given_axis *one)
 {
     size_t len = strcspn(at, "=,");
-    one->role = grid_role_parse(at, len);
     one->stride = 0;
-    if (one->role == GRID_ROLES || at[len] != '=')
+    if (!grid_role_parse(&one->role, at, len) || at[len] != '=')
         return NULL;
     at = number(at + len + 1, &one->size);
     if (at != NULL && *at == ':')
@@ -53,19 +52,13 @@ static int parse(const char *text, struct given_axis *list, struct err *e)
     return n;
 }
 
-static int given_size(const struct given_axis *list, int n, enum grid_role role)
-{
-    int size = 1;
-    for (int i = 0; i < n; i++)
-        size *= list[i].role == role ? list[i].size : 1;
-    return size;
-}
-
 /* Megatron and DeepSpeed count expert parallelism as part of the data-parallel ranks, replicas or
  * shards. */
 static bool fold_experts(struct given_axis *list, int n, int64_t product, int world)
 {
-    int experts = given_size(list, n, GRID_EP);
+    int experts = 1;
+    for (int i = 0; i < n; i++)
+        experts *= list[i].role == GRID_EP ? list[i].size : 1;
     if (experts == 1 || product != (int64_t)world * experts)
         return false;
     for (int i = 0; i < n; i++) {
@@ -127,9 +120,9 @@ static bool is_of_stages(const struct grid *g, const struct grid_comm *comm, uns
     return false;
 }
 
-/* The first communicator whose members are no box of these axes, or, where not all of them are
- * known, whose size is none of a box; ncomms when all are. Parts of a pipeline's stages need not be
- * one. */
+/* The first communicator whose members do not fill whole axes of this grid, or, where not all of
+ * them are known, whose size is no product of axes; ncomms: there is none. Parts of a pipeline's
+ * stages need not fill any. */
 static size_t first_misfit(const struct grid *g, const struct grid_input *in)
 {
     bool any_used = grid_any_used(in);
@@ -138,13 +131,13 @@ static size_t first_misfit(const struct grid *g, const struct grid_input *in)
         const struct grid_comm *comm = &in->comms[c];
         struct grid_place place = grid_place_of(g, comm);
         if ((place.part || !grid_size_fits(g, comm)) && !is_of_stages(g, comm, place.axes) &&
-            grid_shapes(comm, any_used))
+            grid_is_evidence(comm, any_used))
             break;
     }
     return c;
 }
 
-/* Scores how many of the roles that operations suggest the grid keeps. */
+/* Counts the axes that have the role, size and stride of the grid found without --parallel. */
 static int agreement(const struct grid *g, const struct grid *found)
 {
     int same = 0;

@@ -7,9 +7,10 @@
 #define SPECTER_SIM_GRID_GRID_INPUT_H
 
 #include "sim/grid/grid.h"
-#include "sim/step/step_measure.h"
 #include "sim/program/program.h"
+#include "sim/step/step_measure.h"
 #include "trace/match.h"
+#include "trace/run.h"
 
 /* Counts what communicators did within the iterations of each rank (iterations by index in
  * run->ranks). Everything it points to is in `arena` or the run. */
@@ -32,5 +33,17 @@ struct grid_absent {
 
 void grid_find_absent(struct grid_absent *out, const struct grid *g, const struct run *run,
                       const struct rank_steps *iterations, struct arena *arena);
+
+/* What a recording shows of its job without any model of hardware: its parallel grid. */
+struct recorded_grid {
+    struct arena arena;
+    struct grid grid;
+};
+
+/* steps: of the run. parallel: the grid as grid_from_text() takes it; NULL: found. 0, or -1 with e
+ * filled (ERR_USAGE): what is told does not fit. To be released in either case. */
+int recorded_grid_init(struct recorded_grid *rec, const struct run *run,
+                       const struct job_steps *steps, const char *parallel, struct err *e);
+void recorded_grid_release(struct recorded_grid *rec);
 
 #endif

@@ -125,7 +125,7 @@ bool grid_any_used(const struct grid_input *in)
     return false;
 }
 
-bool grid_shapes(const struct grid_comm *comm, bool any_used)
+bool grid_is_evidence(const struct grid_comm *comm, bool any_used)
 {
     return !any_used || is_used(comm);
 }

@@ -4,7 +4,123 @@
  */
 #include "sim/grid/grid_internal.h"
 
+#include "base/buf.h"
+
 #include <string.h>
+
+/* ---- what communicators span once axes have roles ----
+ *
+ * It is more than their sets say, where an axis has one rank. */
+
+#define ROLE(_r) (1u << GRID_##_r)
+
+/* The number of the only axis; -1: none, or several. */
+static int grid_only_axis(unsigned axes)
+{
+    int a = 0;
+    if (axes == 0 || (axes & (axes - 1)) != 0)
+        return -1;
+    while (!(axes & 1u << a))
+        a++;
+    return a;
+}
+
+/* The role of a group of one, as a bit; 0 when nothing tells. */
+static unsigned grid_single_role(const struct grid_comm *comm)
+{
+    unsigned named = grid_roles_of_name(comm->name);
+    enum grid_pattern pattern = grid_pattern_of(comm);
+    if (grid_one_role(named))
+        return named;
+    if (pattern == PATTERN_NONE || pattern >= PATTERN_EXCHANGE)
+        return 0;
+    return grid_is_early(comm) || pattern == PATTERN_BY_TURNS ? ROLE(TP) : ROLE(DP);
+}
+
+static unsigned data_single(const struct grid *g)
+{
+    for (int a = 0; a < g->naxes; a++) {
+        if (g->axes[a].size == 1 && g->axes[a].role == GRID_DP)
+            return 1u << a;
+    }
+    return 0;
+}
+
+/* Dense gradients are reduced over expert-parallel ranks, too; groups of the whole job that are not
+ * what makes its only axis span all there is. */
+static unsigned wider(const struct grid *g, const struct grid_comm *comm, unsigned axes)
+{
+    enum grid_pattern pattern = grid_pattern_of(comm);
+    bool reduces =
+        pattern > PATTERN_NONE && pattern < PATTERN_EXCHANGE && pattern != PATTERN_BY_TURNS;
+    int only = grid_only_axis(axes);
+    if (comm->size >= g->world && only < 0)
+        return axes | data_single(g);
+    if (comm->size >= g->world && pattern == PATTERN_NONE)
+        return axes | data_single(g);
+    if (reduces && only >= 0 && g->axes[only].role == GRID_EP)
+        return axes | data_single(g);
+    return axes;
+}
+
+enum grid_role grid_own_role(const struct grid_comm *comm)
+{
+    static const enum grid_role of[] = {
+        [PATTERN_NONE] = GRID_ROLES,        [PATTERN_REDUCE] = GRID_DP,
+        [PATTERN_GATHER_AHEAD] = GRID_FSDP, [PATTERN_BY_TURNS] = GRID_TP,
+        [PATTERN_SHARD_ONCE] = GRID_DP,     [PATTERN_EXCHANGE] = GRID_EP,
+        [PATTERN_MESSAGES] = GRID_PP,
+    };
+    unsigned named = grid_roles_of_name(comm->name);
+    enum grid_pattern pattern = grid_pattern_of(comm);
+    if (grid_one_role(named))
+        return grid_role_of_bit(named);
+    if (pattern == PATTERN_REDUCE && comm->did.placed == 0)
+        return GRID_ROLES;
+    return pattern == PATTERN_REDUCE && grid_is_early(comm) ? GRID_TP : of[pattern];
+}
+
+/* A group without known members whose size fits several axes belongs to the one of its own role. */
+static struct grid_place place_by_role(const struct grid *g, const struct grid_comm *comm)
+{
+    enum grid_role role = grid_own_role(comm);
+    struct grid_place place = {0};
+    for (int a = 0; a < g->naxes; a++) {
+        if (g->axes[a].role != role || g->axes[a].size != comm->size)
+            continue;
+        if (place.known)
+            return (struct grid_place){0};
+        place = (struct grid_place){.axes = 1u << a, .known = true};
+    }
+    return place;
+}
+
+void grid_widen(struct grid *g, const struct grid_input *in)
+{
+    for (size_t c = 0; c < in->ncomms; c++) {
+        const struct grid_comm *comm = &in->comms[c];
+        enum grid_pattern pattern = grid_pattern_of(comm);
+        if (comm->size == 1) {
+            unsigned role = grid_single_role(comm), axes = 0; /* those of the singles that it is */
+            for (int a = 0; a < g->naxes; a++) {
+                bool its = g->world == 1 || role == 1u << g->axes[a].role;
+                axes |= its && g->axes[a].size == 1 ? 1u << a : 0;
+            }
+            g->comms[c].axes = axes;
+        } else if (!g->comms[c].known) {
+            g->comms[c] = place_by_role(g, comm);
+        } else if (!g->comms[c].part) {
+            g->comms[c].axes = wider(g, comm, g->comms[c].axes);
+        }
+        g->comms[c].by_messages = pattern == PATTERN_EXCHANGE && comm->did.calls[SPECTER_SEND] > 0;
+        /* By turns with AllGathers it is activations that are scattered, not gradients. */
+        if (pattern == PATTERN_GATHER_AHEAD || pattern == PATTERN_SHARD_ONCE)
+            g->comms[c].sharded_bytes = comm->did.bytes[SPECTER_REDUCESCATTER];
+        else
+            g->comms[c].sharded_bytes = 0;
+        g->comms[c].whole_bytes = comm->did.bytes[SPECTER_ALLREDUCE];
+    }
+}
 
 #define ROLE(_r) (1u << GRID_##_r)
 
@@ -121,16 +237,6 @@ static bool any_role(const struct roles *r, enum grid_role role)
             return true;
     }
     return false;
-}
-
-static void decide_named(struct roles *r)
-{
-    for (int a = 0; a < r->g->naxes; a++) {
-        const struct grid_comm *named = r->of[a].named;
-        if (named != NULL)
-            decide(r, a, grid_role_of_bit(grid_roles_of_name(named->name)), GRID_NAMED,
-                   grid_text(r->g, "its group is named '%s'", named->name));
-    }
 }
 
 /* A ring of messages is context parallelism, as are messages among ranks whose gradients are summed
@@ -303,6 +409,37 @@ static bool decide_rest(struct roles *r)
 
 /* ---- ambiguity ---- */
 
+static bool equal_sizes(const struct grid *g)
+{
+    for (int a = 0; a < g->naxes; a++) {
+        for (int b = a + 1; b < g->naxes; b++) {
+            if (g->axes[a].size == g->axes[b].size && g->axes[a].size > 1)
+                return true;
+        }
+    }
+    return false;
+}
+
+/* The axes as --parallel takes them, strides included where sizes alone would leave a choice. */
+static const char *grid_spell(struct grid *g)
+{
+    struct buf text = BUF_INIT;
+    const char *copy;
+    bool strides = equal_sizes(g), any = false;
+    for (int a = 0; a < g->naxes; a++) {
+        if (g->axes[a].size == 1 && g->world > 1)
+            continue;
+        buf_printf(&text, "%s%s=%d", any ? "," : "", grid_role_name(g->axes[a].role),
+                   g->axes[a].size);
+        if (strides)
+            buf_printf(&text, ":%d", g->axes[a].stride);
+        any = true;
+    }
+    copy = any ? arena_strndup(&g->arena, text.data, text.len) : "dp=1";
+    buf_release(&text);
+    return copy;
+}
+
 static void add_candidate(struct roles *r)
 {
     struct grid *g = r->g;
@@ -346,15 +483,28 @@ static void name_candidates(struct roles *r)
 void grid_find_roles(struct grid *g, const struct grid_input *in)
 {
     struct roles r = {.g = g, .in = in};
+    unsigned added = 0;
     bool decided = false;
     see_comms(&r);
     see_edges(&r);
-    decide_named(&r);
+    for (int a = 0; a < g->naxes; a++) {
+        const struct grid_comm *named = r.of[a].named;
+        if (named != NULL)
+            decide(&r, a, grid_role_of_bit(grid_roles_of_name(named->name)), GRID_NAMED,
+                   grid_text(g, "its group is named '%s'", named->name));
+    }
     decide_by_pattern(&r);
     decided = decide_reducers(&r) && decide_rest(&r);
     if (decided)
         g->state = GRID_FOUND;
     else
         name_candidates(&r);
-    grid_add_singles(g, in);
+    /* Groups of one that have a name or do something are an axis of size 1. */
+    for (size_t c = 0; c < in->ncomms; c++) {
+        unsigned role = grid_single_role(&in->comms[c]);
+        if (in->comms[c].size != 1 || role == 0 || added & role)
+            continue;
+        added |= role;
+        grid_add_single(g, grid_role_of_bit(role));
+    }
 }

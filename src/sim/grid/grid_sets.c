@@ -6,10 +6,112 @@
  */
 #include "sim/grid/grid_internal.h"
 
+#include "base/buf.h"
 #include "base/order.h"
 
 #include <stdlib.h>
 #include <string.h>
+
+/* ---- the grid that is asked for, where few members of communicators are known ----
+ *
+ * One rank recorded tells the sizes of its groups and what they do, but not who else is in them. */
+
+/* Sizes by role, of the communicators that the recorded ranks use. */
+struct role_sizes {
+    int size[GRID_ROLES]; /* 0: none */
+    struct buf words;     /* "of 2 ranks (AllReduce)" */
+    bool dp_gathers;      /* those of dp share out parameters or what the optimizer keeps */
+    bool twice;           /* two sizes have one role */
+};
+
+/* The operation that it calls most; SPECTER_COMM_OP_COUNT: none. */
+static int main_op(const struct grid_comm *comm)
+{
+    const uint64_t *calls = comm->did.calls;
+    int top = SPECTER_COMM_OP_COUNT;
+    for (int op = 0; op < SPECTER_COMM_OP_COUNT; op++) {
+        if (calls[op] > 0 && (top == SPECTER_COMM_OP_COUNT || calls[op] > calls[top]))
+            top = op;
+    }
+    return top;
+}
+
+/* When two groups look like dp, and only one gathers, that one holds the shards. */
+static enum grid_role tell_shards_from_replicas(struct role_sizes *s, enum grid_role role, int op)
+{
+    bool gathers = op == SPECTER_ALLGATHER || op == SPECTER_REDUCESCATTER;
+    if (role != GRID_DP)
+        return role;
+    if (s->size[GRID_DP] == 0 || s->size[GRID_FSDP] > 0 || gathers == s->dp_gathers) {
+        s->dp_gathers = gathers;
+        return GRID_DP;
+    }
+    if (gathers)
+        return GRID_FSDP;
+    s->size[GRID_FSDP] = s->size[GRID_DP];
+    s->size[GRID_DP] = 0;
+    return GRID_DP;
+}
+
+/* A role without a group is data parallel, then a pipeline, then tensor parallel. */
+static bool add_rest(struct role_sizes *s, int world)
+{
+    static const enum grid_role order[] = {GRID_DP, GRID_PP, GRID_TP};
+    int64_t product = 1;
+    for (int role = 0; role < GRID_ROLES; role++)
+        product *= s->size[role] > 0 ? s->size[role] : 1;
+    if (s->twice || world % product != 0)
+        return false;
+    if (product == world)
+        return true;
+    for (size_t i = 0; i < sizeof order / sizeof *order; i++) {
+        bool shards = order[i] == GRID_DP && s->size[GRID_FSDP] > 0;
+        if (s->size[order[i]] > 0 || shards)
+            continue;
+        s->size[order[i]] = (int)(world / product);
+        return true;
+    }
+    return false;
+}
+
+/* For rank sets that do not determine the axes: records which groups were seen, as the problem,
+ * and, where their sizes make the world, the grid that they suggest, as a candidate. False when
+ * none does. */
+static bool grid_ask(struct grid *g, const struct grid_input *in)
+{
+    struct role_sizes s = {.words = BUF_INIT};
+    struct buf text = BUF_INIT;
+    for (size_t c = 0; c < in->ncomms; c++) {
+        const struct grid_comm *comm = &in->comms[c];
+        enum grid_role role = grid_own_role(comm);
+        int op = main_op(comm);
+        if (comm->size <= 1 || comm->size >= in->world || op == SPECTER_COMM_OP_COUNT ||
+            (role < GRID_ROLES && s.size[role] == comm->size))
+            continue;
+        buf_printf(&s.words, "%sof %d ranks (%s%s%s)", s.words.len > 0 ? ", " : "", comm->size,
+                   role < GRID_ROLES ? grid_role_name(role) : "", role < GRID_ROLES ? ": " : "",
+                   specter_comm_op_name((enum specter_comm_op)op));
+        if (role == GRID_ROLES)
+            continue;
+        role = tell_shards_from_replicas(&s, role, op);
+        s.twice = s.twice || s.size[role] > 0;
+        s.size[role] = comm->size;
+    }
+    if (s.words.len > 0)
+        g->problem =
+            grid_text(g, "too few members of its groups are known, which are %s", s.words.data);
+    if (s.words.len > 0 && add_rest(&s, in->world)) {
+        for (int role = 0; role < GRID_ROLES; role++) {
+            if (s.size[role] > 0)
+                buf_printf(&text, "%s%s=%d", text.len > 0 ? "," : "",
+                           grid_role_name((enum grid_role)role), s.size[role]);
+        }
+        g->candidates[g->ncandidates++] = arena_strndup(&g->arena, text.data, text.len);
+    }
+    buf_release(&s.words);
+    buf_release(&text);
+    return g->ncandidates > 0;
+}
 
 struct factor {
     int size, stride;
@@ -215,15 +317,6 @@ static void chain_pairs(struct sets *s, const struct grid_input *in, struct chai
     }
 }
 
-static void find_chains(struct sets *s, const struct grid_input *in, bool *chained)
-{
-    struct chains c;
-    c.next = arena_alloc(&s->arena, (size_t)in->world * sizeof *c.next);
-    c.from = arena_alloc(&s->arena, (size_t)in->world * sizeof *c.from);
-    chain_pairs(s, in, &c, chained);
-    chain_edges(s, in, &c);
-}
-
 /* ---- cuts ---- */
 
 /* The cut that does not divide it, nor is divided by it; -1. */
@@ -275,10 +368,11 @@ static void add_cuts(struct sets *s, const struct box *box)
 static int by_shape(const void *pa, const void *pb)
 {
     const struct box *a = pa, *b = pb;
-    int order = (a->size > b->size) - (a->size < b->size);
-    if (order == 0)
-        order = (a->nfactors > b->nfactors) - (a->nfactors < b->nfactors);
-    return order != 0 ? order : memcmp(a->factors, b->factors, sizeof a->factors);
+    if (a->size != b->size)
+        return ORDER(a->size, b->size);
+    if (a->nfactors != b->nfactors)
+        return ORDER(a->nfactors, b->nfactors);
+    return memcmp(a->factors, b->factors, sizeof a->factors);
 }
 
 /* Boxes of one shape, aligned as they are, are equal or disjoint: they partition the world when
@@ -336,6 +430,59 @@ static bool find_cuts(struct sets *s)
 
 /* ---- where members are not written ---- */
 
+/* Axes of those sizes in that order, without roles. */
+static void grid_set_axes(struct grid *g, const int *sizes, const int *order, int n)
+{
+    int stride = 1;
+    g->naxes = n;
+    for (int i = 0; i < n; i++) {
+        g->axes[i] = (struct grid_axis){.size = sizes[order[i]], .stride = stride};
+        stride *= sizes[order[i]];
+    }
+}
+
+static bool all_fit(const struct grid *g, const struct grid_input *in)
+{
+    bool any_used = grid_any_used(in);
+    for (size_t c = 0; c < in->ncomms; c++) {
+        struct grid_place place = grid_place_of(g, &in->comms[c]);
+        if ((!place.known || place.part) && grid_is_evidence(&in->comms[c], any_used))
+            return false;
+    }
+    return true;
+}
+
+static bool same_sizes(const int *sizes, const int *a, const int *b, int n)
+{
+    for (int i = 0; i < n; i++) {
+        if (sizes[a[i]] != sizes[b[i]])
+            return false;
+    }
+    return true;
+}
+
+/* Grids from sizes alone, where ranks did not write their members: the orders of the axes that fit
+ * all that is known of the members. Returns how many; the first GRID_CANDIDATES_MAX are spelled in
+ * orders[][], as permutations of sizes. */
+static int grid_orders(const struct grid_input *in, const int *sizes, int n,
+                       int orders[GRID_CANDIDATES_MAX][GRID_AXES_MAX])
+{
+    struct grid trial = {.world = in->world};
+    int order[GRID_AXES_MAX] = {0, 1, 2, 3, 4, 5, 6, 7}, found = 0;
+    do {
+        bool known = false;
+        grid_set_axes(&trial, sizes, order, n);
+        for (int i = 0; i < found && i < GRID_CANDIDATES_MAX; i++)
+            known = known || same_sizes(sizes, orders[i], order, n);
+        if (known || !all_fit(&trial, in))
+            continue;
+        if (found < GRID_CANDIDATES_MAX)
+            memcpy(orders[found], order, sizeof order);
+        found++;
+    } while (found < GRID_CANDIDATES_MAX && grid_next_order(order, n));
+    return found;
+}
+
 /* Sizes of the communicators that fit no axes, each an axis, and what is left of the world. */
 static int unplaced_sizes(const struct grid *g, const struct grid_input *in, int *sizes)
 {
@@ -343,7 +490,7 @@ static int unplaced_sizes(const struct grid *g, const struct grid_input *in, int
     bool any_used = grid_any_used(in);
     for (size_t c = 0; c < in->ncomms; c++) {
         int size = in->comms[c].size;
-        bool known = size <= 1 || size >= g->world || !grid_shapes(&in->comms[c], any_used);
+        bool known = size <= 1 || size >= g->world || !grid_is_evidence(&in->comms[c], any_used);
         for (int i = 0; i < n; i++)
             known = known || sizes[i] == size;
         if (known || grid_place_of(g, &in->comms[c]).known)
@@ -380,29 +527,28 @@ static bool axes_from_sizes(struct grid *g, const struct grid_input *in)
     return false;
 }
 
-static void collect_boxes(struct sets *s, const struct grid_input *in)
-{
-    bool *chained = arena_alloc(&s->arena, in->ncomms * sizeof *chained);
-    bool any_used = grid_any_used(in);
-    find_chains(s, in, chained);
-    for (size_t c = 0; c < in->ncomms; c++) {
-        const struct grid_comm *comm = &in->comms[c];
-        int *ranks;
-        if (comm->size < 2 || comm->size >= in->world || chained[c] || !grid_shapes(comm, any_used))
-            continue;
-        ranks = arena_alloc(&s->arena, (size_t)comm->size * sizeof *ranks);
-        if (known_members(comm, in->world, ranks))
-            add_box(s, comm->id, ranks, comm->size);
-    }
-    find_partitions(s);
-}
-
 bool grid_axes_from_sets(struct grid *g, const struct grid_input *in)
 {
     struct sets s = {.g = g};
-    bool found;
+    struct chains chains;
+    bool found, any_used = grid_any_used(in), *chained;
     arena_init(&s.arena);
-    collect_boxes(&s, in);
+    chained = arena_alloc(&s.arena, in->ncomms * sizeof *chained);
+    chains.next = arena_alloc(&s.arena, (size_t)in->world * sizeof *chains.next);
+    chains.from = arena_alloc(&s.arena, (size_t)in->world * sizeof *chains.from);
+    chain_pairs(&s, in, &chains, chained);
+    chain_edges(&s, in, &chains);
+    for (size_t c = 0; c < in->ncomms; c++) {
+        const struct grid_comm *comm = &in->comms[c];
+        int *ranks;
+        if (comm->size < 2 || comm->size >= in->world || chained[c] ||
+            !grid_is_evidence(comm, any_used))
+            continue;
+        ranks = arena_alloc(&s.arena, (size_t)comm->size * sizeof *ranks);
+        if (known_members(comm, in->world, ranks))
+            add_box(&s, comm->id, ranks, comm->size);
+    }
+    find_partitions(&s);
     found = find_cuts(&s);
     for (int i = 0; found && i + 1 < s.ncuts; i++)
         g->axes[g->naxes++] =

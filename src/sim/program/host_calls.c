@@ -71,7 +71,7 @@ static int64_t first_start(const struct rank *rank)
     return first;
 }
 
-/* Returns when the program got control back: where the tracer synchronised, behind the device's
+/* Returns when the program got control back: where the tracer synchronised, after the device's
  * work. */
 static int64_t return_of(const struct op *op)
 {
@@ -93,25 +93,6 @@ static void add_ops(struct host_calls *calls, const struct rank *rank, size_t r)
         if (known)
             known_ns = call.end_ns;
         add_call(calls, call, r);
-    }
-}
-
-static void add_sync_calls(struct host_calls *calls, const struct rank *rank, size_t r)
-{
-    for (size_t i = 0; i < rank->nsync_calls; i++) {
-        const struct sync_call *sync = &rank->sync_calls[i];
-        if (sync->host_ns == UNKNOWN_NS)
-            continue;
-        add_call(calls, call_of(sync->host_ns, sync->host_end_ns, i, HOST_CALL_SYNC), r);
-    }
-}
-
-static void add_launches(struct host_calls *calls, const struct rank *rank, size_t r)
-{
-    for (size_t i = 0; i < rank->nlaunches; i++) {
-        const struct launches *l = &rank->launches[i];
-        if (l->host_ns != UNKNOWN_NS && l->graph < 0)
-            add_call(calls, call_of(l->host_ns, l->host_ns, i, HOST_CALL_LAUNCHES), r);
     }
 }
 
@@ -155,10 +136,8 @@ static int by_host(const void *pa, const void *pb)
 static void deal_out(struct host_calls *calls, const struct rank *const *ranks)
 {
     size_t nthreads = ranks[0]->nthreads > 0 ? ranks[0]->nthreads : 1;
-    bool *alone = calloc(nthreads, sizeof *alone);
-    uint32_t *host = calloc(nthreads, sizeof *host);
-    if (alone == NULL || host == NULL)
-        die("out of memory");
+    bool *alone = array_new(nthreads, sizeof *alone);
+    uint32_t *host = array_new(nthreads, sizeof *host);
     find_overlaps(calls, ranks, alone);
     calls->nhosts = 1;
     for (size_t t = 0; t < nthreads; t++)
@@ -209,9 +188,19 @@ void host_calls_init(struct host_calls *calls, const struct rank *const *ranks, 
     if (!calls->timed)
         calls->first_ns = 0;
     for (size_t r = 0; r < nranks; r++) {
-        add_ops(calls, ranks[r], r);
-        add_sync_calls(calls, ranks[r], r);
-        add_launches(calls, ranks[r], r);
+        const struct rank *rank = ranks[r];
+        add_ops(calls, rank, r);
+        for (size_t i = 0; i < rank->nsync_calls; i++) {
+            const struct sync_call *sync = &rank->sync_calls[i];
+            if (sync->host_ns == UNKNOWN_NS)
+                continue;
+            add_call(calls, call_of(sync->host_ns, sync->host_end_ns, i, HOST_CALL_SYNC), r);
+        }
+        for (size_t i = 0; i < rank->nlaunches; i++) {
+            const struct launches *l = &rank->launches[i];
+            if (l->host_ns != UNKNOWN_NS && l->graph < 0)
+                add_call(calls, call_of(l->host_ns, l->host_ns, i, HOST_CALL_LAUNCHES), r);
+        }
     }
     if (calls->count > 0)
         qsort(calls->list, calls->count, sizeof *calls->list, by_time);

@@ -1,17 +1,41 @@
-/* SPDX-License-Identifier: MIT */
-#include "sim/program/infer_waits.h"
+/* SPDX-License-Identifier: MIT
+ *
+ * Waits between streams, found in the recorded device times of a trace that does not hold the
+ * events themselves (PyTorch's profiler names neither the stream nor the event of a wait). A
+ * wait is inferred only where the recorded times agree with it; a replay reports how many were:
+ *
+ *   by gap    an operation that started later than its launch and its stream allow, within
+ *             INFER_BEHIND_NS after the end of an operation on another stream that the host had
+ *             issued before it, waited for that operation. Within the launch of a graph only its
+ *             own operations are waited for.
+ *   by issue  a collective waits for the computation that its thread issued last before it (every
+ *             framework orders its communication stream so); taken for a stream only when all of
+ *             its collectives, as far as they are timed, started no earlier than that.
+ *
+ * A host's synchronisation of which the trace tells neither stream nor event waited for the
+ * operation that ended last before it returned, within INFER_BEHIND_NS, of those issued before it:
+ * of its own thread, if there is one, else of any.
+ */
+#include "sim/program/process.h"
 
+#include "base/order.h"
 #include "trace/host_waits.h"
 
 #include <stdlib.h>
 #include <string.h>
+
+/* An operation starts so soon after what it waited for: seen are 2 us on V100, 10 to 18 us on
+ * MI300X. */
+#define INFER_BEHIND_NS 30000
+/* And perhaps before its end, by times that are rounded or read from events. */
+#define INFER_SLACK_NS 1000
 
 struct timed_op_end {
     int64_t end_ns;
     uint32_t op;
 };
 
-/* The input of both rules. */
+/* What the rules and awaited_by() read. */
 struct infer_ctx {
     const struct rank *rank;
     const struct host_calls *calls;
@@ -23,28 +47,15 @@ struct infer_ctx {
     size_t nends;
 };
 
-static void *new_array(size_t count, size_t size)
-{
-    void *p = calloc(count > 0 ? count : 1, size);
-    if (p == NULL)
-        die("out of memory");
-    return p;
-}
-
 static uint32_t *new_indices(size_t count)
 {
-    uint32_t *p = new_array(count, sizeof *p);
+    uint32_t *p = array_new(count, sizeof *p);
     for (size_t i = 0; i < count; i++)
         p[i] = INFER_NONE;
     return p;
 }
 
-static bool is_comm(const struct op *op)
-{
-    return op->class == OP_COLL || op->class == OP_P2P;
-}
-
-static bool placed(const struct op *op)
+static bool has_times(const struct op *op)
 {
     return op_timed(op) && op->start_ns != UNKNOWN_NS && op->host_ns != UNKNOWN_NS;
 }
@@ -55,42 +66,19 @@ static bool issues(const struct infer_ctx *s, const struct host_call *call)
     return call->what == HOST_CALL_OP && call->rank == s->nth;
 }
 
-static int64_t end_of(const struct op *op)
-{
-    return op->start_ns + op->dur_ns;
-}
-
 static int by_end(const void *pa, const void *pb)
 {
     const struct timed_op_end *a = pa, *b = pb;
-    if (a->end_ns != b->end_ns)
-        return a->end_ns < b->end_ns ? -1 : 1;
-    return (a->op > b->op) - (a->op < b->op);
-}
-
-static void collect_ends(struct infer_ctx *s)
-{
-    s->ends = new_array(s->rank->nops, sizeof *s->ends);
-    for (size_t i = 0; i < s->rank->nops; i++) {
-        if (placed(&s->rank->ops[i]))
-            s->ends[s->nends++] = (struct timed_op_end){end_of(&s->rank->ops[i]), (uint32_t)i};
-    }
-    if (s->nends > 0)
-        qsort(s->ends, s->nends, sizeof *s->ends, by_end);
+    return a->end_ns != b->end_ns ? ORDER(a->end_ns, b->end_ns) : ORDER(a->op, b->op);
 }
 
 /* Returns how many of the ends are at t_ns or before. */
 static size_t ends_until(const struct infer_ctx *s, int64_t t_ns)
 {
-    size_t low = 0, high = s->nends;
-    while (low < high) {
-        size_t mid = low + (high - low) / 2;
-        if (s->ends[mid].end_ns <= t_ns)
-            low = mid + 1;
-        else
-            high = mid;
-    }
-    return low;
+    struct bisect find = {.high = s->nends};
+    while (bisect_next(&find))
+        bisect_take(&find, s->ends[find.mid].end_ns <= t_ns);
+    return find.low;
 }
 
 /* Returns whether `other` was issued before `i`. Operations of one launch of a graph are issued in
@@ -122,7 +110,7 @@ static uint32_t released_by(const struct infer_ctx *s, uint32_t i, int64_t free_
 
 static void infer_by_gap(const struct infer_ctx *s, uint32_t *after)
 {
-    int64_t *free_ns = new_array(s->nstreams, sizeof *free_ns);
+    int64_t *free_ns = array_new(s->nstreams, sizeof *free_ns);
     uint32_t *last = new_indices(s->nstreams);
     for (uint32_t i = 0; i < s->nstreams; i++)
         free_ns[i] = INT64_MIN;
@@ -130,7 +118,7 @@ static void infer_by_gap(const struct infer_ctx *s, uint32_t *after)
         uint32_t i = s->calls->list[c].index, before;
         const struct op *op;
         int64_t *stream_free, allowed;
-        if (!issues(s, &s->calls->list[c]) || !placed(&s->rank->ops[i]))
+        if (!issues(s, &s->calls->list[c]) || !has_times(&s->rank->ops[i]))
             continue;
         op = &s->rank->ops[i];
         stream_free = &free_ns[s->stream[i]];
@@ -142,8 +130,8 @@ static void infer_by_gap(const struct infer_ctx *s, uint32_t *after)
             after[i] = released_by(s, i, allowed,
                                    before != INFER_NONE &&
                                        op_same_graph_launch(&s->rank->ops[before], op));
-        if (end_of(op) > *stream_free)
-            *stream_free = end_of(op);
+        if (op_end_ns(op) > *stream_free)
+            *stream_free = op_end_ns(op);
         last[s->stream[i]] = i;
     }
     free(free_ns);
@@ -162,7 +150,7 @@ static void find_issued_before(const struct infer_ctx *s, uint32_t *before)
             continue;
         op = &s->rank->ops[i];
         thread = op->tid < nthreads ? op->tid : 0;
-        if (!is_comm(op))
+        if (!op_is_comm(op))
             last[thread] = i;
         else if (last[thread] != INFER_NONE && s->stream[last[thread]] != s->stream[i])
             before[i] = last[thread];
@@ -170,22 +158,16 @@ static void find_issued_before(const struct infer_ctx *s, uint32_t *before)
     free(last);
 }
 
-/* Returns whether the recording tells when both were launched and run. */
-static bool both_placed(const struct infer_ctx *s, uint32_t i, uint32_t before)
-{
-    return placed(&s->rank->ops[i]) && placed(&s->rank->ops[before]);
-}
-
 static void infer_by_issue(const struct infer_ctx *s, uint32_t *after)
 {
-    bool *broken = new_array(s->nstreams, sizeof *broken);
+    bool *broken = array_new(s->nstreams, sizeof *broken);
     find_issued_before(s, after);
     for (uint32_t i = 0; i < s->rank->nops; i++) {
         if (after[i] == INFER_NONE)
             continue;
-        if (!both_placed(s, i, after[i]))
+        if (!has_times(&s->rank->ops[i]) || !has_times(&s->rank->ops[after[i]]))
             after[i] = INFER_NONE;
-        else if (s->rank->ops[i].start_ns + INFER_SLACK_NS < end_of(&s->rank->ops[after[i]]))
+        else if (s->rank->ops[i].start_ns + INFER_SLACK_NS < op_end_ns(&s->rank->ops[after[i]]))
             broken[s->stream[i]] = true;
     }
     for (uint32_t i = 0; i < s->rank->nops; i++) {
@@ -241,37 +223,37 @@ static uint32_t awaited_by(const struct infer_ctx *s, const struct sync_call *sy
     return any;
 }
 
-static void infer_syncs(struct inferred *out, const struct infer_ctx *s)
+void infer_waits(struct builder *b, int64_t latency_ns, bool waits)
 {
-    for (size_t i = 0; i < s->rank->nsync_calls; i++) {
-        const struct sync_call *sync_call = &s->rank->sync_calls[i];
+    struct infer_ctx s = {.rank = b->rank,
+                          .calls = &b->calls,
+                          .nth = b->nth,
+                          .stream = b->stream,
+                          .leader = b->leader,
+                          .nstreams = (uint32_t)b->nstreams,
+                          .latency_ns = latency_ns};
+    struct inferred *out = &b->inferred;
+    memset(out, 0, sizeof *out);
+    out->awaited = array_new(b->rank->nops, sizeof *out->awaited);
+    out->sync = new_indices(b->rank->nsync_calls);
+    s.ends = array_new(b->rank->nops, sizeof *s.ends);
+    for (uint32_t i = 0; i < b->rank->nops; i++) {
+        if (has_times(&b->rank->ops[i]))
+            s.ends[s.nends++] = (struct timed_op_end){op_end_ns(&b->rank->ops[i]), i};
+    }
+    if (s.nends > 0)
+        qsort(s.ends, s.nends, sizeof *s.ends, by_end);
+    if (waits)
+        infer_between_streams(out, &s);
+    for (size_t i = 0; i < b->rank->nsync_calls; i++) {
+        const struct sync_call *sync_call = &b->rank->sync_calls[i];
         if (!infer_untold(sync_call) || sync_call->host_ns == UNKNOWN_NS ||
             sync_call->host_end_ns == UNKNOWN_NS)
             continue;
-        out->sync[i] = awaited_by(s, sync_call);
+        out->sync[i] = awaited_by(&s, sync_call);
         if (out->sync[i] != INFER_NONE)
             out->awaited[out->sync[i]] = true;
     }
-}
-
-void infer_waits(struct inferred *out, const struct rank *rank, const struct host_calls *calls,
-                 uint32_t nth, const uint32_t *stream, uint32_t nstreams, const uint32_t *leader,
-                 int64_t latency_ns, bool waits)
-{
-    struct infer_ctx s = {.rank = rank,
-                          .calls = calls,
-                          .nth = nth,
-                          .stream = stream,
-                          .leader = leader,
-                          .nstreams = nstreams,
-                          .latency_ns = latency_ns};
-    memset(out, 0, sizeof *out);
-    out->awaited = new_array(rank->nops, sizeof *out->awaited);
-    out->sync = new_indices(rank->nsync_calls);
-    collect_ends(&s);
-    if (waits)
-        infer_between_streams(out, &s);
-    infer_syncs(out, &s);
     free(s.ends);
 }
 

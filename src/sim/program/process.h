@@ -1,14 +1,25 @@
 /* SPDX-License-Identifier: MIT
  *
- * Inside the building of one process: for process_index.c (what is in the traces of its ranks) and
- * process_build.c (its actions).
+ * Inside the building of one process: for process_index.c (what is in the traces of its ranks),
+ * infer_waits.c and untimed.c (what is not), and process_build.c (its actions).
  */
 #ifndef SPECTER_SIM_PROGRAM_PROCESS_H
 #define SPECTER_SIM_PROGRAM_PROCESS_H
 
-#include "sim/program/host_calls.h"
 #include "base/order.h"
+#include "sim/program/host_calls.h"
 #include "sim/program/program.h"
+
+#define INFER_NONE UINT32_MAX
+#define INFER_LATE_NS 5000 /* a start so soon after the launch is no wait */
+
+/* Waits that the trace does not hold: infer_waits.c. */
+struct inferred {
+    uint32_t *after[INFER_RULES]; /* owned, [nops]: the operation waited for; INFER_NONE */
+    uint32_t *sync;               /* owned, [nsync_calls]: the operation waited for; INFER_NONE */
+    bool *awaited;                /* owned, [nops]: a stream or a host waits for it */
+    uint64_t count[INFER_RULES];
+};
 
 /* A stream of a rank: what a trace calls it, and the engine's index. */
 struct rank_stream {
@@ -22,7 +33,8 @@ struct grouped {
     uint32_t stream, at, op;
 };
 
-/* A host while its actions are made; the ranks of a process share it. */
+/* One host thread (engine/sim.h: host) while its actions are made; the ranks of a process share it.
+ */
 struct issuer {
     int64_t clock_ns; /* end of the call before, as recorded */
     bool first_sync;  /* no synchronisation of this host so far */
@@ -40,20 +52,21 @@ struct builder {
     struct issuer *host;
     struct rank_stream *streams; /* by stream, device */
     size_t nstreams;
-    uint32_t *stream; /* index into places */
-    uint32_t *leader;
+    uint32_t *stream; /* index into streams */
+    uint32_t *leader; /* the operation of its group and stream that was issued last, and launches
+                         them all; itself outside of groups */
     struct grouped *groups; /* by group, stream, position */
     size_t ngroups;
     uint32_t *group_of;        /* of a leader: where its item begins in groups */
     uint32_t *sync_call_event; /* by sync call: the engine's event */
-    uint32_t *op_event;        /* event recorded behind an operation; SIM_NONE */
+    uint32_t *op_event;        /* event recorded after an operation; SIM_NONE */
     struct inferred inferred;
-    int64_t *untimed_ns;      /* by launches: device time that they are taken to have (untimed.h) */
+    int64_t *untimed_ns;      /* by launches: device time that they are taken to have (untimed.c) */
     int64_t *untimed_from_ns; /* since when, in the recording */
     const uint64_t **untimed_classes; /* and the kernels, by class, that share it */
     int64_t *gap_ns; /* device time that was not recorded, in front of the operation; NULL: none */
-    int64_t *blocked_ns;     /* of the call: spent waiting for room in a launch queue (backlog.h) */
-    uint32_t *thread_stream; /* by thread: place that it launched on last; SIM_NONE */
+    int64_t *blocked_ns;     /* of the call: spent waiting for room in a launch queue */
+    uint32_t *thread_stream; /* by thread: index into streams, where it launched last; SIM_NONE */
     int64_t sync_cost_ns;
     struct arena scratch;
 };
@@ -62,28 +75,35 @@ struct builder {
  * latency_ns: for the waits that are inferred. */
 void index_processes(struct builder *list, size_t n, int64_t latency_ns);
 
+/* Returns whether the trace does not tell what this synchronisation waits for. */
+bool infer_untold(const struct sync_call *sync_call);
+
+/* Fills b->inferred. waits: between streams, too, not only of hosts. latency_ns: from a launch to
+ * the start of its work. */
+void infer_waits(struct builder *b, int64_t latency_ns, bool waits);
+void infer_release(struct inferred *out);
+
+/* Fills b->untimed_ns, b->untimed_classes, b->gap_ns and the facts. latency_ns: as above. */
+void untimed_find(struct builder *b, int64_t latency_ns);
+
 /* The stream that a sync call names: on its device, else the first of that number, because traces
  * do not always tell the device of a sync call, and only some number the streams of each device
  * from 0. SIM_NONE. */
 uint32_t find_stream(const struct builder *b, int32_t device, int32_t stream);
-
-/* process_sync.c: CPU time of a call that is not already behind the call before it. */
-int64_t build_own_ns(const struct builder *b, const struct host_call *call);
-
-/* Around a synchronisation: what is needed to compare the recorded one with the simulated one. */
-void build_sync_begins(struct builder *b, const struct host_call *call, int64_t cost_ns);
-void build_sync_ends(struct builder *b);
-
-/* The engine's event behind an operation. */
-uint32_t build_event_behind(struct builder *b, uint32_t op);
-
-/* A sync call of the builder's rank. */
-void build_sync_call(struct builder *b, const struct host_call *call);
 
 /* Operations recorded into a graph do not run then. */
 static inline bool is_issued(const struct op *op)
 {
     return op->timing != SPECTER_TIMING_CAPTURED;
 }
+
+/* For program.c: appends the actions of one process to the program. ranks[0..n) are those of the
+ * process, whose calls these are. Each has its match, origin, begin and hosts; the rest of it is
+ * filled here. Streams are the engine's next. */
+void build_process(struct program *p, const uint32_t *ranks, size_t n,
+                   const struct host_calls *calls, int64_t latency_ns);
+
+/* Two transfers have an item in common. */
+void program_tie(struct program *p, uint32_t match_a, uint32_t match_b);
 
 #endif

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * One process as actions of the engine: the calls of each host in order, for whichever of its
- * ranks, groups folded into one item a stream, waits between streams.
+ * Turns one process into actions of the engine. The calls of each host thread come in order,
+ * whichever rank they are for; a group becomes one item on each stream; streams wait for others.
  */
-#include "sim/program/process_build.h"
-
+#include "base/order.h"
 #include "sim/program/process.h"
 
 #include <stdlib.h>
@@ -28,6 +27,185 @@ struct process_builder {
     struct arena arena;
 };
 
+/* ---- calls that order or await work ---- */
+
+/* CPU time of a call after the end of the call before it, as recorded: sim_set_host_speed() scales
+ * it. */
+static int64_t build_own_ns(const struct builder *b, const struct host_call *call)
+{
+    int64_t from = call->start_ns > b->host->clock_ns ? call->start_ns : b->host->clock_ns;
+    return call->end_ns > from ? call->end_ns - from : 0;
+}
+
+/* Around a synchronisation: what is needed to compare the recorded one with the simulated one. */
+static void build_sync_begins(struct builder *b, const struct host_call *call, int64_t cost_ns)
+{
+    struct program *p = b->p;
+    ARRAY_GROW(p->syncs, p->cap_syncs, p->nsyncs + 1);
+    p->syncs[p->nsyncs++] = (struct program_sync){
+        .start_ns = call->start_ns - b->calls.first_ns,
+        .end_ns = call->end_ns - b->calls.first_ns,
+        .cost_ns = cost_ns,
+        .base_ns = b->out->begin_ns,
+        .first = b->host->first_sync,
+        .launched = b->host->launched,
+    };
+    b->host->first_sync = b->host->launched = false;
+}
+
+static void build_sync_ends(struct builder *b)
+{
+    sim_cpu(b->p->sim, b->p->syncs[b->p->nsyncs - 1].cost_ns);
+    b->p->syncs[b->p->nsyncs - 1].after = sim_mark(b->p->sim);
+}
+
+/* The engine's event after an operation. */
+static uint32_t build_event_behind(struct builder *b, uint32_t op)
+{
+    if (b->op_event[op] == SIM_NONE)
+        b->op_event[op] = sim_add_event(b->p->sim);
+    return b->op_event[op];
+}
+
+static void build_record(struct builder *b, const struct sync_call *sync_call, uint32_t event)
+{
+    uint32_t at = find_stream(b, sync_call->device, sync_call->stream);
+    if (event != SIM_NONE && sync_call->stream >= 0)
+        sim_record(b->p->sim, b->streams[at].sim, event);
+}
+
+static void build_wait(struct builder *b, const struct sync_call *sync_call, uint32_t event)
+{
+    uint32_t at = find_stream(b, sync_call->device, sync_call->stream);
+    if (event != SIM_NONE && sync_call->stream >= 0)
+        sim_wait(b->p->sim, b->streams[at].sim, event);
+}
+
+/* The operation that a synchronisation was found to have waited for; INFER_NONE. */
+static uint32_t awaited_op(const struct builder *b, const struct sync_call *sync_call)
+{
+    return b->inferred.sync != NULL ? b->inferred.sync[sync_call - b->rank->sync_calls]
+                                    : INFER_NONE;
+}
+
+/* Without a stream: that of the operation which it was found to wait for, else that on which the
+ * thread launched last. Frameworks synchronise right after the copy whose result they want. */
+static void build_sync_stream(struct builder *b, const struct sync_call *sync_call, uint32_t event)
+{
+    uint32_t at = find_stream(b, sync_call->device, sync_call->stream);
+    (void)event;
+    if (sync_call->stream < 0) {
+        at = awaited_op(b, sync_call) != INFER_NONE
+                 ? b->stream[awaited_op(b, sync_call)]
+                 : b->thread_stream[sync_call->tid < b->rank->nthreads ? sync_call->tid : 0];
+        b->p->facts.syncs_guessed++;
+    }
+    if (at != SIM_NONE)
+        sim_sync_stream(b->p->sim, b->streams[at].sim);
+}
+
+static void build_sync_event(struct builder *b, const struct sync_call *sync_call, uint32_t event)
+{
+    if (sync_call->event < 0) {
+        event = build_event_behind(b, awaited_op(b, sync_call));
+        b->p->facts.syncs_found++;
+    }
+    if (event != SIM_NONE)
+        sim_sync_event(b->p->sim, event);
+}
+
+/* All streams of its device; of the rank when none was used there, or the trace does not tell. */
+static void build_sync_device(struct builder *b, const struct sync_call *sync_call, uint32_t event)
+{
+    (void)event;
+    for (size_t i = 0; i < b->nstreams; i++) {
+        if (b->streams[i].device != sync_call->device)
+            continue;
+        sim_sync_device(b->p->sim, b->streams[i].sim_device);
+        return;
+    }
+    for (size_t i = 0; i < b->nstreams; i++)
+        sim_sync_stream(b->p->sim, b->streams[i].sim);
+}
+
+static void (*const sync_calls[])(struct builder *, const struct sync_call *, uint32_t) = {
+    [SYNC_CALL_RECORD] = build_record,      [SYNC_CALL_WAIT] = build_wait,
+    [SYNC_CALL_STREAM] = build_sync_stream, [SYNC_CALL_EVENT] = build_sync_event,
+    [SYNC_CALL_DEVICE] = build_sync_device, [SYNC_CALL_ALLOC] = build_sync_device,
+    [SYNC_CALL_FREE] = build_sync_device,
+};
+
+/* Returns whether it waited for something that the recording does not tell. */
+static bool waited_for_untold(const struct builder *b, const struct sync_call *sync_call)
+{
+    return infer_untold(sync_call) && awaited_op(b, sync_call) == INFER_NONE &&
+           sync_call->host_end_ns != UNKNOWN_NS &&
+           sync_call->host_end_ns - sync_call->host_ns > PROGRAM_SYNC_COST_MAX_NS;
+}
+
+/* Returns the time that a synchronisation which waited for a known operation took to return. */
+static int64_t awaited_op_cost(const struct builder *b, const struct sync_call *sync_call)
+{
+    const struct op *op = &b->rank->ops[awaited_op(b, sync_call)];
+    int64_t ns = sync_call->host_end_ns - op_end_ns(op);
+    return ns > 0 ? ns : 0;
+}
+
+/* Returns the cost of a synchronising call apart from waiting; UNKNOWN_NS for a call that does not
+ * synchronise, had nothing to wait for, or waited for something unknown: then all of it is CPU
+ * time. */
+static int64_t cost_of(const struct builder *b, const struct sync_call *sync_call)
+{
+    switch ((enum sync_call_kind)sync_call->kind) {
+    case SYNC_CALL_ALLOC:
+    case SYNC_CALL_FREE:
+        return sync_call->wait_ns > 0
+                   ? sync_call->host_end_ns - sync_call->host_ns - sync_call->wait_ns
+                   : UNKNOWN_NS;
+    case SYNC_CALL_EVENT:
+        if (sync_call->event < 0)
+            return awaited_op(b, sync_call) == INFER_NONE ? UNKNOWN_NS
+                                                          : awaited_op_cost(b, sync_call);
+        return b->sync_cost_ns;
+    case SYNC_CALL_STREAM:
+        if (awaited_op(b, sync_call) != INFER_NONE)
+            return awaited_op_cost(b, sync_call);
+        return waited_for_untold(b, sync_call) ? UNKNOWN_NS : b->sync_cost_ns;
+    case SYNC_CALL_DEVICE:
+        return b->sync_cost_ns;
+    case SYNC_CALL_RECORD:
+    case SYNC_CALL_WAIT:
+        break;
+    }
+    return UNKNOWN_NS;
+}
+
+/* A sync call of the builder's rank. */
+static void build_sync_call(struct process_builder *proc, struct builder *b,
+                            const struct host_call *call)
+{
+    const struct sync_call *sync_call = &b->rank->sync_calls[call->index];
+    int64_t cost_ns;
+    bool orders = sync_call->kind == SYNC_CALL_RECORD || sync_call->kind == SYNC_CALL_WAIT;
+    (void)proc;
+    if (sync_call->kind >= sizeof sync_calls / sizeof *sync_calls)
+        return;
+    cost_ns = cost_of(b, sync_call);
+    b->p->facts.allocations += sync_call->kind >= SYNC_CALL_ALLOC && cost_ns != UNKNOWN_NS;
+    if (waited_for_untold(b, sync_call)) {
+        b->p->facts.syncs_untold++;
+        b->p->facts.untold_ns += build_own_ns(b, call);
+    }
+    if (cost_ns != UNKNOWN_NS)
+        build_sync_begins(b, call, cost_ns);
+    if (cost_ns != UNKNOWN_NS || orders)
+        sync_calls[sync_call->kind](b, sync_call, b->sync_call_event[call->index]);
+    if (cost_ns != UNKNOWN_NS)
+        build_sync_ends(b);
+    else
+        sim_cpu(b->p->sim, build_own_ns(b, call));
+}
+
 /* ---- operations ---- */
 
 static void add_cost(struct builder *b, uint32_t op, uint32_t target, int64_t measured_ns)
@@ -39,11 +217,6 @@ static void add_cost(struct builder *b, uint32_t op, uint32_t target, int64_t me
                                                   .target = target,
                                                   .match = PROGRAM_NONE,
                                                   .measured_ns = measured_ns};
-}
-
-static int64_t measured(const struct op *op)
-{
-    return op_timed(op) ? op->dur_ns : UNKNOWN_NS;
 }
 
 /* One item for all operations of the group on this stream. */
@@ -80,40 +253,16 @@ static bool group_is_matched(const struct builder *b, uint32_t leader)
 static void launch_alone(struct builder *b, uint32_t op)
 {
     uint32_t stream = b->streams[b->stream[op]].sim;
+    const struct op *what = &b->rank->ops[op];
     if (b->out->match[op] != PROGRAM_NONE && !b->p->isolated) {
         b->out->item[op] = sim_join(b->p->sim, stream);
         sim_join_transfer(b->p->sim, b->out->match[op]);
         return;
     }
     b->out->item[op] = sim_work(b->p->sim, stream, 0);
-    add_cost(b, op, b->out->item[op], measured(&b->rank->ops[op]));
+    add_cost(b, op, b->out->item[op], op_timed(what) ? what->dur_ns : UNKNOWN_NS);
     for (size_t k = b->group_of[op]; k < b->ngroups && b->leader[b->groups[k].op] == op; k++)
         b->out->item[b->groups[k].op] = b->out->item[op];
-}
-
-uint32_t build_event_behind(struct builder *b, uint32_t op)
-{
-    if (b->op_event[op] == SIM_NONE)
-        b->op_event[op] = sim_add_event(b->p->sim);
-    return b->op_event[op];
-}
-
-/* An event behind the item of `op`, for those that were found to wait for it. */
-static void record_behind(struct builder *b, uint32_t op)
-{
-    if (b->inferred.awaited == NULL || !b->inferred.awaited[op])
-        return;
-    sim_record(b->p->sim, b->streams[b->stream[op]].sim, build_event_behind(b, op));
-}
-
-static void wait_as_inferred(struct builder *b, uint32_t op)
-{
-    for (int rule = 0; rule < INFER_RULES && b->inferred.after[rule] != NULL; rule++) {
-        uint32_t other = b->inferred.after[rule][op];
-        if (other == INFER_NONE)
-            continue;
-        sim_wait(b->p->sim, b->streams[b->stream[op]].sim, build_event_behind(b, other));
-    }
 }
 
 /* Work of the stream that no operation stands for. */
@@ -127,7 +276,7 @@ static struct program_cost *launch_untimed(struct builder *b, uint32_t stream, i
     return &b->p->costs[b->p->ncosts - 1];
 }
 
-/* Adds the work that was not recorded in front of the operation (untimed.h). */
+/* Adds the work that was not recorded in front of the operation (untimed.c). */
 static void launch_gap(struct builder *b, uint32_t op)
 {
     static const uint64_t other[SPECTER_KERNEL_CLASS_COUNT] = {[SPECTER_KERNEL_OTHER] = 1};
@@ -149,36 +298,24 @@ static void launch_item(struct builder *b, uint32_t op)
         launch_group(b, op);
     else
         launch_alone(b, op);
-    record_behind(b, op);
-}
-
-/* The items of the group that begin at or behind list[0]. */
-static size_t group_size(const struct process_builder *proc, size_t first)
-{
-    size_t i = first;
-    while (i < proc->nitems && proc->items[i].group == proc->items[first].group)
-        i++;
-    return i - first;
+    /* An event after the item, for those that were found to wait for it. */
+    if (b->inferred.awaited != NULL && b->inferred.awaited[op])
+        sim_record(b->p->sim, b->streams[b->stream[op]].sim, build_event_behind(b, op));
 }
 
 static size_t first_of_group(const struct process_builder *proc, int32_t group)
 {
-    size_t low = 0, high = proc->nitems;
-    while (low < high) {
-        size_t mid = low + (high - low) / 2;
-        if (proc->items[mid].group < group)
-            low = mid + 1;
-        else
-            high = mid;
-    }
-    return low;
+    struct bisect find = {.high = proc->nitems};
+    while (bisect_next(&find))
+        bisect_take(&find, proc->items[find.mid].group < group);
+    return find.low;
 }
 
 /* A group is launched on all streams and devices where the last of its operations was issued: at
  * its end. */
 static void launch(struct process_builder *proc, struct builder *b, uint32_t op)
 {
-    size_t first, n;
+    size_t first, end;
     if (b->leader[op] != op)
         return;
     if (b->group_of[op] == SIM_NONE) {
@@ -186,10 +323,11 @@ static void launch(struct process_builder *proc, struct builder *b, uint32_t op)
         return;
     }
     first = first_of_group(proc, b->rank->ops[op].coll.group);
-    n = group_size(proc, first);
-    if (proc->items[first + n - 1].b != b || proc->items[first + n - 1].op != op)
+    for (end = first; end < proc->nitems && proc->items[end].group == proc->items[first].group;)
+        end++;
+    if (proc->items[end - 1].b != b || proc->items[end - 1].op != op)
         return;
-    for (size_t i = first; i < first + n; i++)
+    for (size_t i = first; i < end; i++)
         launch_item(proc->items[i].b, proc->items[i].op);
 }
 
@@ -200,15 +338,8 @@ static void wait_for_stream(struct builder *b, const struct host_call *call, int
     build_sync_ends(b);
 }
 
-static void launch_and_wait(struct process_builder *proc, struct builder *b,
-                            const struct host_call *call, int64_t cost_ns)
-{
-    launch(proc, b, call->index);
-    wait_for_stream(b, call, cost_ns);
-}
-
 /* A call that waited for its copy, or for what was before that on its stream. What of it was no
- * wait is CPU time: what came before the wait, and what behind it. */
+ * wait is CPU time: what came before the wait, and what after it. */
 static void call_copy(struct process_builder *proc, struct builder *b, const struct host_call *call,
                       int64_t own)
 {
@@ -226,14 +357,15 @@ static void call_copy(struct process_builder *proc, struct builder *b, const str
         wait_for_stream(b, call, b->sync_cost_ns);
         return;
     }
-    if (op->start_ns + op->dur_ns - wait_ns > op->host_ns)
-        first_ns = op->start_ns + op->dur_ns - wait_ns - op->host_ns;
+    if (op_end_ns(op) - wait_ns > op->host_ns)
+        first_ns = op_end_ns(op) - wait_ns - op->host_ns;
     if (first_ns > own - wait_ns)
         first_ns = own > wait_ns ? own - wait_ns : 0;
     sim_cpu(b->p->sim, first_ns);
     wait_for_stream(b, call, own > wait_ns + first_ns ? own - wait_ns - first_ns : 0);
     if (first_ns > 0)
-        b->p->syncs[b->p->nsyncs - 1].launched = false; /* it tells nothing of launches before it */
+        b->p->syncs[b->p->nsyncs - 1].launched =
+            false; /* not for program_fit_latency(): CPU time came before */
 }
 
 static void call_op(struct process_builder *proc, struct builder *b, const struct host_call *call)
@@ -249,7 +381,12 @@ static void call_op(struct process_builder *proc, struct builder *b, const struc
     }
     b->out->issue[b->out->nissued++] = call->index;
     b->thread_stream[thread] = b->stream[call->index];
-    wait_as_inferred(b, call->index);
+    for (int rule = 0; rule < INFER_RULES && b->inferred.after[rule] != NULL; rule++) {
+        uint32_t other = b->inferred.after[rule][call->index];
+        if (other == INFER_NONE)
+            continue;
+        sim_wait(b->p->sim, b->streams[b->stream[call->index]].sim, build_event_behind(b, other));
+    }
     b->p->facts.graphs += op->class == OP_GRAPH;
     if (op_call_waits(op)) {
         call_copy(proc, b, call, own);
@@ -262,7 +399,8 @@ static void call_op(struct process_builder *proc, struct builder *b, const struc
     }
     /* The tracer synchronised here: what is left of the call is the CPU's own work. */
     sim_cpu(b->p->sim, own > op->dur_ns ? own - op->dur_ns : 0);
-    launch_and_wait(proc, b, call, 0);
+    launch(proc, b, call->index);
+    wait_for_stream(b, call, 0);
 }
 
 /* ---- kernels without times ---- */
@@ -284,16 +422,10 @@ static void call_launches(struct process_builder *proc, struct builder *b,
 
 /* ---- hosts ---- */
 
-static void call_sync(struct process_builder *proc, struct builder *b, const struct host_call *call)
-{
-    (void)proc;
-    build_sync_call(b, call);
-}
-
 static void (*const handlers[])(struct process_builder *, struct builder *,
                                 const struct host_call *) = {
     [HOST_CALL_OP] = call_op,
-    [HOST_CALL_SYNC] = call_sync,
+    [HOST_CALL_SYNC] = build_sync_call,
     [HOST_CALL_LAUNCHES] = call_launches,
 };
 
@@ -370,12 +502,6 @@ static void collect_items(struct process_builder *proc)
         qsort(proc->items, proc->nitems, sizeof *proc->items, by_group);
 }
 
-static void release_rank(struct builder *b)
-{
-    infer_release(&b->inferred);
-    arena_release(&b->scratch);
-}
-
 void build_process(struct program *p, const uint32_t *ranks, size_t n,
                    const struct host_calls *calls, int64_t latency_ns)
 {
@@ -402,7 +528,8 @@ void build_process(struct program *p, const uint32_t *ranks, size_t n,
     for (size_t i = 0; i < n; i++) {
         if (calls->nhosts > 1)
             merge_issue(&proc.ranks[i]);
-        release_rank(&proc.ranks[i]);
+        infer_release(&proc.ranks[i].inferred);
+        arena_release(&proc.ranks[i].scratch);
     }
     arena_release(&proc.arena);
 }

@@ -4,11 +4,121 @@
  * the events of all, and the waits that must be inferred.
  */
 #include "sim/program/process.h"
-#include "sim/program/backlog.h"
-#include "sim/program/untimed.h"
+
+#include "base/order.h"
 
 #include <stdlib.h>
 #include <string.h>
+
+/* ---- launch calls that waited for room ----
+ *
+ * A CUDA stream takes about 1,022 launches ahead of the device
+ * (NVIDIA, CUDA C++ Best Practices: "the launch queue"); the next call returns when one of them is
+ * over. That is no CPU time, and the engine simulates it: so the time of such a call beyond the
+ * usual one of its class is left out of the host's.
+ *
+ * Told from host times and order alone: a call after so many launches on its stream since the host
+ * last waited for them, that took more than BACKLOG_TIMES times the median of the calls of its
+ * class which were not after so many, and BACKLOG_LEAST_NS more. */
+
+#define BACKLOG_TIMES 4
+#define BACKLOG_LEAST_NS 5000
+
+#define CLASSES (OP_GRAPH + 1)
+
+/* Durations of calls. */
+struct durations {
+    int64_t *list; /* owned */
+    size_t count, cap;
+};
+
+struct backlog_ctx {
+    struct builder *b;
+    uint64_t *ahead; /* by place: launches since the host last waited for them */
+    struct durations usual[CLASSES];
+    int64_t limit_ns[CLASSES], median_ns[CLASSES];
+};
+
+static int64_t length(const struct op *op)
+{
+    if (op->host_ns == UNKNOWN_NS || op->host_end_ns == UNKNOWN_NS ||
+        op->timing == SPECTER_TIMING_SYNC || op_call_waits(op))
+        return 0;
+    return op->host_end_ns - op->host_ns;
+}
+
+/* Returns whether the call launches behind a full queue; counts it. */
+static bool on_call(struct backlog_ctx *s, const struct host_call *call)
+{
+    struct builder *b = s->b;
+    const struct launches *l;
+    if (call->what == HOST_CALL_SYNC) {
+        const struct sync_call *sync = &b->rank->sync_calls[call->index];
+        uint32_t at = sync->stream >= 0 ? find_stream(b, sync->device, sync->stream) : SIM_NONE;
+        if (sync->kind == SYNC_CALL_STREAM && at != SIM_NONE)
+            s->ahead[at] = 0;
+        else if (sync->kind == SYNC_CALL_STREAM || sync->kind == SYNC_CALL_DEVICE)
+            memset(s->ahead, 0, b->nstreams * sizeof *s->ahead);
+        return false;
+    }
+    if (call->what == HOST_CALL_OP) {
+        const struct op *op = &b->rank->ops[call->index];
+        uint64_t *ahead = &s->ahead[b->stream[call->index]];
+        if (!is_issued(op))
+            return false;
+        if (op_call_waits(op)) {
+            *ahead = 0;
+            return false;
+        }
+        return (*ahead)++ >= BACKLOG_DEPTH;
+    }
+    l = &b->rank->launches[call->index];
+    s->ahead[find_stream(b, l->device, l->stream)] += l->count;
+    return false;
+}
+
+/* Fills b->blocked_ns and the facts. */
+static void backlog_find(struct builder *b)
+{
+    struct backlog_ctx s = {.b = b};
+    uint32_t *full = arena_alloc(&b->scratch, b->rank->nops * sizeof *full);
+    size_t nfull = 0;
+    b->blocked_ns = arena_alloc(&b->scratch, b->rank->nops * sizeof *b->blocked_ns);
+    if (b->nstreams == 0 || b->rank->nops + b->rank->nlaunches < BACKLOG_DEPTH)
+        return;
+    s.ahead = arena_alloc(&b->scratch, b->nstreams * sizeof *s.ahead);
+    for (size_t c = 0; c < b->calls.count; c++) {
+        const struct host_call *call = &b->calls.list[c];
+        if (call->rank != b->nth)
+            continue;
+        if (on_call(&s, call))
+            full[nfull++] = call->index;
+        else if (call->what == HOST_CALL_OP && !op_call_waits(&b->rank->ops[call->index])) {
+            struct durations *of = &s.usual[b->rank->ops[call->index].class];
+            ARRAY_GROW(of->list, of->cap, of->count + 1);
+            of->list[of->count++] = length(&b->rank->ops[call->index]);
+        }
+    }
+    for (int class = 0; class < CLASSES; class ++) {
+        struct durations *had_room = &s.usual[class];
+        s.limit_ns[class] = INT64_MAX;
+        if (had_room->count == 0)
+            continue;
+        qsort(had_room->list, had_room->count, sizeof *had_room->list, order_int64s);
+        s.median_ns[class] = had_room->list[(had_room->count - 1) / 2];
+        s.limit_ns[class] = s.median_ns[class] * BACKLOG_TIMES + BACKLOG_LEAST_NS;
+    }
+    for (size_t i = 0; i < nfull; i++) {
+        const struct op *op = &b->rank->ops[full[i]];
+        int64_t ns = length(op);
+        if (ns <= s.limit_ns[op->class])
+            continue;
+        b->blocked_ns[full[i]] = ns - s.median_ns[op->class];
+        b->p->facts.blocked++;
+    }
+    for (int class = 0; class < CLASSES; class ++)
+        free(s.usual[class].list);
+}
 
 static uint32_t *new_indices(struct arena *arena, size_t count, uint32_t value)
 {
@@ -16,11 +126,6 @@ static uint32_t *new_indices(struct arena *arena, size_t count, uint32_t value)
     for (size_t i = 0; i < count; i++)
         list[i] = value;
     return list;
-}
-
-static bool is_comm(const struct op *op)
-{
-    return op->class == OP_COLL || op->class == OP_P2P;
 }
 
 /* ---- streams ---- */
@@ -35,15 +140,10 @@ static int by_place(const void *pa, const void *pb)
 static size_t lower_stream(const struct builder *b, int32_t device, int32_t stream)
 {
     struct rank_stream key = {.device = device, .stream = stream};
-    size_t low = 0, high = b->nstreams;
-    while (low < high) {
-        size_t mid = low + (high - low) / 2;
-        if (by_place(&b->streams[mid], &key) < 0)
-            low = mid + 1;
-        else
-            high = mid;
-    }
-    return low;
+    struct bisect find = {.high = b->nstreams};
+    while (bisect_next(&find))
+        bisect_take(&find, by_place(&b->streams[find.mid], &key) < 0);
+    return find.low;
 }
 
 uint32_t find_stream(const struct builder *b, int32_t device, int32_t stream)
@@ -94,14 +194,6 @@ static void collect_streams(struct builder *b)
     sort_streams(b);
 }
 
-static int by_number(const void *pa, const void *pb)
-{
-    int32_t a, b;
-    memcpy(&a, pa, sizeof a);
-    memcpy(&b, pb, sizeof b);
-    return ORDER(a, b);
-}
-
 /* The engine's devices, in the order of the trace's numbers. */
 static void add_devices(struct builder *b)
 {
@@ -110,7 +202,7 @@ static void add_devices(struct builder *b)
     for (size_t i = 0; i < b->nstreams; i++)
         numbers[i] = b->streams[i].device;
     if (b->nstreams > 0)
-        qsort(numbers, b->nstreams, sizeof *numbers, by_number);
+        qsort(numbers, b->nstreams, sizeof *numbers, order_ints);
     for (size_t i = 0; i < b->nstreams; i++) {
         if (n > 0 && numbers[i] == numbers[n - 1])
             continue;
@@ -118,7 +210,7 @@ static void add_devices(struct builder *b)
         first = sim_add_device(b->p->sim) - (n - 1);
     }
     for (size_t i = 0; i < b->nstreams; i++) {
-        found = bsearch(&b->streams[i].device, numbers, n, sizeof *numbers, by_number);
+        found = bsearch(&b->streams[i].device, numbers, n, sizeof *numbers, order_ints);
         b->streams[i].sim_device = first + (uint32_t)(found - numbers);
     }
 }
@@ -151,22 +243,6 @@ static int by_group(const void *pa, const void *pb)
     return ORDER(a->at, b->at);
 }
 
-static bool same_item(const struct grouped *a, const struct grouped *b)
-{
-    return a->group == b->group && a->stream == b->stream;
-}
-
-static void lead_groups(struct builder *b)
-{
-    for (size_t i = 0, end; i < b->ngroups; i = end) {
-        for (end = i + 1; end < b->ngroups && same_item(&b->groups[i], &b->groups[end]);)
-            end++;
-        for (size_t k = i; k < end; k++)
-            b->leader[b->groups[k].op] = b->groups[end - 1].op;
-        b->group_of[b->groups[end - 1].op] = (uint32_t)i;
-    }
-}
-
 /* The operation issued last launches the item of its group and stream. */
 static void find_groups(struct builder *b)
 {
@@ -181,13 +257,20 @@ static void find_groups(struct builder *b)
             continue;
         op = &rank->ops[i];
         b->leader[i] = i;
-        if (is_comm(op) && is_issued(op) && op->coll.group >= 0)
+        if (op_is_comm(op) && is_issued(op) && op->coll.group >= 0)
             b->groups[b->ngroups++] =
                 (struct grouped){op->coll.group, b->stream[i], (uint32_t)c, i};
     }
     if (b->ngroups > 0)
         qsort(b->groups, b->ngroups, sizeof *b->groups, by_group);
-    lead_groups(b);
+    for (size_t i = 0, end; i < b->ngroups; i = end) {
+        for (end = i + 1; end < b->ngroups && b->groups[end].group == b->groups[i].group &&
+                          b->groups[end].stream == b->groups[i].stream;)
+            end++;
+        for (size_t k = i; k < end; k++)
+            b->leader[b->groups[k].op] = b->groups[end - 1].op;
+        b->group_of[b->groups[end - 1].op] = (uint32_t)i;
+    }
 }
 
 /* ---- events ---- */
@@ -223,7 +306,7 @@ static size_t collect_events(const struct builder *list, size_t n, struct record
     return kept;
 }
 
-/* The rank whose next sync call comes first; next[] counts on. NULL behind the last. */
+/* The rank whose next sync call comes first; next[] counts on. NULL after the last. */
 static struct builder *next_sync_call(struct builder *list, size_t n, size_t *next,
                                       size_t *sync_call)
 {
@@ -301,8 +384,7 @@ static void infer(struct builder *b, int64_t latency_ns)
     b->op_event = new_indices(&b->scratch, b->rank->nops, SIM_NONE);
     if (knows_waits(b->rank) && !has_untold_syncs(b->rank))
         return;
-    infer_waits(&b->inferred, b->rank, &b->calls, b->nth, b->stream, (uint32_t)b->nstreams,
-                b->leader, latency_ns, !knows_waits(b->rank));
+    infer_waits(b, latency_ns, !knows_waits(b->rank));
     if (knows_waits(b->rank))
         return;
     facts->ranks_inferred++;
@@ -335,34 +417,27 @@ static int64_t sync_cost(const struct rank *rank)
     return any <= PROGRAM_SYNC_COST_MAX_NS ? any : 0;
 }
 
-static void index_rank(struct builder *b)
-{
-    size_t nthreads = b->rank->nthreads > 0 ? b->rank->nthreads : 1;
-    b->out->item = new_indices(&b->p->arena, b->rank->nops, SIM_NONE);
-    b->out->issue = arena_alloc(&b->p->arena, b->rank->nops * sizeof *b->out->issue);
-    b->thread_stream = new_indices(&b->scratch, nthreads, SIM_NONE);
-    b->sync_cost_ns = sync_cost(b->rank);
-    find_streams(b);
-    find_groups(b);
-    backlog_find(b);
-}
-
-static void find_untraced(struct builder *b, int64_t latency_ns)
-{
-    size_t count = b->rank->nlaunches;
-    untimed_find(b, latency_ns);
-    for (size_t i = 0; b->gap_ns != NULL && i < b->rank->nops; i++)
-        count += b->gap_ns[i] > 0;
-    b->out->untraced = arena_alloc(&b->p->arena, count * sizeof *b->out->untraced);
-}
-
 void index_processes(struct builder *list, size_t n, int64_t latency_ns)
 {
-    for (size_t i = 0; i < n; i++)
-        index_rank(&list[i]);
+    for (size_t i = 0; i < n; i++) {
+        struct builder *b = &list[i];
+        size_t nthreads = b->rank->nthreads > 0 ? b->rank->nthreads : 1;
+        b->out->item = new_indices(&b->p->arena, b->rank->nops, SIM_NONE);
+        b->out->issue = arena_alloc(&b->p->arena, b->rank->nops * sizeof *b->out->issue);
+        b->thread_stream = new_indices(&b->scratch, nthreads, SIM_NONE);
+        b->sync_cost_ns = sync_cost(b->rank);
+        find_streams(b);
+        find_groups(b);
+        backlog_find(b);
+    }
     find_events(list, n);
     for (size_t i = 0; i < n; i++) {
-        infer(&list[i], latency_ns);
-        find_untraced(&list[i], latency_ns);
+        struct builder *b = &list[i];
+        size_t count = b->rank->nlaunches;
+        infer(b, latency_ns);
+        untimed_find(b, latency_ns);
+        for (size_t k = 0; b->gap_ns != NULL && k < b->rank->nops; k++)
+            count += b->gap_ns[k] > 0;
+        b->out->untraced = arena_alloc(&b->p->arena, count * sizeof *b->out->untraced);
     }
 }

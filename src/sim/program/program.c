@@ -2,14 +2,152 @@
 #include "sim/program/program.h"
 
 #include "base/buf.h"
-#include "base/order.h"
-#include "sim/program/process_build.h"
-#include "sim/program/one_way.h"
 #include "base/idmap.h"
+#include "base/order.h"
+#include "sim/program/process.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* ---- Broadcast and Reduce around a ring ----
+ *
+ * Data go one way, from the root past all members or past all
+ * members to the root. A member waits for those before it on the way alone; what it sends lies in
+ * buffers until the next one takes it. NCCL has eight slots of 512 KiB a channel, sixteen channels
+ * and more on links within a node: ONE_WAY_ROOM bytes. More data than that keep all members
+ * together, as do operations in groups, and such of which root, size or members are not known.
+ *
+ * What a member takes when data are there is the transfer's cost, the shortest recorded time of
+ * any (the source never waits). From its end to that of the member after it data take one hop, or
+ * more where that one came late; the sum of all hops is the fill. Hops of members that waited for
+ * data count as they are, those of others at most as the mean of these, or as the shortest. */
+
+#define ONE_WAY_ROOM (UINT64_C(64) << 20)
+
+/* ---- places ---- */
+
+/* Returns the operation's position in the chain; -1: not known, or in none. */
+static int64_t place_of(const struct program *p, const struct match *match, struct match_member m)
+{
+    const struct rank *rank = &p->run->ranks[m.rank];
+    const struct op *op = &rank->ops[m.op];
+    int64_t n = p->run->comms[match->comm].size, root = op->coll.peer, behind;
+    const struct membership *in = rank_member(rank, match->comm);
+    int self = in != NULL ? in->rank : -1;
+    if (op->coll.group >= 0 || root < 0 || root >= n || self < 0 || self >= n ||
+        p->ranks[m.rank].item[m.op] == PROGRAM_NONE || op->timing == SPECTER_TIMING_CAPTURED)
+        return -1;
+    behind = (self - root + n) % n;
+    return match->op == SPECTER_REDUCE ? n - 1 - behind : behind;
+}
+
+static int64_t first_place(const struct program *p, const struct match *match)
+{
+    int64_t first = INT64_MAX;
+    for (uint32_t k = 0; k < match->nmembers; k++) {
+        int64_t place = place_of(p, match, p->matches.members[match->first + k]);
+        if (place < first)
+            first = place;
+    }
+    return first;
+}
+
+/* Finds the transfers of the program that go one way, and tells the engine. All ranks are in
+ * place. */
+static void one_way_find(struct program *p)
+{
+    for (uint32_t i = 0; i < p->matches.count; i++) {
+        const struct match *match = &p->matches.list[i];
+        int64_t first = (match->op == SPECTER_BROADCAST || match->op == SPECTER_REDUCE) &&
+                                match->consistent && match->bytes > 0 &&
+                                match->bytes <= ONE_WAY_ROOM && p->run->comms[match->comm].size > 1
+                            ? first_place(p, match)
+                            : -1;
+        if (first < 0)
+            continue;
+        p->one_ways[i] = (struct program_one_way){(uint32_t)p->run->comms[match->comm].size - 1,
+                                                  (uint32_t)first, UNKNOWN_NS};
+        sim_set_one_way(p->sim, i, p->one_ways[i].span);
+        for (uint32_t k = 0; k < match->nmembers; k++) {
+            struct match_member m = p->matches.members[match->first + k];
+            sim_set_place(p->sim, p->ranks[m.rank].item[m.op], (uint32_t)place_of(p, match, m));
+        }
+    }
+}
+
+/* ---- the recorded fill ---- */
+
+#define WAITED 1.02      /* times what it takes when data are there, */
+#define WAITED_NS 1000.0 /* and so much: a member has waited for data */
+
+struct one_way_member {
+    int64_t place, end_ns;
+    bool waited;
+};
+
+static int by_place(const void *pa, const void *pb)
+{
+    const struct one_way_member *a = pa, *b = pb;
+    return (a->place > b->place) - (a->place < b->place);
+}
+
+static double hop_ns(const struct one_way_member *part)
+{
+    int64_t ns = part->end_ns - part[-1].end_ns;
+    return ns > 0 ? (double)ns : 0;
+}
+
+/* The time from one position to the next, of members that waited for data; else the shortest there
+ * is. */
+static double usual_hop(const struct one_way_member *parts, uint32_t n)
+{
+    double waited_ns = 0, places = 0, least_ns = HUGE_VAL;
+    for (uint32_t k = 1; k < n; k++) {
+        double far = fmax((double)(parts[k].place - parts[k - 1].place), 1);
+        waited_ns += parts[k].waited ? hop_ns(&parts[k]) : 0;
+        places += parts[k].waited ? far : 0;
+        least_ns = fmin(least_ns, hop_ns(&parts[k]) / far);
+    }
+    return places > 0 ? waited_ns / places : least_ns;
+}
+
+static double fill_of(const struct one_way_member *parts, uint32_t n)
+{
+    double usual_ns = usual_hop(parts, n), sum_ns = 0;
+    for (uint32_t k = 1; k < n; k++) {
+        double far = fmax((double)(parts[k].place - parts[k - 1].place), 1), ns = hop_ns(&parts[k]);
+        sum_ns += parts[k].waited ? ns : fmin(ns, usual_ns * far);
+    }
+    return sum_ns / (double)(parts[n - 1].place - parts[0].place);
+}
+
+/* The fill of a transfer all of whose members are timed on one clock, out of the program in which
+ * ranks are apart, which has run; tells the engine. */
+static void one_way_learn(struct program *p, const struct program *isolated,
+                          const struct program_cost *cost)
+{
+    const struct match *match = &p->matches.list[cost->match];
+    struct program_one_way *way = &p->one_ways[cost->match];
+    struct one_way_member *parts;
+    if (match->nmembers < 2)
+        return;
+    parts = array_new(match->nmembers, sizeof *parts);
+    for (uint32_t k = 0; k < match->nmembers; k++) {
+        struct match_member m = p->matches.members[match->first + k];
+        struct sim_span span = program_span(isolated, m.rank, m.op);
+        double usual_ns = (double)cost->measured_ns;
+        parts[k] = (struct one_way_member){place_of(p, match, m), span.end_ns,
+                                           (double)(span.end_ns - span.start_ns) >
+                                               fmax(WAITED * usual_ns, usual_ns + WAITED_NS)};
+    }
+    qsort(parts, match->nmembers, sizeof *parts, by_place);
+    if (parts[match->nmembers - 1].place - parts[0].place + 1 >= match->nmembers) {
+        way->fill_ns = llround(fill_of(parts, match->nmembers) * way->span);
+        sim_set_fill(p->sim, cost->match, way->fill_ns);
+    }
+    free(parts);
+}
 
 /* ---- transfers ---- */
 
@@ -114,25 +252,20 @@ static size_t find_processes(struct program *p, struct program_process *list)
     return n;
 }
 
-static void place_rank(struct program *p, uint32_t r, const struct host_calls *calls)
-{
-    struct program_rank *rank = &p->ranks[r];
-    size_t nops = p->run->ranks[r].nops;
-    rank->origin_ns = calls->first_ns;
-    rank->end_ns = calls->last_ns;
-    rank->match = arena_alloc(&p->arena, nops * sizeof *rank->match);
-    for (size_t i = 0; i < nops; i++)
-        rank->match[i] = PROGRAM_NONE;
-}
-
 static void place_process(struct program *p, struct program_process *process)
 {
     const struct rank **ranks = arena_alloc(&p->arena, process->n * sizeof *ranks);
     for (uint32_t i = 0; i < process->n; i++)
         ranks[i] = &p->run->ranks[process->ranks[i]];
     host_calls_init(&process->calls, ranks, process->n);
-    for (uint32_t i = 0; i < process->n; i++)
-        place_rank(p, process->ranks[i], &process->calls);
+    for (uint32_t i = 0; i < process->n; i++) {
+        struct program_rank *rank = &p->ranks[process->ranks[i]];
+        rank->origin_ns = process->calls.first_ns;
+        rank->end_ns = process->calls.last_ns;
+        rank->match = arena_alloc(&p->arena, ranks[i]->nops * sizeof *rank->match);
+        for (size_t op = 0; op < ranks[i]->nops; op++)
+            rank->match[op] = PROGRAM_NONE;
+    }
 }
 
 /* Ranks whose times can be compared have a zero in common. */
@@ -230,28 +363,25 @@ void program_release(struct program *p)
     memset(p, 0, sizeof *p);
 }
 
-static void set_lags(struct program *p, const struct program_cost *c, int64_t ns)
-{
-    const struct match *match = &p->matches.list[c->match];
-    double ratio = c->measured_ns > 0 ? (double)ns / (double)c->measured_ns : 1;
-    for (uint32_t k = 0; k < match->nmembers; k++) {
-        struct match_member m = p->matches.members[match->first + k];
-        uint32_t item = p->ranks[m.rank].item[m.op], lag_ns = p->lag_ns[match->first + k];
-        if (lag_ns > 0)
-            sim_set_lag(p->sim, item, ns == c->measured_ns ? lag_ns : llround(lag_ns * ratio));
-    }
-}
-
 void program_set_cost(struct program *p, size_t cost, int64_t ns)
 {
     struct program_cost *c = &p->costs[cost];
+    const struct match *match;
+    double ratio;
     c->set_ns = ns;
     if (c->match == PROGRAM_NONE) {
         sim_set_work(p->sim, c->target, ns);
         return;
     }
     sim_set_transfer(p->sim, c->target, ns);
-    set_lags(p, c, ns);
+    match = &p->matches.list[c->match];
+    ratio = c->measured_ns > 0 ? (double)ns / (double)c->measured_ns : 1;
+    for (uint32_t k = 0; k < match->nmembers; k++) {
+        struct match_member m = p->matches.members[match->first + k];
+        uint32_t item = p->ranks[m.rank].item[m.op], lag_ns = p->lag_ns[match->first + k];
+        if (lag_ns > 0)
+            sim_set_lag(p->sim, item, ns == c->measured_ns ? lag_ns : llround(lag_ns * ratio));
+    }
 }
 
 void program_set_wait(struct program *p, uint32_t match, int64_t ns)
@@ -291,24 +421,20 @@ struct sim_span program_moved(const struct program *p, size_t rank, size_t op)
 
 /* ---- launch latency ---- */
 
-/* Finds how much longer the recorded host took from the synchronisation before (or its begin) to
- * this one. false when it did not block, or had launched nothing that could block it. */
-static bool stretch_excess(const struct program *p, size_t i, int64_t *excess_ns)
-{
-    const struct program_sync *sync = &p->syncs[i], *before = sync->first ? NULL : sync - 1;
-    int64_t recorded_ns = sync->end_ns - (before ? before->end_ns : 0);
-    int64_t begin_ns = before ? sim_mark_time(p->sim, before->after) : sync->base_ns;
-    *excess_ns = recorded_ns - (sim_mark_time(p->sim, sync->after) - begin_ns);
-    return sync->launched && sync->end_ns - sync->start_ns > sync->cost_ns;
-}
-
+/* How much longer the recorded host took from one synchronisation (or its begin) to the next: the
+ * median over those that blocked and that something launched could block; 0 of none. */
 static int64_t median_excess(const struct program *p)
 {
     int64_t *excess = NULL, median_ns = 0;
     size_t n = 0, cap = 0;
     for (size_t i = 0; i < p->nsyncs; i++) {
+        const struct program_sync *sync = &p->syncs[i], *before = sync->first ? NULL : sync - 1;
+        int64_t recorded_ns = sync->end_ns - (before ? before->end_ns : 0);
+        int64_t begin_ns = before ? sim_mark_time(p->sim, before->after) : sync->base_ns;
+        if (!sync->launched || sync->end_ns - sync->start_ns <= sync->cost_ns)
+            continue;
         ARRAY_GROW(excess, cap, n + 1);
-        n += stretch_excess(p, i, &excess[n]);
+        excess[n++] = recorded_ns - (sim_mark_time(p->sim, sync->after) - begin_ns);
     }
     if (n > 0) {
         qsort(excess, n, sizeof *excess, order_int64s);
@@ -352,44 +478,40 @@ static int64_t last_start(const struct program *isolated, const struct match *ma
     return last_ns;
 }
 
-static bool is_tied(const struct program *p, uint32_t match)
-{
-    struct match_member m = p->matches.members[p->matches.list[match].first];
-    return p->tied[match] != match || p->run->ranks[m.rank].ops[m.op].coll.group >= 0;
-}
-
-static void learn(struct program *p, const struct program *isolated, struct program_cost *cost)
-{
-    const struct match *match = &p->matches.list[cost->match];
-    int64_t last_ns = last_start(isolated, match), least_ns = INT64_MAX;
-    if (p->one_ways[cost->match].span > 0) {
-        if (last_ns >= 0)
-            one_way_learn(p, isolated, cost);
-        return;
-    }
-    for (uint32_t k = 0; k < match->nmembers; k++) {
-        struct match_member m = p->matches.members[match->first + k];
-        int64_t part_ns = program_span(isolated, m.rank, m.op).end_ns - last_ns;
-        if (part_ns < least_ns)
-            least_ns = part_ns;
-    }
-    if (last_ns < 0 || least_ns < match->transfer_ns / 2)
-        return;
-    cost->measured_ns = least_ns;
-    for (uint32_t k = 0; k < match->nmembers; k++) {
-        struct match_member m = p->matches.members[match->first + k];
-        int64_t lag_ns = program_span(isolated, m.rank, m.op).end_ns - last_ns - least_ns;
-        p->lag_ns[match->first + k] = lag_ns > UINT32_MAX ? UINT32_MAX : (uint32_t)lag_ns;
-    }
-}
-
 void program_learn(struct program *p, const struct program *isolated)
 {
     for (size_t i = 0; i < p->ncosts; i++) {
         struct program_cost *cost = &p->costs[i];
-        if (cost->match != PROGRAM_NONE && cost->measured_ns != UNKNOWN_NS &&
-            !is_tied(p, cost->match))
-            learn(p, isolated, cost);
+        struct match_member first;
+        const struct match *match;
+        int64_t last_ns, least_ns = INT64_MAX;
+        if (cost->match == PROGRAM_NONE || cost->measured_ns == UNKNOWN_NS ||
+            p->tied[cost->match] != cost->match)
+            continue;
+        match = &p->matches.list[cost->match];
+        first = p->matches.members[match->first];
+        if (p->run->ranks[first.rank].ops[first.op].coll.group >= 0)
+            continue; /* it is tied to others: the shortest recorded time stays */
+        last_ns = last_start(isolated, match);
+        if (p->one_ways[cost->match].span > 0) {
+            if (last_ns >= 0)
+                one_way_learn(p, isolated, cost);
+            continue;
+        }
+        for (uint32_t k = 0; k < match->nmembers; k++) {
+            struct match_member m = p->matches.members[match->first + k];
+            int64_t part_ns = program_span(isolated, m.rank, m.op).end_ns - last_ns;
+            if (part_ns < least_ns)
+                least_ns = part_ns;
+        }
+        if (last_ns < 0 || least_ns < match->transfer_ns / 2)
+            continue;
+        cost->measured_ns = least_ns;
+        for (uint32_t k = 0; k < match->nmembers; k++) {
+            struct match_member m = p->matches.members[match->first + k];
+            int64_t lag_ns = program_span(isolated, m.rank, m.op).end_ns - last_ns - least_ns;
+            p->lag_ns[match->first + k] = lag_ns > UINT32_MAX ? UINT32_MAX : (uint32_t)lag_ns;
+        }
     }
 }
 
@@ -431,13 +553,6 @@ static size_t rank_of_host(const struct program *p, uint32_t index)
     return r;
 }
 
-static size_t rank_of(const struct program *p, const struct sim_stuck *stuck)
-{
-    if (stuck->kind == SIM_HOST_WAITS_EVENT || stuck->kind == SIM_HOST_WAITS_ITEM)
-        return rank_of_host(p, stuck->who);
-    return rank_of_stream(p, sim_item_stream(p->sim, stuck->who));
-}
-
 /* Stream number of the trace. */
 static int stream_name(const struct program *p, uint32_t item)
 {
@@ -463,24 +578,6 @@ static void describe_transfer(const struct program *p, const struct sim_stuck *s
     buf_printf(out, " (%u of %u arrived)", stuck->arrived, stuck->members);
 }
 
-static void describe(const struct program *p, const struct sim_stuck *stuck, struct buf *out)
-{
-    switch (stuck->kind) {
-    case SIM_ITEM_WAITS_TRANSFER:
-        describe_transfer(p, stuck, out);
-        break;
-    case SIM_ITEM_WAITS_EVENT:
-        buf_printf(out, "stream %d waits for an event", stream_name(p, stuck->who));
-        break;
-    case SIM_HOST_WAITS_ITEM:
-        buf_printf(out, "the host waits for stream %d", stream_name(p, stuck->on));
-        break;
-    case SIM_HOST_WAITS_EVENT:
-        buf_puts(out, "the host waits for an event");
-        break;
-    }
-}
-
 int program_run(struct program *p, struct err *e)
 {
     struct buf text = BUF_INIT, safe = BUF_INIT;
@@ -489,11 +586,26 @@ int program_run(struct program *p, struct err *e)
     if (sim_run(p->sim) == 0)
         return 0;
     while (shown < BLOCKED_SHOWN && sim_stuck(p->sim, &at, &stuck)) {
-        size_t r = rank_of(p, &stuck);
+        bool host = stuck.kind == SIM_HOST_WAITS_EVENT || stuck.kind == SIM_HOST_WAITS_ITEM;
+        size_t r = host ? rank_of_host(p, stuck.who)
+                        : rank_of_stream(p, sim_item_stream(p->sim, stuck.who));
         if (r == last)
             continue;
         buf_printf(&text, "%s rank %d: ", shown ? ";" : "", p->run->ranks[r].rank);
-        describe(p, &stuck, &text);
+        switch (stuck.kind) {
+        case SIM_ITEM_WAITS_TRANSFER:
+            describe_transfer(p, &stuck, &text);
+            break;
+        case SIM_ITEM_WAITS_EVENT:
+            buf_printf(&text, "stream %d waits for an event", stream_name(p, stuck.who));
+            break;
+        case SIM_HOST_WAITS_ITEM:
+            buf_printf(&text, "the host waits for stream %d", stream_name(p, stuck.on));
+            break;
+        case SIM_HOST_WAITS_EVENT:
+            buf_puts(&text, "the host waits for an event");
+            break;
+        }
         last = r;
         shown++;
     }

@@ -12,20 +12,18 @@
  *     program_release(&p);
  *
  * What the recording shows of launch latency and of each rank's part in a transfer is found with
- * the help of a second program, in which ranks are apart: every operation there lasts as recorded,
- * communication with its waits included, and no rank waits for others.
+ * the help of a second program, in which no rank waits for others: every operation there lasts as
+ * recorded, communication with its waits included, and no rank waits for others.
  *
- *     program_init(&apart, &run, latency_ns, true);
- *     latency_ns = program_fit_latency(&apart, latency_ns);
- *     program_learn(&p, &apart);
+ *     program_init(&isolated, &run, latency_ns, true);
+ *     latency_ns = program_fit_latency(&isolated, latency_ns);
+ *     program_learn(&p, &isolated);
  *
  * Rules: src/sim/README.md.
  */
 #ifndef SPECTER_SIM_PROGRAM_PROGRAM_H
 #define SPECTER_SIM_PROGRAM_PROGRAM_H
 
-#include "sim/program/untimed.h"
-#include "sim/program/infer_waits.h"
 #include "sim/engine/sim.h"
 #include "trace/match.h"
 #include "trace/run.h"
@@ -37,6 +35,9 @@
 
 #define PROGRAM_NONE UINT32_MAX
 
+/* So many launches a CUDA stream takes ahead of the device; the next one waits. */
+#define BACKLOG_DEPTH 1022
+
 /* Something whose duration the replay sets: an operation that one rank does alone, or a transfer.
  */
 struct program_cost {
@@ -46,17 +47,17 @@ struct program_cost {
     uint32_t match;    /* index into matches.list when it is a transfer; PROGRAM_NONE */
     int64_t measured_ns; /* waits removed, and what others beside it took (overlap.h);
                             UNKNOWN_NS */
-    int64_t wait_ns;     /* of measured_ns: what a transfer waited in a queue (overlap_queues.c) */
+    int64_t wait_ns;     /* of measured_ns: what a transfer waited in a queue (overlap_shown.c) */
     int64_t set_ns;      /* what it is simulated with */
-    uint32_t launch;     /* of such kernels: index of the rank's launches; PROGRAM_NONE: what was
-                            not recorded in front of an operation (untimed.h), */
-    uint32_t before;     /* which is this one */
+    uint32_t launch;     /* of kernels without times: index into the rank's launches;
+                            PROGRAM_NONE: see before */
+    uint32_t before;     /* of work that was not recorded (untimed.c): the operation after it */
     const uint64_t *classes; /* [SPECTER_KERNEL_CLASS_COUNT] of such kernels; NULL. Borrowed */
 };
 
-/* A synchronisation, and the engine's mark behind it. */
+/* A synchronisation, and the engine's mark after it. */
 struct program_sync {
-    uint32_t after;           /* mark, behind the cost of the call itself */
+    uint32_t after;           /* mark, after the cost of the call itself */
     int64_t start_ns, end_ns; /* as recorded, since the rank's origin */
     int64_t cost_ns;
     int64_t base_ns; /* begin of the rank on the simulation's clock */
@@ -84,6 +85,23 @@ struct program_rank {
     uint32_t first_host, nhosts; /* shared with the other ranks of its process */
     int64_t origin_ns, end_ns;   /* the host's recorded window */
     int64_t begin_ns;            /* origin_ns on the simulation's clock */
+};
+
+/* How a wait between streams was found that the trace does not hold (infer_waits.c). */
+enum infer_rule { INFER_BY_GAP, INFER_BY_ISSUE, INFER_RULES };
+
+/* What is taken for the time of kernels that were counted and not timed (untimed.c). */
+enum untimed_rule {
+    UNTIMED_WORK, /* they took the gap */
+    UNTIMED_HOST, /* the host was late: not known, 0 */
+    UNTIMED_RULES
+};
+
+/* Why an operation keeps its distance from what is before it on its stream. */
+enum untimed_gap {
+    GAP_GRAPH,     /* in, or right behind, the launch of a graph */
+    GAP_NO_LAUNCH, /* its call is not in the recording */
+    UNTIMED_GAPS
 };
 
 /* Assumptions of the program, and what it leaves out. */
@@ -124,8 +142,8 @@ struct program {
                            recorded (absent_wait.h); 0 */
     int64_t *doubt_ns;  /* [matches.count] the part of it that may have been the transfer; 0 */
     int64_t *wait_ns;   /* [matches.count] the same on the target: program_set_wait() */
-    struct program_one_way *one_ways; /* [matches.count] one_way.h */
-    uint32_t *lag_ns; /* [matches.nmembers] under measured costs, behind the transfer's end */
+    struct program_one_way *one_ways; /* [matches.count] */
+    uint32_t *lag_ns; /* [matches.nmembers] under measured costs, after the transfer's end */
     struct program_rank *ranks; /* [run->nranks], in the arena with what they point to */
     struct program_cost *costs; /* owned */
     size_t ncosts, cap_costs;
@@ -164,11 +182,11 @@ int program_run(struct program *p, struct err *e);
  * durations are measured, so what recorded periods took longer than simulated ones (the median)
  * is latency. No device start is looked at. The result is latency_ns itself when no synchronisation
  * blocked, or when the answer is not in 0 .. PROGRAM_LATENCY_MAX_NS. The program is left run under
- * the result. apart: a program of that kind, made with latency_ns. */
+ * the result. isolated: such a program, made with latency_ns. */
 int64_t program_fit_latency(struct program *isolated, int64_t latency_ns);
 
-/* Learns from the apart program, which has run, what each member of a transfer takes when all are
- * there: its end less the start of the last member. The shortest of these is the measured cost,
+/* Learns from the isolated program, which has run, what each member of a transfer takes when all
+ * are there: its end less the start of the last member. The shortest of these is the measured cost,
  * the rest of each is its lag. Where that is less than half of the shortest recorded time, the
  * recording is not understood so well; then, between hosts whose clocks share no zero, and for
  * transfers tied by groups, the shortest recorded time is the cost, without lags. */

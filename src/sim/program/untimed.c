@@ -1,7 +1,34 @@
-/* SPDX-License-Identifier: MIT */
-#include "sim/program/untimed.h"
-
+/* SPDX-License-Identifier: MIT
+ *
+ * Kernels that were counted and not timed, between two operations of a stream that have times. The
+ * time that the recording does not explain otherwise is theirs:
+ *
+ *     ---- P ----|             ~~~ kernels ~~~            |---- N ----
+ *                ^ later of: end of P, launch of the first, what the stream was told to await
+ *
+ * when N began later than the end of P, its own launch and every wait allow. When N began as soon
+ * as it was launched, the device was waiting for the host: how much of the gap the kernels took is
+ * not known, it changes nothing on this hardware, and they are taken as 0. What a host blocked in a
+ * synchronisation for is an N too, and so is a copy without a time whose call waited.
+ *
+ * Each wait of the stream begins a new period of kernels. How long one took that has a wait after
+ * it, where more kernels or N come, cannot be told so. An operation of another stream can tell: one
+ * that awaited an event recorded after these kernels, and that nothing else kept from starting
+ * earlier, started when they were over. Where none does, kernels before and after a wait share the
+ * time up to N, an equal part for each, unless the first then end before what is awaited.
+ *
+ * Some operations leave gaps that no host can explain. Those that the launch of a graph issued run
+ * as the device orders them, and a profile may hold a few of many; what comes after them on the
+ * stream waits for all. Those whose call the recording does not hold (launched before it began,
+ * say) tell nothing of their host. Both keep their distance from what is before them on the stream,
+ * where that, their launch and every wait allowed an earlier start: as work that was not recorded,
+ * in front of them.
+ *
+ * This reads differences between recorded device times, as infer_waits.c does. The time is replayed
+ * as work of the stream, launched where the first kernel was.
+ */
 #include "sim/program/process.h"
+
 #include "base/idmap.h"
 
 #include <math.h>
@@ -27,7 +54,7 @@ struct untimed_run {
     uint32_t first;   /* of their launches; NOT_THERE: there are none */
     bool several;     /* and there are more */
     int64_t begin_ns; /* as far as is known; UNKNOWN_NS */
-    int64_t seen_ns;  /* what it took, as an operation behind an event shows; 0: not seen */
+    int64_t seen_ns;  /* what it took, as an operation after an event shows; 0: not seen */
     uint64_t kernels;
     uint64_t classes[SPECTER_KERNEL_CLASS_COUNT]; /* of these launches */
 };
@@ -96,7 +123,7 @@ static void assign(struct untimed_ctx *s, const struct untimed_run *to, int64_t 
         facts->untimed_ns = INT64_MAX;
 }
 
-/* A wait came behind the period, or it is known when it was over, and more kernels came. */
+/* A wait came after the period, or it is known when it was over, and more kernels came. */
 static void end_period(struct untimed_ctx *s, struct untimed_stream *lane)
 {
     assign(s, &lane->before, 0);
@@ -126,7 +153,7 @@ static void begin_period(struct untimed_ctx *s, struct untimed_stream *lane, uin
 
 /* Gives the kernels of two periods the time up to t_ns, when those of the second were over. What
  * the first took of it the recording does not tell: each kernel has an equal part. As long as that
- * ends before what the second awaited, the second had all the time behind that. */
+ * ends before what the second awaited, the second had all the time after that. */
 static void divide(struct untimed_ctx *s, struct untimed_stream *lane, int64_t t_ns)
 {
     struct untimed_run *before = &lane->before, *now = &lane->now;
@@ -163,7 +190,7 @@ static void close_gap(struct untimed_ctx *s, struct untimed_stream *lane, int64_
 }
 
 /* An operation that nothing but an event kept from starting at allowed_ns started at t_ns: so long
- * the kernels before the event took, if none was launched behind it since. */
+ * the kernels before the event took, if none was launched after it since. */
 static void observe(struct untimed_ctx *s, const struct untimed_stream *lane, int64_t t_ns,
                     int64_t allowed_ns)
 {
@@ -175,14 +202,6 @@ static void observe(struct untimed_ctx *s, const struct untimed_stream *lane, in
     allowed_ns = later(later(allowed_ns, lane->free_ns), later(lane->awaited_ns, lane->await_ns));
     if (t_ns > allowed_ns + LATE_NS && t_ns > of->begin_ns)
         of->seen_ns = t_ns - of->begin_ns;
-}
-
-/* The host came back from a copy at the call's end: its stream had got there. */
-static void on_waiting_copy(struct untimed_ctx *s, struct untimed_stream *lane, const struct op *op)
-{
-    int64_t t_ns = op->host_end_ns - s->b->sync_cost_ns;
-    close_gap(s, lane, t_ns, later(op->host_ns, lane->free_ns));
-    clear(lane, later(lane->free_ns, t_ns));
 }
 
 /* Returns whether the recording tells what the operation waited for, other than its predecessor on
@@ -226,8 +245,12 @@ static void on_op(struct untimed_ctx *s, uint32_t i)
     if (!is_issued(op))
         return;
     if (!op_timed(op) || op->start_ns == UNKNOWN_NS) {
-        if (op_call_waits(op))
-            on_waiting_copy(s, lane, op);
+        if (op_call_waits(op)) {
+            int64_t t_ns = op->host_end_ns - s->b->sync_cost_ns;
+            /* The host came back from a copy at the call's end: its stream had got there. */
+            close_gap(s, lane, t_ns, later(op->host_ns, lane->free_ns));
+            clear(lane, later(lane->free_ns, t_ns));
+        }
         return;
     }
     allowed_ns =
@@ -235,7 +258,7 @@ static void on_op(struct untimed_ctx *s, uint32_t i)
     keep_distance(s, i, lane, allowed_ns);
     observe(s, lane, op->start_ns, allowed_ns);
     close_gap(s, lane, op->start_ns, allowed_ns);
-    clear(lane, later(lane->free_ns, op->start_ns + op->dur_ns));
+    clear(lane, later(lane->free_ns, op_end_ns(op)));
     lane->of_graph = op->flags & OP_IN_GRAPH;
 }
 

@@ -4,32 +4,117 @@
  */
 #include "sim/replay/job.h"
 
-#include "sim/target/absent_wait.h"
-#include "sim/program/backlog.h"
 #include "sim/replay/notes.h"
+#include "sim/target/absent_wait.h"
 
 #include <math.h>
-#include <string.h>
+#include <stdlib.h>
 
-/* A step that is alone has one: from its begin on. */
-static uint32_t count_lengths(const struct job_steps *steps)
+/* ---- a job whose pipeline grows ----
+ *
+ * It is laid out anew for each number of stages, and simulated like the recorded one. */
+
+/* The recorded stages, laid out anew, take the time that they take as recorded, or nearly so: else
+ * the recording does not say enough. */
+#define SAME_SPAN 0.05
+
+/* Finds how the pipeline is laid out for more stages, where that is what grows;
+ * else growth.refused says why not. */
+static void job_find_pipeline(struct replay_job *job)
 {
-    uint32_t n = 0;
-    for (size_t p = 0; p < steps->nparts; p++)
-        n += steps->parts[p].last - steps->parts[p].before;
-    return n > 0 ? n : 1;
+    struct weak_scaling *g = &job->growth;
+    struct pipeline_input in = {&job->program, job->steps.ranks, g};
+    const char *why;
+    if (g->refused != NULL || g->grid->axes[g->axis].role != GRID_PP)
+        return;
+    job->pipeline = pipeline_new(&in, &job->rep->arena, &why);
+    if (job->pipeline == NULL)
+        g->refused = arena_printf(&g->arena,
+                                  "the pipeline cannot be laid out for more stages: %s "
+                                  "(--grow pp)",
+                                  why);
 }
+
+static int simulate_stages(struct replay_job *job, int stages, struct target target,
+                           job_derive *derive, struct replay_scale *out, struct err *e)
+{
+    struct replay_job longer = {.rep = job->rep, .opts = job->opts};
+    struct longer_run made;
+    struct retarget t = {0};
+    struct arena arena;
+    int rc = pipeline_write(job->pipeline, stages, &made, e);
+    arena_init(&arena);
+    if (rc == 0) {
+        /* Made without looking for latency or lags, which the recording told. */
+        program_init(&longer.program, &made.run, llround(job->rep->latency_us * 1e3), false);
+        job_find_steps(&longer, &arena);
+        longer.growth = made.growth; /* borrowed */
+        overlap_init(&longer.overlap, &longer.program);
+        target.scale = 1;
+        rc = job_simulate(&longer, target, &t, &out->time, e);
+        if (rc == 0 && derive != NULL)
+            rc = derive(&longer, &t, out, e);
+        retarget_release(&t);
+    }
+    job_steps_release(&longer.steps);
+    overlap_release(&longer.overlap);
+    if (longer.program.run != NULL)
+        program_release(&longer.program);
+    longer_run_release(&made);
+    arena_release(&arena);
+    return rc;
+}
+
+/* Once: as many stages as were recorded, on their hardware. */
+static int check_pipeline(struct replay_job *job, int stages, struct err *e)
+{
+    struct replay *rep = job->rep;
+    struct replay_scale same = {0};
+    const struct target own = {.to = rep->from, .calibrate = true, .placed_as_recorded = true};
+    double off;
+    if (simulate_stages(job, stages, own, NULL, &same, e) < 0)
+        return -1;
+    off = rep->own.span_ns > 0 ? same.time.span_ns / rep->own.span_ns - 1 : 0;
+    if (fabs(off) > SAME_SPAN)
+        return err_set(e, ERR_INPUT,
+                       "--grow pp: the recorded %d stages, laid out anew, take %+.1f %% of their "
+                       "time: the recording does not tell their schedule",
+                       stages, 100 * off);
+    fact_add(rep, FACT_PIPELINE,
+             VALUES(fact_text(pipeline_text(job->pipeline, &rep->arena)), fact_number(off)));
+    job->pipeline_checked = true;
+    return 0;
+}
+
+int job_simulate_pipeline(struct replay_job *job, struct target target, job_derive *derive,
+                          struct replay_scale *out, struct err *e)
+{
+    int stages = job->growth.grid->axes[job->growth.axis].size;
+    if (job->whatif.opts.nfaults > 0 || whatif_has_jitter(&job->whatif))
+        return err_set(e, ERR_USAGE,
+                       "--grow pp: what varies or fails is not known of stages that "
+                       "were not recorded");
+    if (!job->pipeline_checked && check_pipeline(job, stages, e) < 0)
+        return -1;
+    return simulate_stages(job, (int)(stages * target.scale), target, derive, out, e);
+}
+
+/* ---- the recorded job ---- */
 
 static void find_steps(struct replay_job *job)
 {
     struct replay *rep = job->rep;
     const struct run *run = job->program.run;
+    const struct job_steps *steps = &job->steps;
+    uint32_t lengths = 0;
     job_find_steps(job, &rep->arena);
-    rep->iterations = job->steps.count;
-    rep->lengths = count_lengths(&job->steps);
-    rep->warm_up = job->steps.warm_up;
-    rep->source = job->steps.source;
-    rep->steps = &job->steps;
+    rep->iterations = steps->count;
+    for (size_t p = 0; p < steps->nparts; p++)
+        lengths += steps->parts[p].last - steps->parts[p].before;
+    rep->lengths = lengths > 0 ? lengths : 1; /* a step that is alone has one: from its begin on */
+    rep->warm_up = steps->warm_up;
+    rep->source = steps->source;
+    rep->steps = steps;
     for (size_t r = 0; r < run->nranks; r++)
         rep->ranks[r].rank = run->ranks[r].rank;
 }
@@ -60,10 +145,7 @@ static int make_grid(struct replay_job *job, const struct replay_opts *opts, str
 {
     struct replay *rep = job->rep;
     const struct run *run = job->program.run;
-    const char *grow = opts->grow != NULL ? opts->grow : "dp";
-    rep->grown = grid_role_parse(grow, strlen(grow));
-    if (rep->grown == GRID_ROLES)
-        return err_set(e, ERR_USAGE, "no axis '%s' to grow", grow);
+    rep->grown = opts->grow_given ? opts->grow : GRID_DP;
     grid_input_fill(&rep->groups, run, job->program.ranks, job->steps.ranks, &rep->arena);
     if (opts->parallel == NULL)
         grid_find(&rep->grid, &rep->groups);
@@ -80,18 +162,13 @@ static int make_grid(struct replay_job *job, const struct replay_opts *opts, str
     return 0;
 }
 
-/* What the recording shows, on its own GPU; else the profile's figure and the recording's excess.
- */
-static int64_t latency_on(const struct replay *rep, const struct gpu_profile *gpu)
-{
-    bool own = gpu == rep->from.gpu;
-    return llround((own ? rep->latency_us : gpu->launch_us + rep->excess_us) * 1e3);
-}
-
-/* How launches get to the device. */
+/* How launches get to the device: as the recording shows on its own GPU, else after the profile's
+ * figure and the recording's excess. */
 static void set_launches(struct replay_job *job, const struct gpu_profile *gpu)
 {
-    sim_set_launch_latency(job->program.sim, latency_on(job->rep, gpu));
+    const struct replay *rep = job->rep;
+    double us = gpu == rep->from.gpu ? rep->latency_us : gpu->launch_us + rep->excess_us;
+    sim_set_launch_latency(job->program.sim, llround(us * 1e3));
     sim_set_queue_depth(job->program.sim, depth_on(gpu));
 }
 
@@ -99,11 +176,13 @@ static void set_launches(struct replay_job *job, const struct gpu_profile *gpu)
 static int learn_overlap(struct replay_job *job, struct err *e)
 {
     struct replay *rep = job->rep;
-    struct placement wanted = job->growth.target;
+    const struct retarget_sides sides = {.from = rep->from,
+                                         .to = rep->from,
+                                         .calibrate = true,
+                                         .placed_as_recorded = true,
+                                         .scale = 1};
     struct retarget own;
-    int rc;
-    job->growth.target = job->growth.source;
-    rc = retarget_init(&own, &job->program, &job->growth, rep->from, rep->from, true, 1, e);
+    int rc = retarget_init(&own, &job->program, &job->growth, &sides, e);
     overlap_init(&job->overlap, &job->program);
     set_launches(job, rep->from.gpu);
     if (rc == 0) {
@@ -113,7 +192,6 @@ static int learn_overlap(struct replay_job *job, struct err *e)
     }
     if (rc == 0)
         rc = overlap_learn(&job->overlap, &own, e);
-    job->growth.target = wanted;
     retarget_release(&own);
     return rc;
 }
@@ -192,36 +270,50 @@ void job_release(struct replay_job *job)
 
 /* ---- one simulation ---- */
 
-static int set_costs(struct replay_job *job, struct retarget *t, struct err *e)
+int job_simulate(struct replay_job *job, struct target target, struct retarget *t,
+                 struct iteration_time *out, struct err *e)
 {
+    const struct retarget_sides sides = {.from = job->rep->from,
+                                         .to = target.to,
+                                         .calibrate = target.calibrate,
+                                         .placed_as_recorded = target.placed_as_recorded,
+                                         .scale = target.scale};
+    set_launches(job, target.to.gpu);
+    for (uint32_t h = 0; h < job->program.nhosts; h++)
+        sim_set_host_speed(job->program.sim, h, target.host_speed > 0 ? target.host_speed : 1);
+    if (retarget_init(t, &job->program, &job->growth, &sides, e) < 0)
+        return -1;
+    if (job->rep->strong && retarget_divide(t, &job->strong, e) < 0)
+        return -1;
+    faults_place(&job->whatif, target.faulty, target.host_speed, t);
     for (size_t i = 0; i < job->program.ncosts; i++) {
         int64_t ns;
         if (retarget_cost(t, &job->program.costs[i], &ns, e) < 0)
             return -1;
         program_set_cost(&job->program, i, faults_note_cost(&job->whatif, i, ns));
     }
-    return 0;
-}
-
-int job_simulate(struct replay_job *job, struct target target, struct retarget *t,
-                 struct iteration_time *out, struct err *e)
-{
-    set_launches(job, target.to.gpu);
-    for (uint32_t h = 0; h < job->program.nhosts; h++)
-        sim_set_host_speed(job->program.sim, h, target.host_speed > 0 ? target.host_speed : 1);
-    if (retarget_init(t, &job->program, &job->growth, job->rep->from, target.to, target.calibrate,
-                      target.scale, e) < 0)
-        return -1;
-    if (job->rep->strong && retarget_divide(t, &job->strong, e) < 0)
-        return -1;
-    faults_place(&job->whatif, target.faulty, target.host_speed, t);
-    if (set_costs(job, t, e) < 0)
-        return -1;
     absent_wait_apply(&job->program, t);
     retarget_set_fills(t, &job->program);
     overlap_apply(&job->overlap, t);
     sim_keep_causes(job->program.sim, true);
     if (program_run(&job->program, e) < 0)
+        return -1;
+    *out = job_measure(job, true);
+    return 0;
+}
+
+int job_simulate_scaled(struct replay_job *job, const struct retarget *t, const int64_t *costs_ns,
+                        const double *factors, const double *wait_factors,
+                        struct iteration_time *out, struct err *e)
+{
+    struct program *p = &job->program;
+    for (size_t i = 0; i < p->ncosts; i++)
+        program_set_cost(p, i, factors ? llround((double)costs_ns[i] * factors[i]) : costs_ns[i]);
+    absent_wait_apply(p, t);
+    for (uint32_t i = 0; i < p->matches.count && wait_factors != NULL; i++)
+        program_set_wait(p, i, llround((double)p->wait_ns[i] * wait_factors[i]));
+    overlap_apply(&job->overlap, t);
+    if (program_run(p, e) < 0)
         return -1;
     *out = job_measure(job, true);
     return 0;

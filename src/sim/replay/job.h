@@ -7,12 +7,12 @@
 #ifndef SPECTER_SIM_REPLAY_JOB_H
 #define SPECTER_SIM_REPLAY_JOB_H
 
-#include "sim/target/overlap.h"
-#include "sim/scaling/pipeline.h"
 #include "sim/replay/replay.h"
-#include "sim/whatif/whatif_job.h"
+#include "sim/scaling/pipeline.h"
+#include "sim/target/overlap.h"
+#include "sim/whatif/whatif.h"
 
-/* The scale that was simulated last: shorter.h. */
+/* The scale that was simulated last: shorter_derive(). */
 struct job_before {
     int64_t scale, *set_ns; /* [ncosts]; in the arena of the replay; NULL: none so far */
     struct iteration_time time;
@@ -43,15 +43,21 @@ struct replay_job {
 struct target {
     struct hardware to;
     bool calibrate;
+    bool placed_as_recorded; /* ranks sit on nodes as in the recording */
     int64_t scale;
     bool faulty;       /* with the faults of replay_opts.whatif */
     double host_speed; /* CPU time takes 1 / this; 0: as recorded */
 };
 
-/* replay_hardware.c: fills from, to, gpu_known, network_known and same_hardware, and says what was
- * assumed. */
+/* Fills from, to, gpu_known, network_known and same_hardware, and says what was assumed. */
 int replay_find_hardware(struct replay *rep, const struct run *run, const struct replay_opts *opts,
                          struct err *e);
+
+/* A replay up to its first simulation: the hardware, the job, and the recording's own step in
+ * rep->recorded. Both to be released in either case; opts must outlive the job. -1 with e filled
+ * (ERR_INPUT): there is nothing to replay, or ranks are missing and cannot be filled in. */
+int replay_prepare(struct replay *rep, struct replay_job *job, const struct run *run,
+                   const struct replay_opts *opts, struct err *e);
 
 /* To be released in either case. */
 int job_init(struct replay_job *job, const struct run *run, const struct replay_opts *opts,
@@ -61,6 +67,12 @@ void job_release(struct replay_job *job);
 /* One simulation. t, to be released in either case, tells by which rules the costs were set. */
 int job_simulate(struct replay_job *job, struct target target, struct retarget *t,
                  struct iteration_time *out, struct err *e);
+
+/* The last simulation of job_simulate() once more, with other costs: costs_ns [ncosts] times
+ * their factors, and waits for ranks that were not recorded times theirs [matches]. NULL: all 1. */
+int job_simulate_scaled(struct replay_job *job, const struct retarget *t, const int64_t *costs_ns,
+                        const double *factors, const double *wait_factors,
+                        struct iteration_time *out, struct err *e);
 
 /* The times of one rank, as recorded or in the last simulation: replay_measure.c. Arrays are
  * owned. */
@@ -76,10 +88,6 @@ struct job_view {
 void job_view_init(struct job_view *v, const struct replay_job *job, size_t rank, bool simulated);
 void job_view_release(struct job_view *v);
 
-/* pipeline_job.c. Finds how the pipeline is laid out for more stages, where that is what grows;
- * else growth.refused says why not. */
-void job_find_pipeline(struct replay_job *job);
-
 /* Derives the results of a simulation. */
 typedef int job_derive(struct replay_job *job, const struct retarget *t, struct replay_scale *out,
                        struct err *e);
@@ -94,5 +102,43 @@ void job_find_steps(struct replay_job *job, struct arena *arena);
 /* The job's step, its parts as means over the ranks, so that they add up to it. job->windows, spans
  * and deciding receive what is behind it. */
 struct iteration_time job_measure(struct replay_job *job, bool simulated);
+
+#define SHORTER 0.005 /* of a step: less is no shorter step */
+
+/* Says why the step is shorter than that of the scale simulated before, where that had fewer GPUs.
+ * Weak scaling adds members to collectives and takes nothing from a GPU, so that a shorter step
+ * needs its cause beside it: NCCL chooses its algorithm and protocol by size and nodes, and the
+ * choice at one scale may be slower than that at the next. t: of the simulation behind `now`.
+ * Remembers `now` for the next call. */
+void shorter_derive(struct replay_job *job, const struct retarget *t,
+                    const struct replay_scale *now);
+
+/* ---- derive.c: what is looked at after each simulation besides the iteration's length ---- */
+
+/* Once, before the first simulation: of the recording. */
+void derive_recording(struct replay_job *job);
+
+/* Of the recording on its own hardware: whether its replay is to be trusted. */
+void derive_own(struct replay_job *job);
+
+/* Of the last simulation: communication by axis, critical path, uncertainty, throughput. */
+int derive_scale(struct replay_job *job, const struct retarget *t, struct replay_scale *out,
+                 struct err *e);
+
+/* Its uncertainty alone, where the rest is not asked for. */
+int derive_error(struct replay_job *job, const struct retarget *t, struct replay_scale *out,
+                 struct err *e);
+
+/* The intervals of a scale whose uncertainty is known, by simulations of their own. Afterwards
+ * the costs are again those of the scale; where operations vary the last simulation is, too. */
+int derive_intervals(struct replay_job *job, const struct retarget *t, struct replay_scale *out,
+                     struct err *e);
+
+/* Gives the reason why another GPU or network changed nothing. */
+void derive_reasons(struct replay_job *job, const struct replay_scale *base);
+
+/* Finds the bound of the step, the largest part of its critical path, and why these differ, where
+ * they do. */
+void derive_verdict(struct replay_job *job, struct replay_scale *base);
 
 #endif

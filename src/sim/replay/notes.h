@@ -1,25 +1,15 @@
 /* SPDX-License-Identifier: MIT
  *
- * For replay.c: what a result must say about itself, as sentences.
+ * For replay.c and job.c: the facts that a result must tell about itself, each found where its
+ * figures are at hand.
  */
 #ifndef SPECTER_SIM_REPLAY_NOTES_H
 #define SPECTER_SIM_REPLAY_NOTES_H
 
+#include "sim/replay/facts.h"
 #include "sim/target/overlap.h"
 #include "sim/replay/replay.h"
-#include "sim/whatif/whatif_job.h"
-
-/* notes_list.c. An assumption is of rep->topic. */
-void replay_assume(struct replay *rep, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-void replay_note(struct replay *rep, bool loss, const char *fmt, ...)
-    __attribute__((format(printf, 3, 4)));
-
-/* Before all other notes. */
-void replay_note_first(struct replay *rep, const char *fmt, ...)
-    __attribute__((format(printf, 2, 3)));
-
-/* notes_list.c, at the end: assumptions by topic, and as they were said within one. */
-void note_sort(struct replay *rep);
+#include "sim/whatif/whatif.h"
 
 void note_program(struct replay *rep, const struct program *p);
 
@@ -27,17 +17,17 @@ void note_program(struct replay *rep, const struct program *p);
 void note_absent_waits(struct replay *rep, const struct program *p);
 void note_iterations(struct replay *rep);
 void note_grid(struct replay *rep);
-/* notes_scaling.c: how ranks sit on nodes. */
+/* How ranks sit on nodes. */
 void note_placement(struct replay *rep, const struct weak_scaling *g);
 
-/* notes_scaling.c: where what the user tells of the grid contradicts the operations. */
+/* Where what the user tells of the grid contradicts the operations. */
 void note_given_grid(struct replay *rep);
 
-/* notes_scaling.c: what is divided with the batch; the share whose part is not known. */
+/* What is divided with the batch; the share whose part is not known. */
 void note_strong(struct replay *rep, const struct strong_scaling *s);
 void note_undivided(struct replay *rep, double share);
 
-/* notes_scaling.c: all-to-alls that are made of messages. */
+/* All-to-alls that are made of messages. */
 void note_exchanges(struct replay *rep, const struct weak_scaling *g);
 
 void note_growth(struct replay *rep, const struct weak_scaling *g);
@@ -46,7 +36,7 @@ void note_overlap(struct replay *rep, const struct overlap *o);
 /* Why --host-speed changes nothing at scale 1, where it does not. */
 void note_host_speed(struct replay *rep, const struct iteration_time *target);
 
-/* notes_whatif.c: what was learned of the steps' variation, or is given. */
+/* What was learned of the steps' variation, or is given. */
 void note_variation(struct replay *rep, const struct whatif_opts *opts);
 
 /* Names the faults that lie outside the job of so many GPUs, and returns how many. */

@@ -11,16 +11,12 @@
  *     struct path_summary s;
  *     path_summarise(&s, &path, job);
  *     path_release(&path);
- *
- * What a summary says:
- *
- *     52 % of the step is dp AllReduce, nearly all in the last 3 of its 12 calls, not overlapped,
- *     41 % GEMMs, 7 % rest
  */
 #ifndef SPECTER_SIM_REPLAY_PATH_H
 #define SPECTER_SIM_REPLAY_PATH_H
 
 #include "sim/engine/sim.h"
+#include "sim/step/step_measure.h"
 #include "trace/run.h"
 
 struct replay_job;
@@ -32,7 +28,7 @@ enum path_what {
     PATH_UNTRACED, /* kernels that were counted, not timed */
     PATH_GRAPH,
     PATH_COPY,
-    PATH_COMM,   /* moving data, and the members' own parts behind it */
+    PATH_COMM,   /* moving data, and the members' own parts after it */
     PATH_LATE,   /* waits for ranks that are not simulated */
     PATH_LAUNCH, /* from a launch to the start of its work */
     PATH_HOST,   /* CPU time */
@@ -83,14 +79,47 @@ struct path_summary {
     struct path_part parts[PATH_PARTS_MAX]; /* largest first */
     int count;
     double span_ns, rest_ns;
-    int slow_rank;     /* global rank whose work is most of the path's work, and takes longer than
-                          the median rank's; -1 none */
-    double slow_work;  /* of the path's work its share */
-    double slower;     /* its work over that of the median rank, - 1 */
-    const char *words; /* one to three sentences; in the arena of the replay */
+    int slow_rank;    /* global rank whose work is most of the path's work, and takes longer than
+                         the median rank's; -1 none */
+    double slow_work; /* of the path's work its share */
+    double slower;    /* its work over that of the median rank, - 1 */
 };
 
 void path_summarise(struct path_summary *out, const struct path *path,
                     const struct replay_job *job);
+
+/* What the communication of one rank takes in an iteration, by the axes of the grid that its
+ * communicators span: "dp", "tp", "dp x ep". Where no grid was found, communicators of one size are
+ * taken together: "groups of 8".
+ *
+ *     struct axis_times t;
+ *     axis_times_measure(&t, job, true);
+ *     for (int i = 0; i < t.count; i++)
+ *         use(t.list[i].name, t.list[i].exposed_ns);
+ *
+ * total: in which one of them is under way, waits included. exposed: of it, in which the rank
+ * neither computes nor waits for its neighbour in the pipeline; a moment in which several axes are
+ * exposed counts to equal parts for each, so that the exposed times add up to exposed_comm_ns of
+ * the step. Both are means over the ranks. */
+
+#define AXIS_TIMES_MAX 12 /* more are taken together as the last, "others" */
+
+struct replay_job;
+
+struct axis_time {
+    const char *name; /* in the arena of the replay */
+    double total_ns, exposed_ns;
+};
+
+struct axis_times {
+    struct axis_time list[AXIS_TIMES_MAX]; /* by exposed time, largest first */
+    int count;
+};
+
+/* Of a step of the job, as job_measure() last measured it. */
+void axis_times_measure(struct axis_times *out, const struct replay_job *job, bool simulated);
+
+/* Returns the axis that a communicator counts for; -1 unknown. In the arena of the replay. */
+const char *axis_name(const struct replay_job *job, int comm);
 
 #endif

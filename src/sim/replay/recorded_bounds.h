@@ -13,4 +13,15 @@ struct recorded_bounds {
     bool path_known;
 };
 
+/* Why a prediction is bound otherwise than the recording is. */
+enum bounds_cause {
+    BOUNDS_SAME,
+    BOUNDS_REPLAY_OFF,    /* the replay is far off the recording on its own hardware */
+    BOUNDS_UNTIMED,       /* what was not timed is work in a replay, and idle time to analyze */
+    BOUNDS_TARGET,        /* on the target the parts of a step take other times */
+    BOUNDS_WAITS_UNKNOWN, /* the replay infers what the host waited for */
+    BOUNDS_CLOSE,         /* the host is ahead of busy devices by little */
+    BOUNDS_CAUSES
+};
+
 #endif

@@ -4,49 +4,149 @@
  */
 #include "sim/replay/replay.h"
 
+#include "base/buf.h"
 #include "sim/replay/job.h"
-#include "sim/replay/derive.h"
 #include "sim/replay/notes.h"
-#include "sim/replay/shorter.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+/* ---- what a job was recorded on, and what it is replayed on ---- */
+
+/* The GPU that the ranks name; NULL when specter knows none of the names. */
+static const struct gpu_profile *recorded_gpu(struct replay *rep, const struct run *run)
+{
+    const struct gpu_profile *gpu = NULL;
+    for (size_t r = 0; r < run->nranks; r++) {
+        const char *name = run->ranks[r].gpu;
+        const struct gpu_profile *other = name[0] ? gpu_profile_of_device(name) : NULL;
+        if (gpu != NULL && other != NULL && other != gpu) {
+            fact_add(rep, FACT_GPUS_DIFFER, VALUES(fact_text(gpu->name)));
+            break;
+        }
+        if (gpu == NULL)
+            gpu = other;
+    }
+    return gpu;
+}
+
+/* The hardware of the recording; NULL where it is not known. */
+static void find_source(struct replay *rep, const struct run *run, const struct replay_opts *opts)
+{
+    rep->from = (struct hardware){.gpu = opts->from_gpu, .network = opts->from_network};
+    if (rep->from.gpu == NULL)
+        rep->from.gpu = recorded_gpu(rep, run);
+    if (rep->from.gpu == NULL || rep->from.network != NULL || rep->from.gpu->network == NULL)
+        return;
+    rep->from.network = network_profile_find(rep->from.gpu->network, NULL);
+    if (rep->from.network != NULL)
+        fact_add(rep, FACT_NETWORK_USUAL,
+                 VALUES(fact_text(rep->from.network->name), fact_text(rep->from.gpu->name)));
+}
+
+/* The network of the target is that of the recording, unless another GPU is requested, which brings
+ * its own. */
+static int choose_network(struct replay *rep, bool gpu_named, struct err *e)
+{
+    const struct gpu_profile *gpu = rep->to.gpu;
+    bool other = gpu_named && gpu != rep->from.gpu && gpu->network != NULL;
+    if (other)
+        rep->to.network = network_profile_find(gpu->network, e);
+    else if (rep->from.network != NULL)
+        rep->to.network = rep->from.network;
+    else
+        rep->to.network = network_profile_find(NETWORK_PROFILE_DEFAULT, e);
+    if (rep->to.network == NULL)
+        return -1;
+    if (other)
+        fact_add(rep, FACT_TARGET_NETWORK_USUAL,
+                 VALUES(fact_text(rep->to.network->name), fact_text(gpu->name)));
+    else
+        fact_add(rep,
+                 rep->from.network != NULL ? FACT_TARGET_NETWORK_RECORDED
+                                           : FACT_TARGET_NETWORK_DEFAULT,
+                 VALUES(fact_text(rep->to.network->name)));
+    return 0;
+}
+
+static int find_target(struct replay *rep, const struct replay_opts *opts, struct err *e)
+{
+    rep->to = (struct hardware){.gpu = opts->gpu, .network = opts->network};
+    if (rep->to.gpu == NULL) {
+        rep->to.gpu = rep->from.gpu ? rep->from.gpu : gpu_profile_find(GPU_PROFILE_DEFAULT, e);
+        if (rep->to.gpu == NULL)
+            return -1;
+        fact_add(rep, rep->from.gpu != NULL ? FACT_TARGET_GPU_RECORDED : FACT_TARGET_GPU_DEFAULT,
+                 VALUES(fact_text(rep->to.gpu->name)));
+    }
+    return rep->to.network == NULL ? choose_network(rep, opts->gpu != NULL, e) : 0;
+}
+
+static void note_unknown_gpu(struct replay *rep, const struct run *run, bool asked_for_another)
+{
+    struct fact_value to = fact_text(rep->to.gpu->name);
+    const char *name = "";
+    for (size_t r = 0; r < run->nranks && name[0] == '\0'; r++)
+        name = run->ranks[r].gpu;
+    if (name[0] != '\0')
+        fact_add_loss(rep, asked_for_another, FACT_GPU_UNKNOWN, VALUES(fact_text(name), to));
+    else
+        fact_add_loss(rep, asked_for_another, FACT_GPU_UNNAMED, VALUES(to));
+}
+
+int replay_find_hardware(struct replay *rep, const struct run *run, const struct replay_opts *opts,
+                         struct err *e)
+{
+    find_source(rep, run, opts);
+    if (find_target(rep, opts, e) < 0)
+        return -1;
+    /* Without a source there is no ratio. What was asked for by name and cannot be done is a loss.
+     */
+    rep->gpu_known = rep->from.gpu != NULL;
+    rep->network_known = rep->from.network != NULL;
+    if (!rep->gpu_known) {
+        rep->from.gpu = rep->to.gpu;
+        note_unknown_gpu(rep, run, opts->gpu != NULL);
+    }
+    if (!rep->network_known) {
+        rep->from.network = rep->to.network;
+        fact_add_loss(rep, opts->network != NULL, FACT_NETWORK_UNKNOWN,
+                      VALUES(fact_text(rep->to.network->name)));
+    }
+    rep->same_hardware = rep->gpu_known && rep->network_known && rep->from.gpu == rep->to.gpu &&
+                         rep->from.network == rep->to.network;
+    return 0;
+}
+
+/* ---- simulations ---- */
+
 const int64_t replay_scales[] = {1, 2, 4, 8, 16, 32};
 const size_t replay_nscales = sizeof replay_scales / sizeof *replay_scales;
-
-static void compare_waits(struct replay_job *job)
-{
-    struct replay *rep = job->rep;
-    struct rank_waits *waits = arena_alloc(&rep->arena, rep->nranks * sizeof *waits);
-    waits_compare(&rep->waits, waits, &job->program);
-    for (size_t r = 0; r < rep->nranks; r++)
-        rep->ranks[r].waits = waits[r];
-}
 
 /* The recording on its own hardware: how far the replay is to be trusted. */
 static int simulate_own(struct replay_job *job, struct err *e)
 {
     struct replay *rep = job->rep;
-    struct placement wanted = job->growth.target;
+    const struct target own = {
+        .to = rep->from, .calibrate = true, .placed_as_recorded = true, .scale = 1};
+    struct rank_waits *waits;
     struct retarget t;
-    int rc;
-    job->growth.target = job->growth.source;
-    rc = job_simulate(job, (struct target){.to = rep->from, .calibrate = true, .scale = 1}, &t,
-                      &rep->own, e);
-    job->growth.target = wanted;
-    for (size_t r = 0; rc == 0 && r < rep->nranks; r++)
-        rep->ranks[r].replayed_ns = job->spans[r];
+    int rc = job_simulate(job, own, &t, &rep->own, e);
     if (rc == 0) {
-        compare_waits(job);
+        waits = arena_alloc(&rep->arena, rep->nranks * sizeof *waits);
+        waits_compare(&rep->waits, waits, &job->program);
+        for (size_t r = 0; r < rep->nranks; r++) {
+            rep->ranks[r].replayed_ns = job->spans[r];
+            rep->ranks[r].waits = waits[r];
+        }
         derive_own(job);
     }
     retarget_release(&t);
     return rc;
 }
 
-/* The same without what is wrong: what that costs, or why it costs nothing. */
+/* The same without the faults: what they cost, or why they cost nothing. */
 static int simulate_without_faults(struct replay_job *job, int64_t scale,
                                    const struct retarget *faulty, struct replay_scale *out,
                                    struct err *e)
@@ -72,26 +172,14 @@ static int simulate_without_faults(struct replay_job *job, int64_t scale,
     return rc;
 }
 
-static struct target target_of(const struct replay *rep, int64_t scale)
-{
-    return (struct target){.to = rep->to,
-                           .calibrate = rep->calibrate,
-                           .scale = scale,
-                           .faulty = true,
-                           .host_speed = rep->host_speed};
-}
-
 static int derive(struct replay_job *job, const struct retarget *t, struct replay_scale *out,
                   struct err *e)
 {
-    bool shorter = out->scale > 1 && out->time.span_ns < job->base_ns; /* its error decides */
-    if (!job->opts->brief && derive_scale(job, t, out, e) < 0)
-        return -1;
-    if (job->opts->brief && shorter && derive_error(job, t, out, e) < 0)
+    if ((job->opts->brief ? derive_error : derive_scale)(job, t, out, e) < 0)
         return -1;
     if (job->opts->watch.observe != NULL)
         job->opts->watch.observe(job->opts->watch.context, job, out);
-    return 0;
+    return derive_intervals(job, t, out, e);
 }
 
 /* Share of a step that the optimizer takes where it works on shards. */
@@ -110,12 +198,17 @@ static int simulate_scale(struct replay_job *job, int64_t scale, struct replay_s
                           struct err *e)
 {
     struct replay *rep = job->rep;
+    const struct target target = {.to = rep->to,
+                                  .calibrate = rep->calibrate,
+                                  .scale = scale,
+                                  .faulty = true,
+                                  .host_speed = rep->host_speed};
     struct retarget t;
     int rc;
     *out = (struct replay_scale){.scale = scale, .gpus = scale * rep->world};
     if (job->pipeline != NULL && scale > 1)
-        return job_simulate_pipeline(job, target_of(rep, scale), derive, out, e);
-    rc = job_simulate(job, target_of(rep, scale), &t, &out->time, e);
+        return job_simulate_pipeline(job, target, derive, out, e);
+    rc = job_simulate(job, target, &t, &out->time, e);
     if (rc == 0)
         rc = derive(job, &t, out, e);
     if (rc == 0)
@@ -144,10 +237,9 @@ static bool is_impossible(struct replay *rep, const struct replay_scale *s, doub
     double off = fmax(s->error.share, SHORTER);
     if (s->scale == 1 || rep->strong || 1 / ratio >= 1 - rep->sharded - off)
         return false;
-    replay_note(rep, false,
-                "no speed-up and efficiency at %lld GPUs: the step would be %.1f %% shorter than "
-                "at %d, which is more than the prediction may be off (%.1f %%)",
-                (long long)s->gpus, 100 * (1 - 1 / ratio), rep->world, 100 * s->error.share);
+    fact_add(rep, FACT_IMPOSSIBLE,
+             VALUES(fact_count((uint64_t)s->gpus), fact_number(100 * (1 - 1 / ratio)),
+                    fact_count((uint64_t)rep->world), fact_number(100 * s->error.share)));
     return true;
 }
 
@@ -162,7 +254,7 @@ static void add_scale(struct replay *rep, const struct replay_scale *base,
         scale.efficiency = ratio / (double)scale.scale;
     }
     if (scale.scale > 1 && rep->unscaled != NULL)
-        scale.error.share = NAN;
+        uncertainty_forget(&scale.error);
     if (isnan(scale.error.share) || rep->own_error > REPLAY_ERROR_MAX ||
         is_impossible(rep, &scale, ratio)) {
         scale.speedup = scale.efficiency = NAN;
@@ -182,22 +274,18 @@ static int check_scale(const struct replay_job *job, int64_t scale, struct err *
 /* Scales that were not requested and are not possible are left out, with a note. */
 static size_t default_count(struct replay_job *job)
 {
-    size_t n = 1, all = replay_nscales;
+    const char *refused = job->growth.refused != NULL ? job->growth.refused : job->rep->unscaled;
+    size_t n = 1;
     struct err why;
-    job->rep->topic = TOPIC_SCALE;
-    if (job->growth.refused != NULL) {
-        replay_assume(job->rep, "scales above 1 are left out: %s", job->growth.refused);
+    if (refused != NULL) {
+        fact_add(job->rep, FACT_SCALES_REFUSED, VALUES(fact_text(refused)));
         return 1;
     }
-    if (job->rep->unscaled != NULL) {
-        replay_assume(job->rep, "scales above 1 are left out: %s", job->rep->unscaled);
-        return 1;
-    }
-    while (n < all && check_scale(job, replay_scales[n], &why) == 0)
+    while (n < replay_nscales && check_scale(job, replay_scales[n], &why) == 0)
         n++;
-    if (n < all)
-        replay_assume(job->rep, "scales above %lld are left out: %s",
-                      (long long)replay_scales[n - 1], why.msg);
+    if (n < replay_nscales)
+        fact_add(job->rep, FACT_SCALES_END,
+                 VALUES(fact_count((uint64_t)replay_scales[n - 1]), fact_text(why.msg)));
     return n;
 }
 
@@ -211,10 +299,7 @@ static int check_scales(struct replay_job *job, const int64_t *scales, size_t n,
         grown = grown || scales[i] > 1;
     }
     if (grown && job->rep->unscaled != NULL)
-        replay_note_first(job->rep,
-                          "every scale takes the time of scale 1, without speed-up and "
-                          "efficiency: %s",
-                          job->rep->unscaled);
+        fact_add(job->rep, FACT_UNSCALED, VALUES(fact_text(job->rep->unscaled)));
     return 0;
 }
 
@@ -346,13 +431,12 @@ static bool holds_times(const struct run *run)
     return false;
 }
 
-int replay_run(struct replay *rep, const struct run *run, const struct replay_opts *opts,
-               struct err *e)
+int replay_prepare(struct replay *rep, struct replay_job *job, const struct run *run,
+                   const struct replay_opts *opts, struct err *e)
 {
-    struct replay_job job = {.rep = rep, .opts = opts};
-    int rc;
     memset(rep, 0, sizeof *rep);
     arena_init(&rep->arena);
+    *job = (struct replay_job){.rep = rep, .opts = opts};
     if (run->nranks == 0)
         return err_set(e, ERR_INPUT, "%s: no rank to replay", run->source);
     if (!holds_work(run))
@@ -365,20 +449,26 @@ int replay_run(struct replay *rep, const struct run *run, const struct replay_op
     rep->host_speed = opts->host_speed > 0 ? opts->host_speed : 1;
     rep->nranks = run->nranks;
     rep->ranks = arena_alloc(&rep->arena, run->nranks * sizeof *rep->ranks);
-    if (replay_find_hardware(rep, run, opts, e) < 0)
+    if (replay_find_hardware(rep, run, opts, e) < 0 || job_init(job, run, opts, e) < 0)
         return -1;
-    rc = job_init(&job, run, opts, e);
+    rep->recorded = job_measure(job, false);
+    for (size_t r = 0; r < rep->nranks; r++)
+        rep->ranks[r].recorded_ns = job->spans[r];
+    return 0;
+}
+
+int replay_run(struct replay *rep, const struct run *run, const struct replay_opts *opts,
+               struct err *e)
+{
+    struct replay_job job;
+    int rc = replay_prepare(rep, &job, run, opts, e);
     if (rc == 0) {
-        rep->recorded = job_measure(&job, false);
-        for (size_t r = 0; r < rep->nranks; r++)
-            rep->ranks[r].recorded_ns = job.spans[r];
         if (!opts->brief)
             derive_recording(&job);
         if (opts->watch.observe != NULL)
             opts->watch.observe(opts->watch.context, &job, NULL);
         rc = simulate_all(&job, opts, e);
     }
-    note_sort(rep);
     job_release(&job);
     return rc;
 }
@@ -386,8 +476,7 @@ int replay_run(struct replay *rep, const struct run *run, const struct replay_op
 void replay_release(struct replay *rep)
 {
     free(rep->scales);
-    free(rep->assumptions.list);
-    free(rep->notes.list);
+    free(rep->facts.list);
     grid_release(&rep->grid);
     arena_release(&rep->arena);
     memset(rep, 0, sizeof *rep);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * The replay of a run on other hardware and at other scales: program, costs, simulation, iteration
- * times. What it assumed and could not know is in the result, in words.
+ * times. What it assumed and could not know is in the result, as facts.
  *
  *     struct replay_opts opts = {.gpu = gpu, .scales = list, .nscales = 3, .calibrate = true};
  *     struct replay rep;
@@ -13,19 +13,16 @@
 #ifndef SPECTER_SIM_REPLAY_REPLAY_H
 #define SPECTER_SIM_REPLAY_REPLAY_H
 
-#include "sim/replay/axis_time.h"
 #include "sim/grid/grid_input.h"
-#include "sim/step/step_measure.h"
+#include "sim/replay/facts.h"
 #include "sim/replay/path.h"
 #include "sim/replay/recorded_bounds.h"
-#include "sim/target/retarget.h"
-#include "sim/step/step_spread.h"
 #include "sim/replay/throughput.h"
 #include "sim/replay/uncertainty.h"
+#include "sim/step/step_measure.h"
+#include "sim/target/retarget.h"
 #include "sim/whatif/whatif.h"
-#include "sim/step/waits.h"
 #include "trace/run.h"
-#include "trace/verdict.h"
 
 #define HOST_SPEED_MIN 0.01
 #define HOST_SPEED_MAX 100.0
@@ -34,7 +31,7 @@
 struct replay_job;
 struct replay_scale;
 
-/* Called behind the measurement of the recording (scale NULL), then behind the simulation of each
+/* Called after the measurement of the recording (scale NULL), then after the simulation of each
  * scale (1 first, whether asked for or not), while job.h can still tell when everything ran. */
 struct replay_watch {
     void (*observe)(void *context, const struct replay_job *job, const struct replay_scale *scale);
@@ -57,21 +54,22 @@ struct replay_opts {
                                           where that is known, else in blocks */
     bool calibrate;                    /* see struct retarget */
     const char *parallel;              /* the grid, as grid_from_text() takes it; NULL: found */
-    const char *grow;                  /* the axis that scales multiply: name of a role; NULL: dp */
+    bool grow_given;                   /* else dp is the axis that scales multiply */
+    enum grid_role grow;               /* where given */
     double tokens, flops;              /* of an iteration of the recorded job; 0: not told */
     struct replay_watch watch;         /* observe NULL: none */
-    bool brief;                        /* iteration times only: no paths, groups, errors, rates */
+    bool brief;                        /* iteration times and their intervals only */
     double host_speed;                 /* CPU time takes 1 / this on the target; 0: as recorded */
     const struct recorded_bounds *bounds; /* what the prediction's are compared with; NULL: none */
     struct whatif_opts whatif;            /* variation, slow ranks and links; all 0: none */
 };
 
-/* time: a step of the job, from the end of the last rank in the one before to that in it; its parts
- * are means over the ranks. */
 /* The scales of a replay that names none, in ascending order; the network may hold fewer. */
 extern const int64_t replay_scales[];
 extern const size_t replay_nscales;
 
+/* time: a step of the job, from the end of the last rank in the one before to that in it; its parts
+ * are means over the ranks. */
 struct replay_scale {
     int64_t scale, gpus;
     struct iteration_time time;
@@ -95,28 +93,6 @@ struct replay_rank {
     int rank;
     double recorded_ns, replayed_ns;
     struct rank_waits waits; /* in collectives, of the whole recording */
-};
-
-/* The subject of a sentence, in the order in which assumptions are printed. */
-enum replay_topic {
-    TOPIC_TARGET,    /* which hardware it was, and is */
-    TOPIC_SCALE,     /* what grows, and by which rule */
-    TOPIC_COST,      /* what an operation takes on the target */
-    TOPIC_VARIATION, /* what varies, and what is wrong */
-    TOPIC_RECORDING, /* how the recording was understood */
-    TOPIC_OVERLAP,   /* what communication takes of computation; the host */
-};
-
-/* Something that the reader of the result must know. */
-struct replay_line {
-    const char *text;
-    bool loss; /* part of the input could not be used */
-    enum replay_topic topic;
-};
-
-struct replay_lines {
-    struct replay_line *list; /* owned; texts in the arena of the replay */
-    size_t count, cap;
 };
 
 struct replay {
@@ -144,11 +120,11 @@ struct replay {
                             one that warms up is left out */
     bool warm_up;        /* a step warms up and is left out */
     enum step_source source;
-    const struct job_steps *steps; /* while the replay runs */
-    enum bound bound, path_bound;  /* of the step at scale 1, and of its path; not when brief */
-    const char *bound_why;         /* why they differ; NULL */
-    const char *recorded_why;      /* why they are not those of the recording; NULL */
-    struct replay_rank *ranks;     /* by index in run->ranks; in the arena */
+    const struct job_steps *steps;    /* while the replay runs */
+    enum bound bound, path_bound;     /* of the step at scale 1, and of its path; not when brief */
+    const char *bound_why;            /* why they differ; NULL */
+    enum bounds_cause recorded_cause; /* why they are not those of the recording */
+    struct replay_rank *ranks;        /* by index in run->ranks; in the arena */
     size_t nranks;
     struct replay_scale *scales; /* owned; in the order asked for */
     size_t nscales, cap_scales;
@@ -164,8 +140,7 @@ struct replay {
     struct jitter variation;                 /* where it was asked for */
     uint64_t seed;                           /* of its draws */
     struct jitter_result recorded_spread;    /* of the recorded iterations, beside it */
-    struct replay_lines assumptions, notes;  /* assumptions by topic */
-    enum replay_topic topic;                 /* of what is said next */
+    struct replay_facts facts;               /* what was assumed, and what is not known */
     struct arena arena;
 };
 

@@ -9,13 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static struct sim_span recorded_span(const struct op *op)
-{
-    if (!op_timed(op) || op->start_ns == UNKNOWN_NS)
-        return (struct sim_span){UNKNOWN_NS, UNKNOWN_NS};
-    return (struct sim_span){op->start_ns, op->start_ns + op->dur_ns};
-}
-
 static struct sim_span simulated_span(const struct program *p, size_t rank, size_t op)
 {
     struct sim_span span = program_span(p, rank, op);
@@ -28,16 +21,6 @@ static int64_t simulated_launch(const struct program *p, size_t rank, size_t op,
     uint32_t item = p->ranks[rank].item[op];
     return span->start_ns != UNKNOWN_NS && item != PROGRAM_NONE ? sim_launched(p->sim, item)
                                                                 : UNKNOWN_NS;
-}
-
-static int64_t host_end(const struct program *p, const struct program_rank *rank)
-{
-    int64_t end_ns = 0;
-    for (uint32_t h = 0; h < rank->nhosts; h++) {
-        if (sim_host_end(p->sim, rank->first_host + h) > end_ns)
-            end_ns = sim_host_end(p->sim, rank->first_host + h);
-    }
-    return end_ns;
 }
 
 /* Returns whether both ends of a message sit in different stages of the pipeline. */
@@ -92,7 +75,7 @@ static void add_gap(struct job_view *v, const struct sim *sim, uint32_t item)
     }
 }
 
-/* The host's part of the steps in the simulation: what lies before its begin and behind its end is
+/* The host's part of the steps in the simulation: what lies before its begin and after its end is
  * as long as recorded. */
 static void host_window(const struct replay_job *job, size_t r, struct rank_timeline *when)
 {
@@ -100,7 +83,11 @@ static void host_window(const struct replay_job *job, size_t r, struct rank_time
     const struct step_bounds *b = &job->recorded[r * job->steps.nparts];
     bool known = b->begin_ns != UNKNOWN_NS && b->end_ns != UNKNOWN_NS;
     when->begin_ns = place->begin_ns;
-    when->end_ns = host_end(&job->program, place);
+    when->end_ns = 0;
+    for (uint32_t h = 0; h < place->nhosts; h++) {
+        int64_t end_ns = sim_host_end(job->program.sim, place->first_host + h);
+        when->end_ns = end_ns > when->end_ns ? end_ns : when->end_ns;
+    }
     if (known && b->begin_ns > place->origin_ns)
         when->begin_ns += b->begin_ns - place->origin_ns;
     if (known && b->end_ns < place->end_ns)
@@ -112,10 +99,13 @@ static void view_recorded(struct job_view *v, const struct replay_job *job, size
     const struct program *p = &job->program;
     const struct rank *rank = &p->run->ranks[r];
     const struct program_rank *place = &p->ranks[r];
-    for (size_t i = 0; i < rank->nops; i++)
-        v->spans[i] = recorded_span(&rank->ops[i]);
-    for (size_t i = 0; i < rank->nops; i++)
-        v->launched[i] = rank->ops[i].host_ns;
+    for (size_t i = 0; i < rank->nops; i++) {
+        const struct op *op = &rank->ops[i];
+        v->spans[i] = (struct sim_span){UNKNOWN_NS, UNKNOWN_NS};
+        if (op_timed(op) && op->start_ns != UNKNOWN_NS)
+            v->spans[i] = (struct sim_span){op->start_ns, op_end_ns(op)};
+        v->launched[i] = op->host_ns;
+    }
     for (size_t i = 0; i < place->nuntraced; i++)
         v->beside[v->nbeside++] =
             (struct untraced_slice){place->untraced[i].recorded, SLICE_UNTRACED};

@@ -25,12 +25,6 @@ static bool has_flops(const struct op *op)
     return op_flops(op) > 0 && op->dtype < SPECTER_DTYPE_COUNT;
 }
 
-static bool is_product(const struct op *op)
-{
-    return op->class == OP_GEMM ||
-           (op->class == OP_KERNEL && specter_kernel_class_of(op->name) == SPECTER_KERNEL_GEMM);
-}
-
 static enum flops_of product_of(const struct op *op)
 {
     if (op->class == OP_GEMM)
@@ -65,8 +59,9 @@ static void add_rank(struct iteration_flops *w, const struct replay_job *job, si
         w->shaped += has_flops(op);
         if (has_flops(op))
             add_product(w, op, share);
-        else
-            w->shapeless += is_product(op);
+        else if (op->class == OP_GEMM || (op->class == OP_KERNEL &&
+                                          specter_kernel_class_of(op->name) == SPECTER_KERNEL_GEMM))
+            w->shapeless++;
         graph = op->class == OP_GRAPH ? graphs_find(&graphs, op->graph) : NULL;
         for (size_t k = 0; graph != NULL && k < graph->nops; k++) {
             if (has_flops(&rank->ops[graph->ops[k]]))
@@ -174,11 +169,9 @@ void workload_measure(struct workload *w, const struct replay_job *job, double t
 {
     struct replay *rep = job->rep;
     const struct run *run = job->program.run;
-    struct iteration_flops *work = calloc(1, sizeof *work);
+    struct iteration_flops *work = array_new(1, sizeof *work);
     double by_type[SPECTER_DTYPE_COUNT], all, peak_s;
     int ranks = 0;
-    if (work == NULL)
-        die("out of memory");
     for (size_t r = 0; r < run->nranks; r++) {
         if (steps_blank(run, r))
             continue;

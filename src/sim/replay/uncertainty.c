@@ -40,42 +40,73 @@ static enum basis basis_of(const struct retarget *t, const struct program_cost *
     }
 }
 
-/* While the path is gone through. */
-struct uncertainty_ctx {
-    struct uncertainty *out;
-    double sums[BASIS_COUNT]; /* shares x errors */
-    struct retarget *t;
-    const struct certainty *known;
-    double wait_error; /* of waits that are no part of a transfer: that transfers change */
-    double wait_rule;  /* of all waits: that they were scaled */
-};
+/* ---- of one cost ---- */
 
-/* Of a modelled cost; *known: both ends of the ratio are. */
-static double model_error(const struct uncertainty_ctx *a, enum basis basis, bool ratio,
-                          bool *known)
+/* Adds the error of a model's price on one side; `out` has that of the other side, or 0. */
+static void add_model(struct cost_error *out, const struct program_cost *cost,
+                      const struct retarget *t, enum retarget_side side, bool trusted)
 {
-    const struct hardware *from = &a->t->from, *to = &a->t->to;
-    bool gemm = basis == BASIS_GEMM, source = true;
-    double target = accuracy_of(kinds[basis], gemm ? to->gpu->name : to->network->name, known);
-    double other = 0;
-    if (ratio)
-        other = accuracy_of(kinds[basis], gemm ? from->gpu->name : from->network->name, &source);
-    *known = *known && source && (gemm ? a->known->gpu_known : a->known->network_known);
-    if (!*known && source)
-        target = other = accuracy_of(kinds[basis], "", &source);
-    return ratio ? hypot(target, other) : target;
+    struct accuracy_interval in;
+    double log50, log80;
+    bool ignored;
+    retarget_interval(t, cost, side, &in);
+    if (in.known && trusted) {
+        log50 = log(in.factor50);
+        log80 = log(in.factor80);
+    } else {
+        log80 = log1p(accuracy_of(kinds[out->basis], "", &ignored));
+        log50 = UNCERTAINTY_HALF * log80;
+        out->known = false;
+    }
+    out->log50 = hypot(out->log50, log50);
+    out->log80 = hypot(out->log80, log80);
 }
 
 /* A measured time that stands for one on hardware that was asked for, as its own is not known. */
-static bool kept_blindly(const struct uncertainty_ctx *a, enum basis basis)
+static bool kept_blindly(const struct certainty *known, enum basis basis)
 {
     if (basis == BASIS_COLLECTIVE || basis == BASIS_P2P)
-        return !a->known->network_known && a->known->network_asked_for;
-    return !a->known->gpu_known && a->known->gpu_asked_for;
+        return !known->network_known && known->network_asked_for;
+    return !known->gpu_known && known->gpu_asked_for;
 }
 
-/* Returns how much, as a share, waits may change on the target: see the header. */
-static double wait_error(const struct retarget *t)
+static struct cost_error assumed(enum basis basis, double log80)
+{
+    return (struct cost_error){basis, UNCERTAINTY_HALF * log80, log80, false};
+}
+
+int uncertainty_of_cost(struct cost_error *out, const struct program_cost *cost,
+                        const struct retarget *t, const struct certainty *known, struct err *e)
+{
+    struct retarget again = *t; /* its counters are not for us */
+    enum basis basis = basis_of(t, cost);
+    bool trusted = basis == BASIS_GEMM ? known->gpu_known : known->network_known;
+    int64_t ns;
+    *out = (struct cost_error){.basis = BASIS_KEPT, .known = true};
+    if (retarget_unsized(t, cost)) {
+        *out = assumed(BASIS_UNSIZED, log(UNCERTAINTY_BLIND));
+        return 0;
+    }
+    if (retarget_cost(&again, cost, &ns, e) < 0)
+        return -1;
+    if (ns == cost->measured_ns && !kept_blindly(known, basis))
+        return 0;
+    *out = assumed(basis, log(UNCERTAINTY_BLIND));
+    if (ns != cost->measured_ns && basis != BASIS_RULE && basis != BASIS_KEPT) {
+        *out = (struct cost_error){.basis = basis, .known = true};
+        add_model(out, cost, t, ON_TARGET, trusted);
+        if (t->calibrate && cost->measured_ns != UNKNOWN_NS)
+            add_model(out, cost, t, ON_SOURCE, trusted);
+    } else if (ns != cost->measured_ns && ns > 0 && cost->measured_ns > 0) {
+        *out = assumed(basis, fabs(log((double)ns / (double)cost->measured_ns)));
+    }
+    return 0;
+}
+
+/* ---- waits for ranks that were not recorded ---- */
+
+/* Returns how much, as a share, waits may change on the target because transfers do. */
+static double transfers_change(const struct retarget *t)
 {
     const struct cost_sum *comm = &t->sums[COST_COMM];
     double all_ns = retarget_measured_ns(t->sums);
@@ -84,95 +115,97 @@ static double wait_error(const struct retarget *t)
     return fmin(comm->measured_ns / all_ns * fabs(comm->target_ns / comm->measured_ns - 1), 1);
 }
 
-/* Returns the error of the rule by which waits are scaled. */
-static double wait_rule_error(double ratio)
+double uncertainty_of_wait(const struct program_cost *cost, const struct retarget *t,
+                           const struct certainty *known)
 {
-    return fmin(fabs(1 - 1 / ratio), 1);
-}
-
-/* ns: what the transfer behind the wait takes on the target. */
-static void add_wait(struct uncertainty_ctx *a, const struct program_cost *cost, int64_t ns,
-                     double share)
-{
-    const struct program *p = a->t->program;
-    double ratio = cost->measured_ns > 0 ? (double)ns / (double)cost->measured_ns : 1;
+    const struct program *p = t->program;
+    double scaled = fmin(fabs(1 - 1 / absent_wait_ratio(t)), 1);
+    double ratio = cost->measured_ns > 0 ? (double)cost->set_ns / (double)cost->measured_ns : 1;
     double doubt = (double)p->doubt_ns[cost->match] / (double)p->absent_ns[cost->match];
-    double error = doubt * fmin(fabs(ratio - 1), 1) + (1 - doubt) * a->wait_error;
-    error = kept_blindly(a, BASIS_WAIT) ? 1 : fmin(hypot(error, a->wait_rule), 1);
-    a->out->shares[BASIS_WAIT] += share;
-    a->sums[BASIS_WAIT] += share * error;
-    a->out->unknown[BASIS_WAIT] += error > 0 ? share : 0;
+    double error = doubt * fmin(fabs(ratio - 1), 1) + (1 - doubt) * transfers_change(t);
+    bool same = t->scale == 1 && t->from.gpu == t->to.gpu && t->from.network == t->to.network;
+    if (kept_blindly(known, BASIS_WAIT))
+        return 1;
+    return same ? fmin(hypot(error, scaled), 1)
+                : fmin(hypot(hypot(error, scaled), UNCERTAINTY_WAIT), 1);
 }
 
-static int add_step(struct uncertainty_ctx *a, const struct path_step *step, double share,
-                    struct err *e)
+/* ---- the path ---- */
+
+static int add_step(struct uncertainty *u, const struct path_step *step, double share,
+                    const struct retarget *t, const struct certainty *known, struct err *e)
 {
-    struct uncertainty *u = a->out;
     const struct program_cost *cost;
-    enum basis basis;
-    bool known = false;
-    double error = 1;
-    int64_t ns;
-    if (step->cost == PROGRAM_NONE) {
-        u->shares[BASIS_KEPT] += share;
-        return 0;
+    struct cost_error error = {.basis = BASIS_KEPT, .known = true};
+    double part;
+    if (step->cost != PROGRAM_NONE) {
+        cost = &t->program->costs[step->cost];
+        if (step->what == PATH_LATE) {
+            part = uncertainty_of_wait(cost, t, known);
+            u->shares[BASIS_WAIT] += share;
+            u->errors[BASIS_WAIT] += share * part;
+            u->unknown[BASIS_WAIT] += part > 0 ? share : 0;
+            return 0;
+        }
+        if (uncertainty_of_cost(&error, cost, t, known, e) < 0)
+            return -1;
+        if (error.basis == BASIS_UNSIZED)
+            return 0; /* known->unsized holds it */
     }
-    cost = &a->t->program->costs[step->cost];
-    if (step->what != PATH_LATE && retarget_unsized(a->t, cost))
-        return 0; /* known->unsized holds it */
-    if (retarget_cost(a->t, cost, &ns, e) < 0)
-        return -1;
-    if (step->what == PATH_LATE) {
-        add_wait(a, cost, ns, share);
-        return 0;
-    }
-    basis = basis_of(a->t, cost);
-    if (ns == cost->measured_ns && !kept_blindly(a, basis)) {
-        u->shares[BASIS_KEPT] += share;
-        return 0;
-    }
-    if (ns != cost->measured_ns && basis != BASIS_RULE && basis != BASIS_KEPT)
-        error = model_error(a, basis, a->t->calibrate && cost->measured_ns != UNKNOWN_NS, &known);
-    else if (ns != cost->measured_ns && ns > 0 && cost->measured_ns != UNKNOWN_NS)
-        error = fabs((double)(ns - cost->measured_ns)) / (double)ns;
-    u->shares[basis] += share;
-    a->sums[basis] += share * error;
-    u->unknown[basis] += known ? 0 : share;
+    u->shares[error.basis] += share;
+    u->errors[error.basis] += share * expm1(error.log80);
+    u->unknown[error.basis] += error.known ? 0 : share;
     return 0;
+}
+
+void uncertainty_forget(struct uncertainty *u)
+{
+    u->share = NAN;
+    for (int end = 0; end < 2; end++)
+        u->interval50[end] = u->interval80[end] = NAN;
 }
 
 int uncertainty_of(struct uncertainty *out, const struct path *path, const struct retarget *t,
                    const struct certainty *known, struct err *e)
 {
-    struct retarget again = *t; /* its counters are not for us */
-    double ratio = absent_wait_ratio(t);
-    struct uncertainty_ctx a = {.out = out,
-                                .t = &again,
-                                .known = known,
-                                .wait_error = wait_error(t),
-                                .wait_rule = wait_rule_error(ratio)};
-    double squares = known->replay * known->replay + known->waits * known->waits;
     double span = (double)path->length_ns;
-    memset(out, 0, sizeof *out);
-    out->wait_ratio = ratio;
-    out->replay = known->replay;
-    out->waits = known->waits;
+    *out = (struct uncertainty){
+        .wait_ratio = absent_wait_ratio(t), .replay = known->replay, .waits = known->waits};
+    uncertainty_forget(out);
     if (known->lengths < STEPS_FEW)
         out->steps = known->steps == 1 ? STEP_ALONE : STEP_SECOND;
     out->steps = hypot(out->steps, known->spread);
-    squares += out->steps * out->steps;
     for (size_t i = 0; i < path->count && span > 0; i++) {
         const struct path_step *s = &path->list[i];
-        if (add_step(&a, s, (double)(s->end_ns - s->start_ns) / span, e) < 0)
+        if (add_step(out, s, (double)(s->end_ns - s->start_ns) / span, t, known, e) < 0)
             return -1;
     }
-    out->shares[BASIS_UNSIZED] = out->unknown[BASIS_UNSIZED] = a.sums[BASIS_UNSIZED] =
-        known->unsized;
+    out->shares[BASIS_UNSIZED] = out->unknown[BASIS_UNSIZED] = known->unsized;
+    out->errors[BASIS_UNSIZED] = known->unsized * (UNCERTAINTY_BLIND - 1);
     for (int b = 0; b < BASIS_COUNT; b++) {
-        out->errors[b] = out->shares[b] > 0 ? a.sums[b] / out->shares[b] : 0;
+        out->errors[b] = out->shares[b] > 0 ? out->errors[b] / out->shares[b] : 0;
         out->unmeasured += out->unknown[b];
-        squares += a.sums[b] * a.sums[b];
     }
-    out->share = sqrt(squares);
     return 0;
+}
+
+/* ---- intervals ---- */
+
+void uncertainty_sum(struct uncertainty *u, double span_ns, const double half[BASIS_COUNT])
+{
+    double others =
+        span_ns * sqrt(u->replay * u->replay + u->waits * u->waits + u->steps * u->steps);
+    double low80 = others, high80 = others;
+    double low50 = UNCERTAINTY_HALF * others, high50 = low50;
+    for (int b = 0; b < BASIS_COUNT; b++) {
+        low80 = hypot(low80, u->shorter_ns[b]);
+        high80 = hypot(high80, u->longer_ns[b]);
+        low50 = hypot(low50, half[b] * u->shorter_ns[b]);
+        high50 = hypot(high50, half[b] * u->longer_ns[b]);
+    }
+    u->interval50[0] = fmax(span_ns - low50, 0);
+    u->interval50[1] = span_ns + high50;
+    u->interval80[0] = fmax(span_ns - low80, 0);
+    u->interval80[1] = span_ns + high80;
+    u->share = span_ns > 0 ? (low80 + high80) / 2 / span_ns : NAN;
 }

@@ -1,42 +1,41 @@
 /* SPDX-License-Identifier: MIT
  *
- * How far a predicted iteration may be off, from the critical path and what the models' errors were
- * on measured hardware (model/accuracy.h).
+ * Between which times a predicted step lies, in half of all cases and in 80 %, and what that rests
+ * on: the errors of the models on machines that they had not seen (model/accuracy.h), carried
+ * through the simulation.
  *
- * The path's time is shared out by what it rests on. What was measured and kept has no error. What
- * is measured x model(target)/model(source) has that of both models, as the root of their squares;
- * a model's own time has that of one. Within a class errors add up in proportion to its share, as
- * one model is wrong in one direction; classes, and how far the replay of the recording on its own
- * hardware is off, are independent: the root of the sum of squares.
+ * Each cost of a target has an error by its basis. What was measured and kept has none. What is
+ * measured x model(target) / model(source) has that of both models, the root of the squares of
+ * their logarithms; a model's own time has that of one. Within a basis all costs are wrong in the
+ * same direction: the job is simulated once with all of them at the long end of their 80 % and once
+ * at the short end, so that overlapped work costs nothing until it is exposed. Bases are
+ * independent of each other: the root of the sum of squares, to either side.
  *
- * Where the hardware was not measured, or a rule without a model applies, the error is not
- * known. A bar stands for it and says so: the 90th percentile of errors on machines that the models
- * had not seen; for kernels without a model as much as the rule changes their time; and all of a
- * time that was kept for want of a source, on hardware that was asked for.
- *
- * Communication of unknown size keeps its measured time, too. Where its communicator may be another
- * on the target, all of it that the rank spends in an iteration is unknown, on the path or not:
- * what computation overlaps today may be longer than the computation there.
+ * Where the hardware was not measured, or a rule without a model applies, the error is not known.
+ * An assumption stands for it, and is counted as unmeasured: for models, the 90th percentile of
+ * errors on machines that they had not seen; for kernels without a model, as much as the rule
+ * changes their time; half to twice the time (UNCERTAINTY_BLIND) for what was kept for want of a
+ * source, on hardware that was asked for, and for communication of unknown size, or whose
+ * communicator may be another on the target.
  *
  * Waits for ranks that were not recorded take as much longer or less as computation does
  * (absent_wait.h), which is a rule without a model: its error is what it changes. Kept on hardware
  * that was asked for, while the recording's is not known, they may be anything. And the missing
  * ranks communicate for as large a part of their time as the recorded ones: by that part of what
- * communication changes on the target the waits may change. What even the shortest transfer of a
- * kind took beyond the model may have been the transfer and no wait: it may change as much as the
- * transfer.
+ * communication changes on the target the waits may change. Which rank waits for which is not seen,
+ * so that on another target half of a wait (UNCERTAINTY_WAIT) may be gone, or come. What even the
+ * shortest transfer of a kind took beyond the model may have been the transfer and no wait: it may
+ * change as much as the transfer.
  *
- * Steps differ: how far the mean of the recorded ones may be off the job's is independent of all
- * that, too.
- *
- * Host time and launch latency are kept, and count as known; but for calls that waited for
- * something which the recording does not tell: all of that may be gone on other hardware, or
- * longer.
+ * Beside these, and independent of them: how far the replay of the recording is off on its own
+ * hardware; how far the mean of the recorded steps may be off the job's; host time that was spent
+ * waiting for something which the recording does not tell, all of which may be gone on other
+ * hardware, or longer. Other host time and launch latency are kept, and count as known.
  *
  * Of fewer than STEPS_FEW step lengths it is not known whether steps warm up: a first step is
  * noticed to do so from STEP_WARM_UP times the others on, so that one alone may be half as long
  * again, STEP_ALONE either way of the middle. Of several the first has no length; what the steps
- * behind it still differ from the mean of many is taken as STEP_SECOND.
+ * after it still differ from the mean of many is taken as STEP_SECOND.
  */
 #ifndef SPECTER_SIM_REPLAY_UNCERTAINTY_H
 #define SPECTER_SIM_REPLAY_UNCERTAINTY_H
@@ -46,8 +45,11 @@
 
 #define STEP_ALONE 0.25
 #define STEP_SECOND 0.10
+#define UNCERTAINTY_BLIND 2.0
+#define UNCERTAINTY_WAIT 0.5
+#define UNCERTAINTY_HALF 0.526 /* half of a normal distribution is within so much of its 80 % */
 
-/* The basis of a part of the path. */
+/* The basis of a cost, and of a part of the path. */
 enum basis {
     BASIS_KEPT, /* measured times; host time */
     BASIS_COLLECTIVE,
@@ -60,33 +62,57 @@ enum basis {
 };
 
 struct uncertainty {
-    double share;                /* of the iteration, either way */
-    double shares[BASIS_COUNT];  /* of the path; BASIS_UNSIZED: of the iteration */
-    double errors[BASIS_COUNT];  /* mean of the class, weighted by time */
-    double unknown[BASIS_COUNT]; /* of the path, where the error is not known */
-    double replay;               /* |recorded / replayed - 1|, on the same hardware */
-    double waits;                /* of the hosts' time, spent waiting for what the recording does
-                                    not tell: CPU time, which it may not be */
-    double steps;                /* their spread, and that fewer than STEPS_FEW have a length */
-    double unmeasured;           /* of the path, where the error is not known: sum */
-    double wait_ratio;           /* by which waits for ranks that were not recorded are scaled */
+    double interval50[2], interval80[2]; /* ns, low and high; NAN: not known, or not asked for */
+    double share;                   /* half the width of interval80, of the iteration; likewise */
+    double shares[BASIS_COUNT];     /* of the path; BASIS_UNSIZED: of the iteration */
+    double errors[BASIS_COUNT];     /* of 80 %: mean of the path's parts, weighted by time */
+    double unknown[BASIS_COUNT];    /* of the path, where the error is not known */
+    double shorter_ns[BASIS_COUNT]; /* the step, with all costs of the basis at the short end */
+    double longer_ns[BASIS_COUNT];  /* and at the long end of their 80 % */
+    double replay;                  /* |recorded / replayed - 1|, on the same hardware */
+    double waits;      /* of the hosts' time, spent waiting for what the recording does not tell:
+                          CPU time, which it may not be */
+    double steps;      /* their spread, and that fewer than STEPS_FEW have a length */
+    double unmeasured; /* of the path, where the error is not known: sum */
+    double wait_ratio; /* by which waits for ranks that were not recorded are scaled */
 };
 
 /* The certainty of a replay as a whole. */
 struct certainty {
-    double replay;                 /* as above; 0 when not known */
-    double waits;                  /* as above */
-    uint32_t steps;                /* recorded to their end */
-    uint32_t lengths;              /* of these, which the step time is the mean of */
-    double spread;                 /* how far the mean of these may be off (step_spread.h) */
+    double replay;    /* as above; 0 when not known */
+    double waits;     /* as above */
+    uint32_t steps;   /* recorded to their end */
+    uint32_t lengths; /* of these, which the step time is the mean of */
+    double spread;    /* how far the mean of these may be off (struct iteration_spread) */
     bool gpu_known, network_known; /* of the recording: else no ratio to it means anything */
     bool gpu_asked_for, network_asked_for; /* of the target: another one, perhaps */
     double unsized; /* share of the iteration: communication of unknown size, see above */
 };
 
-/* t: of the simulation that the path is of. */
+/* All but the intervals. t: of the simulation that the path is of. */
 int uncertainty_of(struct uncertainty *out, const struct path *path, const struct retarget *t,
                    const struct certainty *known, struct err *e);
+
+/* The error of one cost: within cost x exp(log50) and cost / exp(log50) in half of all cases. */
+struct cost_error {
+    enum basis basis;
+    double log50, log80;
+    bool known;
+};
+
+int uncertainty_of_cost(struct cost_error *out, const struct program_cost *cost,
+                        const struct retarget *t, const struct certainty *known, struct err *e);
+
+/* Returns the error of the wait before a transfer, 0 to 1 of it. known: of the job. */
+double uncertainty_of_wait(const struct program_cost *cost, const struct retarget *t,
+                           const struct certainty *known);
+
+/* The intervals, from shorter_ns and longer_ns. half: by basis, how much of its 80 % half of all
+ * cases are within. */
+void uncertainty_sum(struct uncertainty *u, double span_ns, const double half[BASIS_COUNT]);
+
+/* Makes the intervals unknown. */
+void uncertainty_forget(struct uncertainty *u);
 
 const char *basis_name(enum basis basis); /* "collectives", ... */
 

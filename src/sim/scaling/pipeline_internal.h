@@ -1,21 +1,75 @@
 /* SPDX-License-Identifier: MIT
  *
- * Inside a pipeline: for pipeline.c (which ranks, what schedule), pipeline_read.c (messages and
- * work of a stage), pipeline_split.c (passes), pipeline_write.c (the longer run).
+ * Inside a pipeline: for pipeline.c (which ranks, what schedule, messages and work of a
+ * stage), pipeline_split.c (passes), pipeline_write.c (the longer run).
  */
 #ifndef SPECTER_SIM_SCALING_PIPELINE_INTERNAL_H
 #define SPECTER_SIM_SCALING_PIPELINE_INTERNAL_H
 
+#include "base/arena.h"
 #include "sim/program/host_calls.h"
 #include "sim/scaling/pipeline.h"
-#include "sim/scaling/pipeline_plan.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* The order of work on one stage of a pipeline, for any number of stages and micro-batches.
+ *
+ * 1F1B (Narayanan et al., PipeDream-Flush, "Efficient Large-Scale Language Model Training", 2021):
+ * min(m, p-1-s) forward passes ahead on stage s of p, then one forward and one backward by turns,
+ * then the backward passes that are left. GPipe: all forward passes, then all backward ones. Of
+ * balanced stages both idle (p-1)/(m+p-1) of the time.
+ *
+ * What is exchanged with neighbours between two pieces of work goes in one group, or in two where
+ * the schedule says so. The first stage exchanges nothing with a stage before it, nor the last with
+ * one after it; work that nothing separates is one token. */
+
+enum pipe_schedule {
+    PIPE_1F1B,       /* what goes one way is grouped with what comes the other */
+    PIPE_1F1B_APART, /* each message on its own */
+    PIPE_GPIPE,
+    PIPE_SCHEDULES
+};
+
+/* Bits of an exchange. */
+enum pipe_message {
+    PIPE_ACT_IN = 1,
+    PIPE_ACT_OUT = 2,
+    PIPE_GRAD_IN = 4,
+    PIPE_GRAD_OUT = 8,
+};
+
+enum pipe_part_kind { PART_PROLOGUE, PART_FORWARD, PART_BACKWARD, PART_EPILOGUE };
+
+struct pipe_part {
+    enum pipe_part_kind kind;
+    int nth; /* micro-batch */
+};
+
+#define PIPE_PARTS_MAX 4
+
+struct pipe_token {
+    unsigned exchange; /* of an exchange; 0: work */
+    int nparts;
+    struct pipe_part parts[PIPE_PARTS_MAX];
+};
+
+struct pipe_plan {
+    struct pipe_token *list; /* owned; begins and ends with work */
+    size_t count, cap;
+};
+
+/* stages >= 2, micro >= 1. */
+void pipe_plan_init(struct pipe_plan *plan, enum pipe_schedule schedule, int stage, int stages,
+                    int micro);
+void pipe_plan_release(struct pipe_plan *plan);
 
 /* Calls [first, end) of a stage. */
 struct pipe_piece {
     uint32_t first, end;
 };
 
-/* Messages in one launch with what else the host did right behind them, or work. */
+/* Messages in one launch with what else the host did right after them, or work. */
 struct pipe_found {
     unsigned exchange; /* 0: work */
     struct pipe_piece calls;
@@ -51,7 +105,7 @@ struct pipeline {
         *middle_backward; /* of two stages: [niterations] what of them */
     int64_t **clean_ns;   /* [run->nranks][nops] device times without waits; UNKNOWN_NS */
     int64_t **untimed_ns; /* [run->nranks][nlaunches]; 0 */
-    int64_t **gap_ns;     /* [run->nranks][nops] in front of the operation (untimed.h); 0 */
+    int64_t **gap_ns;     /* [run->nranks][nops] in front of the operation (untimed.c); 0 */
     const uint64_t ***untimed_classes; /* the kernels that share that time */
     const char *why;                   /* not; in the arena */
     struct arena arena;
@@ -59,9 +113,6 @@ struct pipeline {
 
 /* Says why not. Returns -1. */
 int pipe_refuse(struct pipeline *pl, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-
-/* pipeline_read.c: fills calls, clocks and what is found in each iteration. 0 or -1. */
-int pipe_read_stage(struct pipeline *pl, int stage);
 
 /* Returns the kind of a message, as seen from that stage; 0: it is none of the pipeline. -1: it
  * skips stages. */

@@ -147,7 +147,7 @@ static int cut_prologue(struct pipeline *pl, const struct pipe_stage *s, struct 
     return 0;
 }
 
-/* The epilogue is what comes behind the operations of `pass` at the begin of `both`. */
+/* The epilogue is what comes after the operations of `pass` at the begin of `both`. */
 static int cut_epilogue(struct pipeline *pl, const struct pipe_stage *s, struct pipe_piece pass,
                         struct pipe_piece both, struct pipe_piece *out)
 {
@@ -158,7 +158,7 @@ static int cut_epilogue(struct pipeline *pl, const struct pipe_stage *s, struct 
     at = b.calls[a.n - 1];
     launches = launches_beside(s, a.calls[a.n - 1], pass.end, true);
     if (launches > 0 && !same_count(s, a.calls[a.n - 1], at, 1))
-        return pipe_refuse(pl, "kernels behind the last backward pass were counted with its own");
+        return pipe_refuse(pl, "kernels after the last backward pass were counted with its own");
     *out = (struct pipe_piece){cut_behind(s, at, both.end, launches), both.end};
     return 0;
 }
@@ -209,7 +209,7 @@ static bool fill_passes(struct pipe_piece *list, int n)
     return alone < n;
 }
 
-/* Returns whether a backward pass with the forward pass behind it holds what both do alone. */
+/* Returns whether a backward pass with the forward pass after it holds what both do alone. */
 static bool holds_both(struct pipeline *pl, const struct pipe_stage *s,
                        const struct pipe_iteration *it, const struct pipe_token *token,
                        struct pipe_piece found)
@@ -299,7 +299,7 @@ static struct pipe_piece last_both(const struct pipeline *pl, uint32_t k)
     return both;
 }
 
-/* The additional work of the first stage comes before its forward pass and behind its backward pass
+/* The additional work of the first stage comes before its forward pass and after its backward pass
  * (an embedding), that of the last one lies between (a head). Products are never left out. */
 static int find_common(struct pipeline *pl, uint32_t k)
 {

@@ -155,21 +155,16 @@ static int32_t map_group(struct rank_writer *w, int32_t group)
     return w->group;
 }
 
-static void map_message(struct rank_writer *w, struct op *op, int message)
-{
-    bool up = message == PIPE_ACT_OUT || message == PIPE_GRAD_IN;
-    op->coll.comm = w->messages;
-    op->coll.peer = w->stage + (up ? 1 : -1);
-    op->coll.p2p_seq = w->sent[message]++;
-}
-
 /* 0, 1 to leave it out, -1. */
 static int map_coll(struct rank_writer *w, const struct pipe_stage *s, struct op *op)
 {
     int message = pipe_message_of(w->pl, (int)(s - w->pl->stages), op), comm;
     op->coll.group = map_group(w, op->coll.group);
     if (message > 0) {
-        map_message(w, op, message);
+        bool up = message == PIPE_ACT_OUT || message == PIPE_GRAD_IN;
+        op->coll.comm = w->messages;
+        op->coll.peer = w->stage + (up ? 1 : -1);
+        op->coll.p2p_seq = w->sent[message]++;
         return 0;
     }
     if (op->coll.comm < 0)
@@ -221,7 +216,7 @@ static int copy_op(struct rank_writer *w, const struct pipe_stage *s, const stru
 {
     struct op op = s->rank->ops[call->index];
     int64_t clean_ns = w->pl->clean_ns[s->r][call->index], cut_ns = 0;
-    int rc = op.class == OP_COLL || op.class == OP_P2P ? map_coll(w, s, &op) : 0;
+    int rc = op_is_comm(&op) ? map_coll(w, s, &op) : 0;
     if (rc != 0)
         return rc < 0 ? -1 : 0;
     if (op.timing == SPECTER_TIMING_SYNC && clean_ns != UNKNOWN_NS && op.dur_ns > clean_ns)
@@ -424,9 +419,12 @@ static int stage_like(const struct pipeline *pl, int stage, int stages)
     return pl->nstages == 2 ? 0 : 1 + (stage - 1) % (pl->nstages - 2);
 }
 
-static void begin_rank(struct rank_writer *w, int stage)
+static int write_rank(struct rank_writer *w, int stage)
 {
+    struct pipe_plan plan, recorded;
     const struct rank *like;
+    bool same, first_of_two;
+    int rc = 0;
     w->stage = stage;
     w->from_stage = stage_like(w->pl, stage, w->stages);
     w->from = &w->pl->stages[w->from_stage];
@@ -446,14 +444,6 @@ static void begin_rank(struct rank_writer *w, int stage)
     w->rank->complete = true;
     w->rank->nthreads = like->nthreads;
     w->cursor_ns = w->from->clock_ns[w->from->iterations[0].list[0].calls.first];
-}
-
-static int write_rank(struct rank_writer *w, int stage)
-{
-    struct pipe_plan plan, recorded;
-    bool same, first_of_two;
-    int rc = 0;
-    begin_rank(w, stage);
     pipe_plan_init(&plan, w->pl->schedule, stage, w->stages, w->pl->micro);
     pipe_plan_init(&recorded, w->pl->schedule, w->from_stage, w->pl->nstages, w->pl->micro);
     first_of_two = w->from_stage == 0 && stage > 0;
@@ -494,25 +484,17 @@ static int choose_iterations(struct rank_writer *w)
     return 0;
 }
 
-static void begin_run(struct rank_writer *w)
-{
-    struct run *run = &w->out->run;
-    run->source = w->pl->run->source;
-    run->format = w->pl->run->format;
-    run->ndomains = 1;
-    run->world_size = w->pl->in.growth->world / w->pl->nstages * w->stages;
-}
-
 int pipeline_write(const struct pipeline *pl, int stages, struct longer_run *out, struct err *e)
 {
     struct rank_writer w = {.pl = pl, .out = out, .stages = stages, .e = e};
     int rc;
     memset(out, 0, sizeof *out);
     run_init(&out->run);
-    out->op = calloc((size_t)stages, sizeof *out->op);
-    if (out->op == NULL)
-        die("out of memory");
-    begin_run(&w);
+    out->op = array_new((size_t)stages, sizeof *out->op);
+    out->run.source = pl->run->source;
+    out->run.format = pl->run->format;
+    out->run.ndomains = 1;
+    out->run.world_size = pl->in.growth->world / pl->nstages * stages;
     rc = choose_iterations(&w) < 0 || add_messages(&w) < 0 ? -1 : 0;
     for (int s = 0; s < stages && rc == 0; s++)
         rc = write_rank(&w, s);

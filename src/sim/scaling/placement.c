@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "sim/scaling/placement.h"
+#include "sim/scaling/weak_scaling.h"
 
 #include "base/buf.h"
 #include "base/idmap.h"
@@ -225,9 +225,7 @@ static int check_list_fits(const struct placement *p, int per_node, int64_t worl
                        (long long)p->count, (long long)world);
     for (int64_t r = 0; r < p->count; r++)
         nodes = p->of[r] >= nodes ? p->of[r] + 1 : nodes;
-    held = calloc((size_t)nodes, sizeof *held);
-    if (held == NULL)
-        die("out of memory");
+    held = array_new((size_t)nodes, sizeof *held);
     for (int64_t r = 0; r < world && rc == 0; r++) {
         if (++held[p->of[r]] > per_node)
             rc = err_set(e, ERR_USAGE,

@@ -6,11 +6,6 @@
 
 enum { DIM_M, DIM_N, DIM_K };
 
-static bool is_product(const struct op *op)
-{
-    return op->class == OP_GEMM && op->gemm.m > 0 && op->gemm.n > 0 && op->gemm.k > 0;
-}
-
 static uint32_t size_of(const struct op *op, int dim)
 {
     return dim == DIM_M ? op->gemm.m : dim == DIM_N ? op->gemm.n : op->gemm.k;
@@ -75,7 +70,7 @@ static void narrow(struct token_search *f, struct strong_scaling *s, const struc
         f->struck = op;
 }
 
-static void count_sides(struct token_search *f, const struct strong_scaling *s, const struct op *op)
+static void count_sides(struct token_search *f, struct strong_scaling *s, const struct op *op)
 {
     bool m = op->gemm.m == s->tokens, n = op->gemm.n == s->tokens;
     if (op->gemm.batch > 1)
@@ -98,15 +93,11 @@ static void each_product(struct token_search *f, struct strong_scaling *s,
     for (size_t r = 0; r < f->run->nranks; r++) {
         for (size_t i = 0; i < f->run->ranks[r].nops; i++) {
             const struct op *op = &f->run->ranks[r].ops[i];
-            if (is_product(op) && f->iterations[r].of[i] != STEP_NONE)
+            if (op->class == OP_GEMM && op->gemm.m > 0 && op->gemm.n > 0 && op->gemm.k > 0 &&
+                f->iterations[r].of[i] != STEP_NONE)
                 see(f, s, op);
         }
     }
-}
-
-static void see_sides(struct token_search *f, struct strong_scaling *s, const struct op *op)
-{
-    count_sides(f, s, op);
 }
 
 static const char *product_text(struct arena *arena, const struct op *op)
@@ -141,26 +132,21 @@ static uint32_t choose(struct strong_scaling *s, const struct token_search *f, s
     return chosen;
 }
 
-static const char *wrong_axis(const struct weak_scaling *g)
-{
-    enum grid_role role = g->axis < 0 ? GRID_DP : g->grid->axes[g->axis].role;
-    return role == GRID_DP || role == GRID_FSDP
-               ? NULL
-               : "it divides the batch, which data-parallel ranks share (--grow dp or fsdp)";
-}
-
 void strong_scaling_find(struct strong_scaling *s, const struct weak_scaling *growth,
                          const struct rank_steps *iterations, struct arena *arena)
 {
     struct token_search f = {.run = growth->run, .iterations = iterations};
-    *s = (struct strong_scaling){.growth = growth, .refused = wrong_axis(growth)};
-    if (s->refused != NULL)
+    enum grid_role role = growth->axis < 0 ? GRID_DP : growth->grid->axes[growth->axis].role;
+    *s = (struct strong_scaling){.growth = growth};
+    if (role != GRID_DP && role != GRID_FSDP) {
+        s->refused = "it divides the batch, which data-parallel ranks share (--grow dp or fsdp)";
         return;
+    }
     each_product(&f, s, narrow);
     s->tokens = choose(s, &f, arena);
     if (s->refused != NULL)
         return;
-    each_product(&f, s, see_sides);
+    each_product(&f, s, count_sides);
     s->tied_n = f.side_m == 0;
     if (f.untold || (f.tied > 0 && (f.side_m > 0) == (f.side_n > 0)))
         s->refused = arena_printf(arena,

@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 #include "sim/target/absent_wait.h"
 
+#include "base/order.h"
+#include "sim/target/overlap.h"
+
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* ---- the shortest of a kind ---- */
 
@@ -42,66 +46,13 @@ struct contention {
     int64_t *transfer_ns;    /* by match: the shortest of its kind; INT64_MAX */
 };
 
-static bool is_comm(const struct op *op)
-{
-    return op->class == OP_COLL || op->class == OP_P2P;
-}
-
-static int64_t end_of(const struct op *op)
-{
-    return op->start_ns + op->dur_ns;
-}
-
-static void fill_list(struct comm_list *list, const struct rank *rank)
-{
-    list->op = array_new(rank->nops, sizeof *list->op);
-    list->until_ns = array_new(rank->nops, sizeof *list->until_ns);
-    for (uint32_t i = 0; i < rank->nops; i++) {
-        const struct op *op = &rank->ops[i];
-        int64_t before = list->n > 0 ? list->until_ns[list->n - 1] : INT64_MIN;
-        if (!is_comm(op) || !op_timed(op) || op->start_ns == UNKNOWN_NS)
-            continue;
-        list->op[list->n] = i;
-        list->until_ns[list->n++] = end_of(op) > before ? end_of(op) : before;
-    }
-}
-
 /* The first that begins at t_ns or later. */
 static size_t first_behind(const struct comm_list *list, const struct rank *rank, int64_t t_ns)
 {
-    size_t low = 0, high = list->n;
-    while (low < high) {
-        size_t mid = low + (high - low) / 2;
-        if (rank->ops[list->op[mid]].start_ns < t_ns)
-            low = mid + 1;
-        else
-            high = mid;
-    }
-    return low;
-}
-
-static void contention_init(struct contention *w, const struct program *p,
-                            const struct cost_classes *kinds, const int64_t *least)
-{
-    *w = (struct contention){.p = p};
-    w->lists = array_new(p->run->nranks, sizeof *w->lists);
-    w->transfer_ns = array_new(p->matches.count, sizeof *w->transfer_ns);
-    for (size_t i = 0; i < p->matches.count; i++)
-        w->transfer_ns[i] = INT64_MAX;
-    for (size_t i = 0; i < p->ncosts; i++) {
-        if (p->costs[i].match != PROGRAM_NONE)
-            w->transfer_ns[p->costs[i].match] = least[kinds->of[i]];
-    }
-}
-
-static void contention_release(struct contention *w)
-{
-    for (size_t r = 0; r < w->p->run->nranks; r++) {
-        free(w->lists[r].op);
-        free(w->lists[r].until_ns);
-    }
-    free(w->lists);
-    free(w->transfer_ns);
+    struct bisect find = {.high = list->n};
+    while (bisect_next(&find))
+        bisect_take(&find, rank->ops[list->op[find.mid]].start_ns < t_ns);
+    return find.low;
 }
 
 /* Returns whether both may use the port of the rank in one direction. */
@@ -122,14 +73,25 @@ static int64_t contention_ns(struct contention *w, const struct program_cost *co
     int64_t ns = 0;
     int32_t group = -1;
     size_t k;
-    if (list->op == NULL)
-        fill_list(list, rank);
-    k = first_behind(list, rank, end_of(op));
+    if (list->op == NULL) {
+        list->op = array_new(rank->nops, sizeof *list->op);
+        list->until_ns = array_new(rank->nops, sizeof *list->until_ns);
+        for (uint32_t i = 0; i < rank->nops; i++) {
+            const struct op *o = &rank->ops[i];
+            int64_t before = list->n > 0 ? list->until_ns[list->n - 1] : INT64_MIN;
+            if (!op_is_comm(o) || !op_timed(o) || o->start_ns == UNKNOWN_NS)
+                continue;
+            list->op[list->n] = i;
+            list->until_ns[list->n++] = op_end_ns(o) > before ? op_end_ns(o) : before;
+        }
+    }
+    k = first_behind(list, rank, op_end_ns(op));
     while (k-- > 0 && list->until_ns[k] > op->start_ns) {
         const struct op *other = &rank->ops[list->op[k]];
         uint32_t match = w->p->ranks[cost->rank].match[list->op[k]];
         int64_t from = other->start_ns > op->start_ns ? other->start_ns : op->start_ns;
-        int64_t beside = (end_of(other) < end_of(op) ? end_of(other) : end_of(op)) - from;
+        int64_t beside =
+            (op_end_ns(other) < op_end_ns(op) ? op_end_ns(other) : op_end_ns(op)) - from;
         int64_t alone = match != PROGRAM_NONE ? w->transfer_ns[match] : other->dur_ns;
         bool again = group >= 0 && other->coll.group == group; /* one kernel, with one time */
         group = other->coll.group;
@@ -141,40 +103,48 @@ static int64_t contention_ns(struct contention *w, const struct program_cost *co
 
 /* ---- all ---- */
 
-static bool has_times(const struct program *p, const struct program_cost *cost)
-{
-    const struct op *op = &p->run->ranks[cost->rank].ops[cost->op];
-    return op->start_ns != UNKNOWN_NS && op_timed(op);
-}
-
 void absent_wait_find(struct program *p, const struct cost_classes *kinds,
                       const struct retarget *own)
 {
     int64_t *least = find_shortest(p, kinds);
     int64_t *most = array_new(kinds->count, sizeof *most); /* that the model allows a transfer */
-    struct contention contention;
+    struct contention contention = {.p = p};
     for (uint32_t k = 0; k < kinds->count; k++) {
         struct comm_cost price;
         most[k] = least[k];
         if (least[k] < INT64_MAX && retarget_price(own, &p->costs[kinds->first[k]], &price))
             most[k] = (int64_t)fmin((double)least[k], price.us * 1e3 * ABSENT_MODEL_MAX);
     }
-    contention_init(&contention, p, kinds, least);
+    contention.lists = array_new(p->run->nranks, sizeof *contention.lists);
+    contention.transfer_ns = array_new(p->matches.count, sizeof *contention.transfer_ns);
+    for (size_t i = 0; i < p->matches.count; i++)
+        contention.transfer_ns[i] = INT64_MAX;
+    for (size_t i = 0; i < p->ncosts; i++) {
+        if (p->costs[i].match != PROGRAM_NONE)
+            contention.transfer_ns[p->costs[i].match] = least[kinds->of[i]];
+    }
     for (size_t i = 0; i < p->ncosts; i++) {
         struct program_cost *c = &p->costs[i];
+        const struct op *op;
         uint32_t kind = kinds->of[i];
         int64_t wait_ns, taken_ns = 0;
         if (!lacks_members(p, c) || c->measured_ns <= most[kind])
             continue;
         wait_ns = c->measured_ns - least[kind];
-        if (wait_ns > 0 && has_times(p, c))
+        op = &p->run->ranks[c->rank].ops[c->op];
+        if (wait_ns > 0 && op->start_ns != UNKNOWN_NS && op_timed(op))
             taken_ns = contention_ns(&contention, c);
         wait_ns -= taken_ns < wait_ns ? taken_ns : wait_ns;
         p->doubt_ns[c->match] = least[kind] - most[kind];
         p->absent_ns[c->match] = wait_ns + p->doubt_ns[c->match];
         c->measured_ns -= p->absent_ns[c->match];
     }
-    contention_release(&contention);
+    for (size_t r = 0; r < p->run->nranks; r++) {
+        free(contention.lists[r].op);
+        free(contention.lists[r].until_ns);
+    }
+    free(contention.lists);
+    free(contention.transfer_ns);
     free(least);
     free(most);
 }

@@ -15,8 +15,10 @@
 #ifndef SPECTER_SIM_TARGET_ABSENT_WAIT_H
 #define SPECTER_SIM_TARGET_ABSENT_WAIT_H
 
-#include "sim/target/cost_classes.h"
+#include "sim/program/program.h"
 #include "sim/target/retarget.h"
+
+struct cost_classes;
 
 #define ABSENT_MODEL_MAX 2.0 /* a transfer takes no more than so many times what the model says */
 

@@ -33,12 +33,19 @@
 #ifndef SPECTER_SIM_TARGET_OVERLAP_H
 #define SPECTER_SIM_TARGET_OVERLAP_H
 
-#include "sim/target/cost_classes.h"
 #include "sim/target/port_contention.h"
 #include "sim/target/retarget.h"
 
 #define OVERLAP_PAIRS_MIN 8 /* kernels beside communication that tell how strong it is */
 #define OVERLAP_FACTOR_MAX 2.0
+
+/* Costs of a program that are alike: the same product, kernel, copy, collective. What a model says
+ * of one it says of all; and what one of them took is a measure for the others. */
+struct cost_classes {
+    uint32_t *of;    /* [program.ncosts] kind of each cost; owned */
+    uint32_t *first; /* [count] a cost of each kind: the first; owned */
+    uint32_t count;
+};
 
 /* The bound of a kernel, for the strength of the effect. */
 enum overlap_bound { OVERLAP_SM, OVERLAP_MEMORY, OVERLAP_BOTH, OVERLAP_BOUNDS };
@@ -103,37 +110,21 @@ int overlap_learn(struct overlap *o, struct retarget *own, struct err *e);
 /* Tells the engine loads, needs and shares on the target of t, whose costs are set. */
 void overlap_apply(struct overlap *o, const struct retarget *t);
 
-/* For overlap.c; both are in overlap_hold.c. */
-
-/* Fills o->channels. own: as for overlap_learn(). */
-void overlap_count_channels(struct overlap *o, const struct retarget *own);
-
-/* Returns how many messages each item of the engine takes part in; up to the last item that takes
- * part in a transfer. Owned by the caller. */
-uint32_t *overlap_messages(const struct program *p);
-
-/* Returns the share of the SMs that a message takes while its data moves: those of one group share
- * the channels of one kernel. 0 of a collective, which holds them all the time. */
-double overlap_moving_sm(const struct overlap *o, const struct program_cost *c,
-                         const struct overlap_load *load, const uint32_t *messages);
-
-/* Tells the engine what each kernel of a collective holds. loads: by kind. */
-void overlap_hold(struct overlap *o, const struct overlap_load *loads);
-
-/* Parts per million of a share, a million at most. */
-uint32_t overlap_ppm(double share);
-
-/* overlap_queues.c: fills o->queued, and wait_ns of the program's costs. loads: by kind.
- */
+/* Fills o->queued, and wait_ns of the program's costs. loads: by kind. */
 void overlap_show_queues(struct overlap *o, const struct overlap_load *loads);
 
-/* For overlap_shown.c: what the run that was just made, with nothing slowed down, shows. needs: by
- * kind. */
+/* Shows what the run that was just made, with nothing slowed down, tells. needs: by kind. */
 void overlap_show(struct overlap *o, const struct overlap_need *needs);
 
-enum overlap_bound overlap_bound_of(struct overlap_need need);
+static inline enum overlap_bound overlap_bound_of(struct overlap_need need)
+{
+    return need.sm >= 0.75 ? OVERLAP_SM : need.memory >= 0.75 ? OVERLAP_MEMORY : OVERLAP_BOTH;
+}
 
 /* Returns how much a kernel's time grew, at factor 1, under these loads. */
-double overlap_taken(struct overlap_need need, struct sim_beside beside);
+static inline double overlap_taken(struct overlap_need need, struct sim_beside beside)
+{
+    return need.sm * (double)beside.sm_ns + need.memory * (double)beside.memory_ns;
+}
 
 #endif

@@ -1,13 +1,87 @@
 /* SPDX-License-Identifier: MIT */
 #include "sim/target/port_contention.h"
 
+#include "base/idmap.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define PPM 1e6
 
-/* ---- which NICs ---- */
+/* ---- NICs that several GPUs of a node share ---- */
+
+/* A NIC of the target, in one direction: 2 x its number + the direction. */
+struct nic {
+    uint32_t link, rank; /* of the first use: its link stands for the NIC */
+    bool shared;         /* by several ranks */
+};
+
+/* By rank; owned by the caller. */
+static int64_t *list_nics(const struct retarget *t)
+{
+    int64_t *list = array_new(t->run->nranks, sizeof *list);
+    for (size_t r = 0; r < t->run->nranks; r++) {
+        const struct weak_scaling *g = t->growth;
+        const struct network_profile *net = t->to.network;
+        int64_t gpus = (int64_t)net->gpus_per_node, nics = (int64_t)net->nics_per_node;
+        int64_t world = g->world * t->scale;
+        int64_t self = weak_scaling_rank(g, t->run->ranks[r].rank, t->scale);
+        int64_t node = placement_node(t->there.placement, net, self, world);
+        /* The NIC of a rank, numbered through all nodes. */
+        list[r] = node * nics + placement_slot(t->there.placement, net, self, world) * nics / gpus;
+    }
+    return list;
+}
+
+/* When one transfer uses a NIC several times, the first use stands for all: the model's load on the
+ * node's NICs is for each of them. */
+static bool is_again(const struct port_contention *l, size_t i)
+{
+    const struct link_use *u = &l->uses[i];
+    for (size_t k = i; k > 0 && l->uses[k - 1].cost == u->cost; k--) {
+        if (l->uses[k - 1].link == u->link)
+            return true;
+    }
+    return false;
+}
+
+void port_contention_place(struct port_contention *l, const struct retarget *t)
+{
+    const struct network_profile *net = t->to.network;
+    struct nic *nics;
+    int64_t *number;
+    struct idmap seen = {0};
+    for (size_t i = 0; i < l->count; i++) {
+        l->uses[i].link = l->uses[i].own;
+        l->uses[i].unshared = true;
+    }
+    if (!(net->nics_per_node >= 1 && net->nics_per_node < net->gpus_per_node))
+        return;
+    nics = array_new(l->count, sizeof *nics);
+    number = list_nics(t);
+    for (size_t i = 0; i < l->count; i++) {
+        const struct link_use *u = &l->uses[i];
+        size_t known = seen.count;
+        struct nic *nic;
+        nic = &nics[idmap_add(&seen, number[u->rank] * 2 + u->direction)];
+        if (seen.count > known)
+            *nic = (struct nic){u->own, u->rank, false};
+        nic->shared = nic->shared || nic->rank != u->rank;
+    }
+    for (size_t i = 0; i < l->count; i++) {
+        struct link_use *u = &l->uses[i];
+        const struct nic *nic;
+        nic = &nics[idmap_add(&seen, number[u->rank] * 2 + u->direction)];
+        u->link = nic->link;
+        u->unshared = !nic->shared || is_again(l, i);
+    }
+    idmap_release(&seen);
+    free(nics);
+    free(number);
+}
+
+/* ---- which links a transfer uses ---- */
 
 /* Directions of a NIC. */
 enum direction { OUT, IN, DIRECTIONS };
@@ -43,24 +117,6 @@ static void use(struct contention_builder *m, uint32_t cost, uint32_t rank,
                                             .unshared = true};
 }
 
-/* In a job without messages both directions are used alike, and one of them tells all. */
-static void use_nics(struct contention_builder *m, uint32_t cost)
-{
-    const struct match *match = &m->p->matches.list[m->p->costs[cost].match];
-    const struct match_member *members = &m->p->matches.members[match->first];
-    bool message = specter_comm_op_is_p2p((enum specter_comm_op)match->op);
-    if (message && match->nmembers == 2 && members[0].rank == members[1].rank)
-        return; /* to itself: past the NICs */
-    for (uint32_t k = 0; k < match->nmembers && k < PORT_CONTENTION_MEMBERS; k++) {
-        struct match_member member = members[k];
-        bool sends = m->p->run->ranks[member.rank].ops[member.op].coll.op == SPECTER_SEND;
-        if (!message || sends)
-            use(m, cost, member.rank, OUT);
-        if (message ? !sends : m->messages)
-            use(m, cost, member.rank, IN);
-    }
-}
-
 void port_contention_init(struct port_contention *l, struct program *p)
 {
     struct contention_builder m = {.links = l, .p = p};
@@ -72,8 +128,25 @@ void port_contention_init(struct port_contention *l, struct program *p)
         m.messages =
             m.messages || specter_comm_op_is_p2p((enum specter_comm_op)p->matches.list[i].op);
     for (uint32_t i = 0; i < p->ncosts; i++) {
-        if (p->costs[i].match != PROGRAM_NONE)
-            use_nics(&m, i);
+        const struct match *match;
+        const struct match_member *members;
+        bool message;
+        if (p->costs[i].match == PROGRAM_NONE)
+            continue;
+        match = &p->matches.list[p->costs[i].match];
+        members = &p->matches.members[match->first];
+        message = specter_comm_op_is_p2p((enum specter_comm_op)match->op);
+        if (message && match->nmembers == 2 && members[0].rank == members[1].rank)
+            continue; /* to itself: past the NICs */
+        /* In a job without messages both directions are used alike, and one of them tells all. */
+        for (uint32_t k = 0; k < match->nmembers && k < PORT_CONTENTION_MEMBERS; k++) {
+            struct match_member member = members[k];
+            bool sends = p->run->ranks[member.rank].ops[member.op].coll.op == SPECTER_SEND;
+            if (!message || sends)
+                use(&m, i, member.rank, OUT);
+            if (message ? !sends : m.messages)
+                use(&m, i, member.rank, IN);
+        }
     }
     free(m.ports);
 }
@@ -85,13 +158,6 @@ void port_contention_release(struct port_contention *l)
 }
 
 /* ---- how much of them ---- */
-
-void port_contention_share(struct link_use *list, size_t n, const struct comm_cost *price)
-{
-    bool known = price != NULL && price->nic_us > 0 && price->us > 0;
-    for (size_t i = 0; i < n; i++)
-        list[i].share = known && !list[i].unshared ? fmin(1, price->nic_us / price->us) : 0;
-}
 
 static uint32_t ppm_of(const struct link_use *u)
 {
@@ -145,7 +211,7 @@ struct contention_sweep {
     size_t ntouched;
     bool *is_touched;   /* by link: it is one of them */
     uint32_t *first_of; /* by use: first use of its transfer */
-    uint32_t *end_of;   /* by first use: behind the last */
+    uint32_t *end_of;   /* by first use: after the last */
 };
 
 static int by_change(const void *pa, const void *pb)
@@ -158,22 +224,18 @@ static int by_change(const void *pa, const void *pb)
     return (a->first > b->first) - (a->first < b->first);
 }
 
-static double rate_of(const struct contention_sweep *s, uint32_t first)
+static void advance(struct contention_sweep *s, uint32_t first, int64_t t_ns)
 {
-    uint64_t most = (uint64_t)PPM;
+    struct active_transfer *f = &s->flows[first];
+    uint64_t most;
+    f->work_ns += (double)(t_ns - f->since_ns) * f->rate;
+    f->since_ns = t_ns;
+    most = (uint64_t)PPM;
     for (uint32_t i = first; i < s->end_of[first]; i++) {
         if (ppm_of(&s->links->uses[i]) > 0 && s->load[s->links->uses[i].link] > most)
             most = s->load[s->links->uses[i].link];
     }
-    return PPM / (double)most;
-}
-
-static void advance(struct contention_sweep *s, uint32_t first, int64_t t_ns)
-{
-    struct active_transfer *f = &s->flows[first];
-    f->work_ns += (double)(t_ns - f->since_ns) * f->rate;
-    f->since_ns = t_ns;
-    f->rate = rate_of(s, first);
+    f->rate = PPM / (double)most;
 }
 
 static void touch(struct contention_sweep *s, uint32_t link)
@@ -203,17 +265,6 @@ static void leave(struct contention_sweep *s, uint32_t use)
         s->before[next] = before;
     s->load[link] -= ppm_of(&s->links->uses[use]);
     touch(s, link);
-}
-
-/* All that are under way on links whose load has changed go on at their new rate. */
-static void update_rates(struct contention_sweep *s, int64_t t_ns)
-{
-    while (s->ntouched > 0) {
-        uint32_t link = s->touched[--s->ntouched];
-        s->is_touched[link] = false;
-        for (uint32_t use = s->under_way[link]; use != SIM_NONE; use = s->next[use])
-            advance(s, s->first_of[use], t_ns);
-    }
 }
 
 static void apply(struct contention_sweep *s, const struct transfer_event *c, int64_t *work_ns)
@@ -253,52 +304,49 @@ static size_t list_changes(const struct contention_sweep *s, const struct progra
     return n;
 }
 
-static void sweep_init(struct contention_sweep *s, const struct port_contention *l)
-{
-    s->links = l;
-    s->flows = array_new(l->count, sizeof *s->flows);
-    s->load = array_new(l->nlinks, sizeof *s->load);
-    s->under_way = array_new(l->nlinks, sizeof *s->under_way);
-    s->next = array_new(l->count, sizeof *s->next);
-    s->before = array_new(l->count, sizeof *s->before);
-    s->touched = array_new(l->nlinks, sizeof *s->touched);
-    s->ntouched = 0;
-    s->is_touched = array_new(l->nlinks, sizeof *s->is_touched);
-    s->first_of = array_new(l->count, sizeof *s->first_of);
-    s->end_of = array_new(l->count, sizeof *s->end_of);
-    memset(s->under_way, 0xff, l->nlinks * sizeof *s->under_way); /* SIM_NONE */
-    for (uint32_t i = 0; i < l->count; i++) {
-        s->first_of[i] = i > 0 && l->uses[i].cost == l->uses[i - 1].cost ? s->first_of[i - 1] : i;
-        s->end_of[s->first_of[i]] = i + 1;
-    }
-}
-
-static void sweep_release(struct contention_sweep *s)
-{
-    free(s->flows);
-    free(s->load);
-    free(s->under_way);
-    free(s->next);
-    free(s->before);
-    free(s->touched);
-    free(s->is_touched);
-    free(s->first_of);
-    free(s->end_of);
-}
-
 void port_contention_undo(const struct port_contention *l, const struct program *p,
                           int64_t *work_ns)
 {
     struct contention_sweep s;
     struct transfer_event *list = array_new(2 * l->count, sizeof *list);
     size_t n;
-    sweep_init(&s, l);
+    s.links = l;
+    s.flows = array_new(l->count, sizeof *s.flows);
+    s.load = array_new(l->nlinks, sizeof *s.load);
+    s.under_way = array_new(l->nlinks, sizeof *s.under_way);
+    s.next = array_new(l->count, sizeof *s.next);
+    s.before = array_new(l->count, sizeof *s.before);
+    s.touched = array_new(l->nlinks, sizeof *s.touched);
+    s.ntouched = 0;
+    s.is_touched = array_new(l->nlinks, sizeof *s.is_touched);
+    s.first_of = array_new(l->count, sizeof *s.first_of);
+    s.end_of = array_new(l->count, sizeof *s.end_of);
+    memset(s.under_way, 0xff, l->nlinks * sizeof *s.under_way); /* SIM_NONE */
+    for (uint32_t i = 0; i < l->count; i++) {
+        s.first_of[i] = i > 0 && l->uses[i].cost == l->uses[i - 1].cost ? s.first_of[i - 1] : i;
+        s.end_of[s.first_of[i]] = i + 1;
+    }
     n = list_changes(&s, p, list);
     for (size_t i = 0; i < n; i++) {
         apply(&s, &list[i], work_ns);
-        if (i + 1 == n || list[i + 1].t_ns > list[i].t_ns) /* once for all that happens then */
-            update_rates(&s, list[i].t_ns);
+        if (i + 1 < n && list[i + 1].t_ns == list[i].t_ns)
+            continue; /* once for all that happens then */
+        /* All that are under way on links whose load has changed go on at their new rate. */
+        while (s.ntouched > 0) {
+            uint32_t link = s.touched[--s.ntouched];
+            s.is_touched[link] = false;
+            for (uint32_t use = s.under_way[link]; use != SIM_NONE; use = s.next[use])
+                advance(&s, s.first_of[use], list[i].t_ns);
+        }
     }
     free(list);
-    sweep_release(&s);
+    free(s.flows);
+    free(s.load);
+    free(s.under_way);
+    free(s.next);
+    free(s.before);
+    free(s.touched);
+    free(s.is_touched);
+    free(s.first_of);
+    free(s.end_of);
 }

@@ -46,12 +46,8 @@ struct port_contention {
 void port_contention_init(struct port_contention *l, struct program *p);
 void port_contention_release(struct port_contention *l);
 
-/* port_contention_nic.c: which NIC each rank has on the target of t. To be done before
- * port_contention_share(). */
+/* Finds which NIC each rank has on the target of t. To be done before shares are set. */
 void port_contention_place(struct port_contention *l, const struct retarget *t);
-
-/* The share that the transfer of list[0..n), all of one cost, uses of its NICs; NULL: none. */
-void port_contention_share(struct link_use *list, size_t n, const struct comm_cost *price);
 
 /* Tells the engine; off: nothing is shared. */
 void port_contention_set(struct port_contention *l, struct program *p, bool off);

@@ -7,10 +7,12 @@
 #ifndef SPECTER_SIM_TARGET_RETARGET_H
 #define SPECTER_SIM_TARGET_RETARGET_H
 
-#include "sim/scaling/weak_scaling.h"
+#include "model/accuracy.h"
 #include "sim/program/program.h"
 #include "sim/scaling/strong_scaling.h"
+#include "sim/scaling/weak_scaling.h"
 #include "trace/graph.h"
+#include "trace/run.h"
 
 struct hardware {
     const struct gpu_profile *gpu; /* never NULL */
@@ -45,18 +47,26 @@ struct cost_sum {
 
 const char *cost_rule_name(enum cost_rule rule);
 
+/* From where, to what. */
+struct retarget_sides {
+    struct hardware from, to;
+    bool calibrate;          /* false: GEMMs and communication take the model's own time */
+    bool placed_as_recorded; /* ranks sit on nodes as in the recording, not as on the target */
+    int64_t scale;
+};
+
 struct retarget {
     const struct run *run;             /* borrowed */
     const struct program *program;     /* borrowed */
     const struct weak_scaling *growth; /* borrowed */
     struct hardware from, to;
-    bool calibrate; /* false: GEMMs and communication take the model's own time */
+    bool calibrate;
     int64_t scale;
+    struct layout_side there;                       /* how ranks sit on the target */
     double other_ratio[SPECTER_KERNEL_CLASS_COUNT]; /* source / target, by class (model/cost.h) */
     double link_ratio;                              /* of host links; 1 where not known */
     struct layout *from_where, *to_where;           /* by communicator; owned */
-    uint64_t *
-        *sent; /* by rank and operation, where all-to-alls of messages grow (alltoall.h); NULL */
+    uint64_t **sent;         /* by rank and operation, where all-to-alls of messages grow; NULL */
     const double *slow_link; /* by rank of the recorded job: the target's NICs of its node run at
                                 1/that; NULL: all as the profile says. Set after init; borrowed */
     uint64_t slowed;         /* transfers that take longer for that */
@@ -71,8 +81,8 @@ struct retarget {
 
 /* To be released in either case. */
 int retarget_init(struct retarget *t, const struct program *program,
-                  const struct weak_scaling *growth, struct hardware from, struct hardware to,
-                  bool calibrate, int64_t scale, struct err *e);
+                  const struct weak_scaling *growth, const struct retarget_sides *sides,
+                  struct err *e);
 /* The batch is divided over scale times as many ranks; strong is borrowed. */
 int retarget_divide(struct retarget *t, const struct strong_scaling *strong, struct err *e);
 
@@ -88,19 +98,21 @@ enum cost_rule retarget_rule(const struct retarget *t, const struct program_cost
  * target, because its size is not known, or its communicator. */
 bool retarget_unsized(const struct retarget *t, const struct program_cost *cost);
 
-/* Sets every cost of the program, which is the one that t was made for. */
-int retarget_set_costs(struct retarget *t, struct program *program, struct err *e);
-
 /* The model's price of a transfer on the target. false: its size is not known, or the target's
  * profiles lack a figure that the model needs. */
 bool retarget_price(const struct retarget *t, const struct program_cost *cost,
                     struct comm_cost *price);
 
+/* Where something is priced: on the hardware and at the scale of the recording, or of the target.
+ */
+enum retarget_side { ON_SOURCE, ON_TARGET };
+
+/* How far the model's price of a GEMM or transfer may be off, on one side (model/accuracy.h). */
+void retarget_interval(const struct retarget *t, const struct program_cost *cost,
+                       enum retarget_side side, struct accuracy_interval *out);
+
 /* Returns the bytes of a transfer on the target: less than recorded where the batch is divided. */
 double retarget_bytes(const struct retarget *t, const struct program_cost *cost);
-
-/* Ranks of a transfer on the target. */
-int retarget_members(const struct retarget *t, const struct program_cost *cost);
 
 /* Returns whether memory bounds the rest of this product on the target, by the model. False where
  * its shape is not known. */
@@ -112,8 +124,8 @@ bool retarget_over_host_link(const struct op *op);
 /* Measured device time by all rules together. */
 double retarget_measured_ns(const struct cost_sum sums[COST_RULES]);
 
-/* Sets the fills of the program's one-way transfers (one_way.h) on the target: the time until the
- * first data reach the end of the way. */
+/* Sets the fills of the program's one-way transfers (struct program_one_way) on the target: the
+ * time until the first data reach the end of the way. */
 void retarget_set_fills(const struct retarget *t, struct program *program);
 
 /* Share of it that rests on no model; 0 when nothing was measured. */
@@ -121,5 +133,10 @@ double retarget_unmodelled(const struct retarget *t);
 
 /* Share of it that keeps its time when the batch is divided, because its part is not known. */
 double retarget_untold(const struct retarget *t);
+
+/* All-to-alls that are made of messages: one to each member and one from each, in a group. PyTorch
+ * makes them so. By operation: what its rank sends in the group that it is in, over the same
+ * communicator; 0 where it is no message of a group. Owned by the caller, freed with free(). */
+uint64_t *alltoall_bytes(const struct rank *rank);
 
 #endif

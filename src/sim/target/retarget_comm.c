@@ -3,41 +3,121 @@
  * What transfers cost: collectives, messages, all-to-alls made of messages.
  */
 #include "sim/target/retarget_internal.h"
-#include "sim/target/slow_links.h"
+
+#include <math.h>
+#include <string.h>
+
+/* ---- NICs of some nodes that carry less than their profile says ----
+ *
+ * A transfer runs at the pace of its slowest member's link: it is priced as if all NICs were as
+ * slow. */
+
+static double slower(const struct retarget *t, double slow, int rank)
+{
+    return rank >= 0 && rank < t->growth->world ? fmax(slow, t->slow_link[rank]) : slow;
+}
+
+/* Returns by how much the slowest NICs of a transfer on the target are slower than usual; 1: none.
+ * Both ends of a message count, and all members of a collective. */
+static double slow_link_factor(const struct retarget *t, const struct rank *rank,
+                               const struct op *op, bool p2p)
+{
+    const struct comm *comm = &t->run->comms[op->coll.comm];
+    const int *members = weak_scaling_members(t->growth, op->coll.comm);
+    double slow = 1;
+    if (t->slow_link == NULL)
+        return 1;
+    if (p2p && op->coll.peer >= 0 && op->coll.peer < comm->size)
+        return slower(t, slower(t, 1, rank->rank), weak_scaling_peer(t->growth, op));
+    for (int i = 0; i < comm->size; i++)
+        slow = slower(t, slow, members != NULL ? members[i] : comm->ranks[i]);
+    return slow;
+}
+
+/* Returns whether that is more than 1, and the transfer leaves its node there. */
+static bool slow_link_is_met(const struct retarget *t, const struct program_cost *cost)
+{
+    const struct match *match = &t->program->matches.list[cost->match];
+    const struct rank *rank = &t->run->ranks[cost->rank];
+    bool p2p = specter_comm_op_is_p2p((enum specter_comm_op)match->op);
+    return t->slow_link != NULL && t->to_where[match->comm].nodes > 1 &&
+           slow_link_factor(t, rank, &rank->ops[cost->op], p2p) > 1;
+}
+
+/* Prices a transfer of the target anew for NICs at 1/slow, done in the way that `price` says: NCCL
+ * knows what a NIC should carry, not what it does carry. */
+static int slow_link_price(const struct retarget *t, const struct priced_transfer *transfer,
+                           double slow, struct comm_cost *price, struct err *e)
+{
+    struct network_profile net = *t->to.network;
+    struct comm_choice as = {price->algo, price->proto, price->channels};
+    double usual_us = price->us;
+    net.nic_Gbps /= slow;
+    if (specter_comm_op_is_p2p(transfer->what))
+        return model_p2p(t->to.gpu, &net, transfer->bytes, true, price, e);
+    if (strcmp(price->algo, "none") == 0)
+        return 0;
+    if (model_collective_as(t->to.gpu, &net, transfer->what, transfer->bytes,
+                            t->to_where[transfer->op->coll.comm], &as, price, e) < 0)
+        return -1;
+    price->us = fmax(price->us, usual_us);
+    return 0;
+}
+
+/* ---- prices ---- */
+
+/* Returns whether the members of a communicator are others on the target, or elsewhere. */
+static bool retarget_moved(const struct retarget *t, int comm)
+{
+    const struct layout *from = &t->from_where[comm], *to = &t->to_where[comm];
+    return from->ranks != to->ranks || from->nodes != to->nodes || from->per_node != to->per_node;
+}
 
 /* Returns whether both ends of a send sit on different nodes, on that side. */
 static bool across_nodes(const struct retarget *t, const struct rank *rank, const struct op *op,
-                         const struct network_profile *net, const struct layout *where)
+                         enum retarget_side side)
 {
     uint32_t r = (uint32_t)(rank - t->run->ranks), i = (uint32_t)(op - rank->ops);
-    if (where == t->from_where)
-        return weak_scaling_recorded_across(t->growth, r, i, net);
-    return weak_scaling_across(t->growth, r, i, net, t->scale);
+    if (side == ON_SOURCE)
+        return weak_scaling_recorded_across(t->growth, r, i, t->from.network);
+    return weak_scaling_across(t->growth, r, i, &t->there);
 }
 
-/* `what` and bytes are those of the transfer, which op may not tell itself. */
-static int price_transfer(const struct retarget *t, const struct rank *rank, const struct op *op,
-                          enum specter_comm_op what, double bytes, struct hardware on,
-                          const struct layout *where, struct comm_cost *price, struct err *e)
+static int price_transfer(const struct retarget *t, const struct priced_transfer *transfer,
+                          enum retarget_side side, struct comm_cost *price, struct err *e)
 {
-    struct layout at = where[op->coll.comm];
-    bool p2p = specter_comm_op_is_p2p(what);
-    bool across = p2p ? across_nodes(t, rank, op, on.network, where) : at.nodes > 1;
-    double slow = where == t->to_where && across ? slow_link_factor(t, rank, op, p2p) : 1;
-    int rc = p2p ? model_p2p(on.gpu, on.network, bytes, across, price, e)
-                 : model_collective(on.gpu, on.network, what, bytes, at, price, e);
-    return rc == 0 && slow > 1 ? slow_link_price(on, what, bytes, at, slow, price, e) : rc;
+    const struct hardware *on = side == ON_TARGET ? &t->to : &t->from;
+    struct layout at = (side == ON_TARGET ? t->to_where : t->from_where)[transfer->op->coll.comm];
+    bool p2p = specter_comm_op_is_p2p(transfer->what);
+    bool across = p2p ? across_nodes(t, transfer->rank, transfer->op, side) : at.nodes > 1;
+    double slow =
+        side == ON_TARGET && across ? slow_link_factor(t, transfer->rank, transfer->op, p2p) : 1;
+    int rc =
+        p2p ? model_p2p(on->gpu, on->network, transfer->bytes, across, price, e)
+            : model_collective(on->gpu, on->network, transfer->what, transfer->bytes, at, price, e);
+    return rc == 0 && slow > 1 ? slow_link_price(t, transfer, slow, price, e) : rc;
 }
 
-int retarget_transfer_us(const struct retarget *t, const struct rank *rank, const struct op *op,
-                         enum specter_comm_op what, double bytes, struct hardware on,
-                         const struct layout *where, double *us, struct err *e)
+int retarget_transfer_us(const struct retarget *t, const struct priced_transfer *transfer,
+                         enum retarget_side side, double *us, struct err *e)
 {
     struct comm_cost price;
-    if (price_transfer(t, rank, op, what, bytes, on, where, &price, e) < 0)
+    if (price_transfer(t, transfer, side, &price, e) < 0)
         return -1;
     *us = price.us;
     return 0;
+}
+
+/* The transfer of a cost, with so many bytes. */
+static struct priced_transfer transfer_of(const struct retarget *t, const struct program_cost *cost,
+                                          double bytes)
+{
+    const struct rank *rank = &t->run->ranks[cost->rank];
+    return (struct priced_transfer){
+        .rank = rank,
+        .op = &rank->ops[cost->op],
+        .what = (enum specter_comm_op)t->program->matches.list[cost->match].op,
+        .bytes = bytes};
 }
 
 /* A message of an all-to-all that gets more members. */
@@ -46,19 +126,6 @@ static bool is_alltoall(const struct retarget *t, const struct program_cost *cos
     int comm = t->program->matches.list[cost->match].comm;
     return t->sent != NULL && t->growth->grid->comms[comm].by_messages &&
            weak_scaling_grows(t->growth, comm) && t->sent[cost->rank][cost->op] > 0;
-}
-
-/* As the all-to-all that it is part of: each rank sends as much as before, to more members. */
-static int exchange_us(const struct retarget *t, const struct program_cost *cost,
-                       struct hardware on, const struct layout *where, double *us, struct err *e)
-{
-    struct comm_cost price;
-    if (model_collective(on.gpu, on.network, SPECTER_ALLTOALLV,
-                         (double)t->sent[cost->rank][cost->op],
-                         where[t->program->matches.list[cost->match].comm], &price, e) < 0)
-        return -1;
-    *us = price.us;
-    return 0;
 }
 
 /* Returns whether it carries fewer bytes because the batch is divided. */
@@ -76,28 +143,22 @@ double retarget_bytes(const struct retarget *t, const struct program_cost *cost)
     return carries_less(t, cost) ? bytes / (double)t->scale : bytes;
 }
 
-/* Returns whether it is a message beside others, which are no all-to-all. */
-static bool is_among_messages(const struct retarget *t, const struct op *op)
-{
-    return op->class == OP_P2P && op->coll.group >= 0 && t->growth->origin == NULL &&
-           !t->growth->grid->comms[op->coll.comm].by_messages;
-}
-
 /* Messages of one group that leave a rank by one port, as some leave the node and some do not,
  * share it, and were measured together: so many times the bytes of this one. */
 static double port_load(const struct retarget *t, const struct rank *rank, const struct op *op,
-                        const struct network_profile *net, const struct layout *where)
+                        enum retarget_side side)
 {
     bool across;
     double sum = (double)op->bytes;
-    if (!is_among_messages(t, op) || op->bytes == 0)
-        return 1;
-    across = across_nodes(t, rank, op, net, where);
+    if (op->class != OP_P2P || op->coll.group < 0 || t->growth->origin != NULL ||
+        t->growth->grid->comms[op->coll.comm].by_messages || op->bytes == 0)
+        return 1; /* no message beside others, or an all-to-all */
+    across = across_nodes(t, rank, op, side);
     for (int step = -1; step <= 1; step += 2) {
         for (const struct op *o = op + step; o >= rank->ops && o < rank->ops + rank->nops &&
                                              o->class == OP_P2P && o->coll.group == op->coll.group;
              o += step) {
-            if (o->coll.op == op->coll.op && across_nodes(t, rank, o, net, where) == across)
+            if (o->coll.op == op->coll.op && across_nodes(t, rank, o, side) == across)
                 sum += (double)o->bytes;
         }
     }
@@ -114,20 +175,28 @@ static void leave_fill(const struct retarget *t, const struct program_cost *cost
         price->us -= price->fill_us * (1 - (double)way.first / way.span);
 }
 
-static int comm_us(const struct retarget *t, const struct program_cost *cost, struct hardware on,
-                   const struct layout *where, double *us, struct err *e)
+static int comm_us(const struct retarget *t, const struct program_cost *cost,
+                   enum retarget_side side, double *us, struct err *e)
 {
-    struct comm_cost price;
     const struct match *match = &t->program->matches.list[cost->match];
-    const struct rank *rank = &t->run->ranks[cost->rank];
-    double bytes = (double)match->bytes;
-    if (is_alltoall(t, cost))
-        return exchange_us(t, cost, on, where, us, e);
-    if (where == t->to_where)
-        bytes = retarget_bytes(t, cost);
-    bytes *= port_load(t, rank, &rank->ops[cost->op], on.network, where);
-    if (price_transfer(t, rank, &rank->ops[cost->op], (enum specter_comm_op)match->op, bytes, on,
-                       where, &price, e) < 0)
+    const struct hardware *on = side == ON_TARGET ? &t->to : &t->from;
+    const struct layout *where = side == ON_TARGET ? t->to_where : t->from_where;
+    struct priced_transfer transfer = transfer_of(t, cost, (double)match->bytes);
+    struct comm_cost price;
+    if (is_alltoall(t, cost)) {
+        /* As the all-to-all that it is part of: each rank sends as much as before, to more members.
+         */
+        if (model_collective(on->gpu, on->network, SPECTER_ALLTOALLV,
+                             (double)t->sent[cost->rank][cost->op], where[match->comm], &price,
+                             e) < 0)
+            return -1;
+        *us = price.us;
+        return 0;
+    }
+    if (side == ON_TARGET)
+        transfer.bytes = retarget_bytes(t, cost);
+    transfer.bytes *= port_load(t, transfer.rank, transfer.op, side);
+    if (price_transfer(t, &transfer, side, &price, e) < 0)
         return -1;
     leave_fill(t, cost, &price);
     *us = price.us;
@@ -137,22 +206,18 @@ static int comm_us(const struct retarget *t, const struct program_cost *cost, st
 static int64_t fill_ns(const struct retarget *t, const struct program_cost *cost)
 {
     const struct match *match = &t->program->matches.list[cost->match];
-    const struct rank *rank = &t->run->ranks[cost->rank];
-    const struct op *op = &rank->ops[cost->op];
-    enum specter_comm_op what = (enum specter_comm_op)match->op;
+    const struct priced_transfer recorded = transfer_of(t, cost, (double)match->bytes);
+    const struct priced_transfer there = transfer_of(t, cost, retarget_bytes(t, cost));
     int64_t measured_ns = t->program->one_ways[cost->match].fill_ns;
     struct comm_cost from, to;
     struct err ignored;
     if (measured_ns != UNKNOWN_NS && t->calibrate && retarget_same_hardware(t) &&
         !retarget_moved(t, match->comm) && !carries_less(t, cost) && !slow_link_is_met(t, cost))
         return measured_ns;
-    if (price_transfer(t, rank, op, what, retarget_bytes(t, cost), t->to, t->to_where, &to,
-                       &ignored) < 0)
+    if (price_transfer(t, &there, ON_TARGET, &to, &ignored) < 0)
         return measured_ns == UNKNOWN_NS ? 0 : measured_ns;
     if (measured_ns == UNKNOWN_NS || !t->calibrate ||
-        price_transfer(t, rank, op, what, (double)match->bytes, t->from, t->from_where, &from,
-                       &ignored) < 0 ||
-        !(from.fill_us > 0))
+        price_transfer(t, &recorded, ON_SOURCE, &from, &ignored) < 0 || !(from.fill_us > 0))
         return retarget_ns(to.fill_us);
     return retarget_ns((double)measured_ns / 1e3 * (to.fill_us / from.fill_us));
 }
@@ -177,23 +242,6 @@ bool retarget_known_transfer(const struct retarget *t, const struct program_cost
     return match->bytes > 0 || !(t->run->ranks[cost->rank].ops[cost->op].flags & OP_BYTES_UNKNOWN);
 }
 
-/* A time measured on one rank alone is no transfer: a ratio to it means nothing. */
-static int grow_from_one(struct retarget *t, const struct program_cost *cost, int64_t *ns,
-                         struct err *e)
-{
-    double us;
-    if (comm_us(t, cost, t->to, t->to_where, &us, e) < 0)
-        return -1;
-    *ns = retarget_ns(us);
-    return 0;
-}
-
-bool retarget_moved(const struct retarget *t, int comm)
-{
-    const struct layout *from = &t->from_where[comm], *to = &t->to_where[comm];
-    return from->ranks != to->ranks || from->nodes != to->nodes || from->per_node != to->per_node;
-}
-
 /* Returns whether the grid tells how the communicator grows. */
 static bool is_placed(const struct retarget *t, int comm)
 {
@@ -208,7 +256,7 @@ bool retarget_unsized(const struct retarget *t, const struct program_cost *cost)
     if (cost->op == PROGRAM_NONE)
         return false;
     op = &t->run->ranks[cost->rank].ops[cost->op];
-    if (op->class != OP_COLL && op->class != OP_P2P)
+    if (!op_is_comm(op))
         return false;
     if (retarget_known_transfer(t, cost))
         return larger && !is_placed(t, op->coll.comm);
@@ -222,8 +270,7 @@ static bool has_moved(const struct retarget *t, const struct program_cost *cost)
     const struct rank *rank = &t->run->ranks[cost->rank];
     const struct op *op = &rank->ops[cost->op];
     if (specter_comm_op_is_p2p((enum specter_comm_op)match->op) && !is_alltoall(t, cost))
-        return across_nodes(t, rank, op, t->from.network, t->from_where) !=
-               across_nodes(t, rank, op, t->to.network, t->to_where);
+        return across_nodes(t, rank, op, ON_SOURCE) != across_nodes(t, rank, op, ON_TARGET);
     return retarget_moved(t, match->comm);
 }
 
@@ -238,11 +285,17 @@ int retarget_comm(struct retarget *t, const struct program_cost *cost, int64_t *
         *ns = cost->measured_ns;
         return 0;
     }
-    if (t->run->comms[comm].size == 1 && t->to_where[comm].ranks > 1)
-        return grow_from_one(t, cost, ns, e);
-    if (comm_us(t, cost, t->from, t->from_where, &m.from_us, e) < 0)
+    if (t->run->comms[comm].size == 1 && t->to_where[comm].ranks > 1) {
+        double us;
+        /* A time measured on one rank alone is no transfer: a ratio to it means nothing. */
+        if (comm_us(t, cost, ON_TARGET, &us, e) < 0)
+            return -1;
+        *ns = retarget_ns(us);
+        return 0;
+    }
+    if (comm_us(t, cost, ON_SOURCE, &m.from_us, e) < 0)
         return err_prefix(e, "the hardware of the recording (see --from-network)");
-    if (comm_us(t, cost, t->to, t->to_where, &m.to_us, e) < 0)
+    if (comm_us(t, cost, ON_TARGET, &m.to_us, e) < 0)
         return -1;
     if (cost->measured_ns == UNKNOWN_NS || !t->calibrate)
         *ns = retarget_apply(t, cost->measured_ns, m);
@@ -251,26 +304,52 @@ int retarget_comm(struct retarget *t, const struct program_cost *cost, int64_t *
     return 0;
 }
 
+/* Returns whether the rank sends, or receives, more than this message in one group. */
+static bool is_one_of_several(const struct rank *rank, const struct op *op)
+{
+    for (int step = -1; step <= 1; step += 2) {
+        for (const struct op *o = op + step;
+             o >= rank->ops && o < rank->ops + rank->nops && o->class == OP_P2P &&
+             op->coll.group >= 0 && o->coll.group == op->coll.group;
+             o += step) {
+            if (o->coll.op == op->coll.op)
+                return true;
+        }
+    }
+    return false;
+}
+
+void retarget_comm_interval(const struct retarget *t, const struct program_cost *cost,
+                            enum retarget_side side, struct accuracy_interval *out)
+{
+    const struct match *match = &t->program->matches.list[cost->match];
+    const struct hardware *on = side == ON_TARGET ? &t->to : &t->from;
+    const struct layout *where = side == ON_TARGET ? t->to_where : t->from_where;
+    const struct rank *rank = &t->run->ranks[cost->rank];
+    double bytes = side == ON_TARGET ? retarget_bytes(t, cost) : (double)match->bytes;
+    enum specter_comm_op op = (enum specter_comm_op)match->op;
+    if (is_alltoall(t, cost))
+        accuracy_interval_of_comm(on->gpu, on->network, SPECTER_ALLTOALLV,
+                                  (double)t->sent[cost->rank][cost->op], where[match->comm], out);
+    else if (specter_comm_op_is_p2p(op))
+        accuracy_interval_of_p2p(on->network, out);
+    else
+        accuracy_interval_of_comm(on->gpu, on->network, op, bytes, where[match->comm], out);
+    /* Messages are measured one at a time. */
+    if (specter_comm_op_is_p2p(op) && is_one_of_several(rank, &rank->ops[cost->op]))
+        *out = (struct accuracy_interval){.class = out->class, .lacks = ACCURACY_LACKS_OPERATION};
+}
+
 bool retarget_price(const struct retarget *t, const struct program_cost *cost,
                     struct comm_cost *price)
 {
-    const struct match *match;
-    const struct rank *rank = &t->run->ranks[cost->rank];
+    struct priced_transfer transfer;
     struct err ignored;
     if (!retarget_known_transfer(t, cost))
         return false;
-    match = &t->program->matches.list[cost->match];
-    if (price_transfer(t, rank, &rank->ops[cost->op], (enum specter_comm_op)match->op,
-                       retarget_bytes(t, cost), t->to, t->to_where, price, &ignored) < 0)
+    transfer = transfer_of(t, cost, retarget_bytes(t, cost));
+    if (price_transfer(t, &transfer, ON_TARGET, price, &ignored) < 0)
         return false;
     leave_fill(t, cost, price);
     return true;
-}
-
-int retarget_members(const struct retarget *t, const struct program_cost *cost)
-{
-    const struct match *match = &t->program->matches.list[cost->match];
-    if (specter_comm_op_is_p2p((enum specter_comm_op)match->op))
-        return 2;
-    return t->to_where[match->comm].ranks;
 }

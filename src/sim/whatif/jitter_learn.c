@@ -7,11 +7,88 @@
  * in short series. Derivation: README.md, "Variation".
  */
 #include "sim/whatif/random.h"
-#include "sim/whatif/whatif_job.h"
+
+#include "base/order.h"
+#include "sim/whatif/whatif.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* ---- which costs of the program are the same operation in the iterations of its rank ---- */
+
+/* Costs of a rank in one iteration, counted: computation and transfers apart. */
+struct counter {
+    uint32_t *count; /* [K] */
+    uint32_t first;  /* slot of the first */
+    uint32_t usual;  /* how many most iterations have */
+};
+
+struct slot_counters {
+    struct counter *list; /* [2 * nranks] */
+    uint32_t *counts;
+    uint32_t *latest; /* [nranks] iteration of the rank's operation before */
+    uint32_t k;       /* iterations */
+};
+
+static struct counter *counter_of(struct slot_counters *c, const struct program_cost *cost)
+{
+    return &c->list[2 * cost->rank + (cost->match != PROGRAM_NONE)];
+}
+
+/* The count that most warm iterations have: the median. */
+static uint32_t usual_count(const struct counter *c, uint32_t k)
+{
+    double *list = array_new(k, sizeof *list);
+    uint32_t usual;
+    for (uint32_t i = 1; i < k; i++)
+        list[i - 1] = c->count[i];
+    random_sort(list, k - 1);
+    usual = k > 1 ? (uint32_t)list[(k - 1) / 2] : 0;
+    free(list);
+    return usual;
+}
+
+/* Fills v->of: slots are positions in a step; those of steps that differ from most have none. */
+static void jitter_assign_slots(struct whatif *v)
+{
+    const struct program *p = v->program;
+    struct slot_counters c = {.k = v->steps->count};
+    size_t nranks = p->run->nranks;
+    v->of = array_new(p->ncosts, sizeof *v->of);
+    c.list = array_new(2 * nranks, sizeof *c.list);
+    c.counts = array_new(2 * nranks * c.k, sizeof *c.counts);
+    c.latest = array_new(nranks, sizeof *c.latest);
+    for (size_t i = 0; i < 2 * nranks; i++)
+        c.list[i].count = c.counts + i * c.k;
+    for (size_t r = 0; r < nranks; r++)
+        c.latest[r] = STEP_NONE;
+    for (size_t i = 0; i < p->ncosts; i++) {
+        const struct program_cost *cost = &p->costs[i];
+        uint32_t k;
+        if (cost->op != PROGRAM_NONE)
+            c.latest[cost->rank] = v->steps->ranks[cost->rank].of[cost->op];
+        k = c.latest[cost->rank];
+        v->of[i] = (struct jitter_slot){JITTER_NONE, k};
+        if (k < c.k)
+            v->of[i].slot = counter_of(&c, &p->costs[i])->count[k]++;
+    }
+    for (size_t i = 0; i < 2 * nranks; i++) {
+        c.list[i].usual = usual_count(&c.list[i], c.k);
+        c.list[i].first = v->nslots;
+        v->nslots += c.list[i].usual;
+    }
+    for (size_t i = 0; i < p->ncosts; i++) {
+        const struct counter *at = counter_of(&c, &p->costs[i]);
+        if (v->of[i].slot == JITTER_NONE)
+            continue;
+        v->of[i].slot =
+            at->count[v->of[i].iteration] == at->usual ? at->first + v->of[i].slot : JITTER_NONE;
+    }
+    free(c.list);
+    free(c.counts);
+    free(c.latest);
+}
 
 #define HALF_DIFFERENCE 0.953872552 /* median |a - b| of two normals, in standard deviations */
 #define MEDIAN_VARIANCE (3.14159265358979 / 2) /* of a median, x variance / n */
@@ -38,7 +115,7 @@ static void add(struct weighed_sample *s, double value, double weight)
 static int by_value(const void *pa, const void *pb)
 {
     const struct weighed *a = pa, *b = pb;
-    return (a->value > b->value) - (a->value < b->value);
+    return ORDER(a->value, b->value);
 }
 
 /* Empties the sample; 0 for an empty one. */
@@ -91,10 +168,21 @@ static uint64_t what_of(const struct whatif *from, const struct program_cost *co
     return random_key(op->class, (uintptr_t)op->name); /* interned */
 }
 
-static void times_fill(struct times *t, const struct whatif *from)
+static void times_init(struct times *t, const struct whatif *from)
 {
+    size_t n = from->nslots, nranks = from->program->run->nranks;
     const struct program *p = from->program;
-    for (size_t i = 0; i < t->nslots * t->k; i++)
+    *t = (struct times){.nslots = n, .nranks = nranks, .k = from->steps->count};
+    t->log = array_new(n * t->k, sizeof *t->log);
+    t->level = array_new(n, sizeof *t->level);
+    t->rank = array_new(n, sizeof *t->rank);
+    t->is_transfer = array_new(n, sizeof *t->is_transfer);
+    t->what = array_new(n, sizeof *t->what);
+    t->common = array_new(t->k, sizeof *t->common);
+    t->step = array_new(nranks * t->k, sizeof *t->step);
+    t->count = array_new(nranks, sizeof *t->count);
+    t->first = array_new(nranks + 1, sizeof *t->first);
+    for (size_t i = 0; i < n * t->k; i++)
         t->log[i] = NAN;
     for (size_t i = 0; i < p->ncosts; i++) {
         struct jitter_slot at = from->of[i];
@@ -106,40 +194,10 @@ static void times_fill(struct times *t, const struct whatif *from)
         if (p->costs[i].measured_ns > 0)
             t->log[(size_t)at.slot * t->k + at.iteration] = log((double)p->costs[i].measured_ns);
     }
-}
-
-static void times_init(struct times *t, const struct whatif *from)
-{
-    size_t n = from->nslots, nranks = from->program->run->nranks;
-    *t = (struct times){.nslots = n, .nranks = nranks, .k = from->steps->count};
-    t->log = array_new(n * t->k, sizeof *t->log);
-    t->level = array_new(n, sizeof *t->level);
-    t->rank = array_new(n, sizeof *t->rank);
-    t->is_transfer = array_new(n, sizeof *t->is_transfer);
-    t->what = array_new(n, sizeof *t->what);
-    t->common = array_new(t->k, sizeof *t->common);
-    t->step = array_new(nranks * t->k, sizeof *t->step);
-    t->count = array_new(nranks, sizeof *t->count);
-    t->first = array_new(nranks + 1, sizeof *t->first);
-    times_fill(t, from);
     for (size_t s = 0; s < n; s++)
         t->first[t->rank[s] + 1] = s + 1;
     for (size_t r = 0; r < nranks; r++)
         t->first[r + 1] = t->first[r + 1] > t->first[r] ? t->first[r + 1] : t->first[r];
-}
-
-static void times_release(struct times *t)
-{
-    free(t->log);
-    free(t->level);
-    free(t->rank);
-    free(t->is_transfer);
-    free(t->what);
-    free(t->common);
-    free(t->step);
-    free(t->count);
-    free(t->first);
-    free(t->sample.list);
 }
 
 static double weight(const struct times *t, size_t slot)
@@ -385,28 +443,33 @@ static void learn_hosts(struct times *t, const struct whatif *from, struct jitte
     free(cpu);
 }
 
-static void learn_all(struct whatif *from)
+void jitter_learn(struct whatif *v)
 {
-    struct jitter *v = &from->variation;
+    struct jitter *out = &v->variation;
     struct times t;
-    times_init(&t, from);
+    *out = (struct jitter){.iterations = v->steps->count};
+    jitter_assign_slots(v);
+    if (v->opts.jitter == JITTER_GIVEN)
+        out->work = v->opts.cv;
+    if (v->opts.jitter == JITTER_GIVEN || out->iterations < JITTER_STEPS_MIN)
+        return;
+    times_init(&t, v);
     take_levels(&t);
     count_slots(&t);
     take_common(&t);
-    v->work = of_slots(&t, false);
-    v->transfer = of_slots(&t, true);
-    learn_steps(&t, v);
-    learn_ranks(&t, v);
-    learn_hosts(&t, from, v);
-    times_release(&t);
-}
-
-void jitter_learn(struct whatif *v)
-{
-    v->variation = (struct jitter){.iterations = v->steps->count};
-    jitter_assign_slots(v);
-    if (v->opts.jitter == JITTER_GIVEN)
-        v->variation.work = v->opts.cv;
-    else if (v->variation.iterations >= JITTER_STEPS_MIN)
-        learn_all(v);
+    out->work = of_slots(&t, false);
+    out->transfer = of_slots(&t, true);
+    learn_steps(&t, out);
+    learn_ranks(&t, out);
+    learn_hosts(&t, v, out);
+    free(t.log);
+    free(t.level);
+    free(t.rank);
+    free(t.is_transfer);
+    free(t.what);
+    free(t.common);
+    free(t.step);
+    free(t.count);
+    free(t.first);
+    free(t.sample.list);
 }

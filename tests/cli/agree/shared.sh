@@ -4,7 +4,7 @@
 . "$ROOT"/tests/cli/agree/common.bash
 [[ -n $SHARED && -e $SHARED/data/traces/param/dlrm_kineto.tar.gz ]] ||
     { echo "no ../shared data"; exit 77; }
-"$SPECTER" analyze "$SHARED"/data/traces/nsys-ai/*.sqlite 2>&1 >/dev/null | grep -q 'this build has no SQLite' &&
+"$SPECTER" analyze --full "$SHARED"/data/traces/nsys-ai/*.sqlite 2>&1 >/dev/null | grep -q 'this build has no SQLite' &&
     { echo "built without SQLite"; exit 77; }
 status=0
 traces=$SHARED/data/traces

@@ -96,12 +96,12 @@ END
 while read -r stages ranks options; do
     LD_LIBRARY_PATH=$BUILD/emu/lib "$SPECTER" capture -o $stages.$ranks -- "$ROOT/examples/launch.sh" -n $ranks \
         "$BUILD/examples/train" --iters 3 --pp $stages $options >capture.out 2>&1 || { cat capture.out; exit 1; }
-    "$SPECTER" analyze $stages.$ranks --json - | python3 count.py $stages.$ranks $stages
+    "$SPECTER" analyze --full $stages.$ranks --json - | python3 count.py $stages.$ranks $stages
 done <<END
 2 2 --layers 4 --micro 6
 4 4 --layers 4 --micro 8
 2 4 --layers 4 --micro 3 --tp 2
 4 8 --layers 8 --micro 2 --tp 2
 END
-"$SPECTER" analyze 4.4 --table bubble --format md | sed -n '3,$p' | cut -d '|' -f 2-3
-"$SPECTER" analyze 4.4 | grep -A 2 'Pipeline bubble' | tr '\n' ' ' | grep -o 'Most of it is the schedule: 4 stages with 8'
+"$SPECTER" analyze --full 4.4 --table bubble --format md | sed -n '3,$p' | cut -d '|' -f 2-3
+"$SPECTER" analyze --full 4.4 | grep -A 2 'Pipeline bubble' | tr '\n' ' ' | grep -o 'Most of it is the schedule: 4 stages with 8'

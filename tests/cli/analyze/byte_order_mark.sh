@@ -9,9 +9,9 @@ check() {
         mark "$file" | gzip >"packed/${file##*/}.gz"
     done
     tar cf marked.tar -C marked .
-    (cd "$1" && "$SPECTER" analyze . --json "$OLDPWD/plain.json" >"$OLDPWD/plain.txt" 2>"$OLDPWD/plain.err")
+    (cd "$1" && "$SPECTER" analyze --full . --json "$OLDPWD/plain.json" >"$OLDPWD/plain.txt" 2>"$OLDPWD/plain.err")
     for file in marked packed marked.tar; do
-        "$SPECTER" analyze "$file" --json got.json >got.txt 2>got.err
+        "$SPECTER" analyze --full "$file" --json got.json >got.txt 2>got.err
         diff <(sed 1d plain.txt) <(sed 1d got.txt) >/dev/null && echo "$2, $file: the same" ||
             { echo "$2, $file: differs"; cat got.err; }
     done
@@ -34,7 +34,7 @@ cmp gpu.json.txt marked.json.txt && echo "a profile: the same"
 printf '%s\n' '0 a' '1 a' '2 b' '3 b' >hosts
 mark hosts >marked.hosts
 for file in hosts marked.hosts; do
-    "$SPECTER" replay "$TESTDATA/two_ranks" --gpu h100_sxm --scale 2 --placement "file=$file" >"$file.txt" 2>&1
+    "$SPECTER" replay --full "$TESTDATA/two_ranks" --gpu h100_sxm --scale 2 --placement "file=$file" >"$file.txt" 2>&1
     echo "status $?"
 done
 cmp hosts.txt marked.hosts.txt && echo "a list of hosts: the same"

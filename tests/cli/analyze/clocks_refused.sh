@@ -4,7 +4,7 @@
 capture_16 one --iters 20
 refused() {
     local status
-    "$SPECTER" analyze "$1" --json "$1.json" >"$1.text" 2>"$1.notes"
+    "$SPECTER" analyze --full "$1" --json "$1.json" >"$1.text" 2>"$1.notes"
     status=$?
     sed "s/^/$1: status $status: /; s/[0-9.]* us from/N us from/; s/[0-9]* common/N common/" "$1.notes"
     grep -c "Straggler" "$1.text"

@@ -5,8 +5,8 @@
 capture_16 even --iters 40
 make_late even one 13 300
 on_clock one two 11000000000 20 0 .
-"$SPECTER" analyze one --json one.json >/dev/null || exit 1
-"$SPECTER" analyze two --json two.json 2>&1 >/dev/null | sed 's/by [0-9]* collectives/by N collectives/; s/ (wall clocks: [^)]*)//; s/residual [0-9.]* us/residual N us/'
+"$SPECTER" analyze --full one --json one.json >/dev/null || exit 1
+"$SPECTER" analyze --full two --json two.json 2>&1 >/dev/null | sed 's/by [0-9]* collectives/by N collectives/; s/ (wall clocks: [^)]*)//; s/residual [0-9.]* us/residual N us/'
 python3 - <<'PY'
 import json
 zero = max(json.loads(open(f"one/specter_trace_rank{r}.jsonl").readline())["mono_ns"] for r in range(16))

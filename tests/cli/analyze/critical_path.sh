@@ -30,8 +30,8 @@ for late in 2 0 none; do
     LATE=$late LD_LIBRARY_PATH=$BUILD/emu/lib "$SPECTER" capture -o $late -- "$ROOT/examples/launch.sh" -n 4 \
         bash job.sh >capture.out 2>&1 || { cat capture.out; exit 1; }
     echo "late: $late"
-    "$SPECTER" analyze $late --json - | python3 told.py
+    "$SPECTER" analyze --full $late --json - | python3 told.py
 done
 # One rank of it: the others' lateness is not known, and that is said.
 rm none/*rank[123]*
-"$SPECTER" analyze none 2>/dev/null | grep -c 'not all members have times'
+"$SPECTER" analyze --full none 2>/dev/null | grep -c 'not all members have times'

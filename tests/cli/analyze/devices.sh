@@ -10,7 +10,7 @@ wait "${pids[@]}" || fail "status $?"
 devices threads 2 2 threads
 wait "${pids[@]}" || fail "status $?"
 for dir in one two threads; do
-    env -u LD_LIBRARY_PATH "$SPECTER" analyze $dir --json $dir.json >$dir.txt 2>$dir.err
+    env -u LD_LIBRARY_PATH "$SPECTER" analyze --full $dir --json $dir.json >$dir.txt 2>$dir.err
     echo "$dir: status $?"
     cat $dir.err
     # of other tables nothing: they have ranks, too

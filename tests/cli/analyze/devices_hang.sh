@@ -11,7 +11,7 @@ sleep 0.3 # for what else is to be written
     kill -9 "${pids[@]}"
     wait
 } 2>/dev/null
-env -u LD_LIBRARY_PATH "$SPECTER" analyze traces --json out.json --fail-on 'hangs>0' >out.txt 2>err.txt
+env -u LD_LIBRARY_PATH "$SPECTER" analyze --full traces --json out.json --fail-on 'hangs>0' >out.txt 2>err.txt
 echo "status $?"
 awk '/"hangs":/ { on = 1 } /"coverage":/ { on = 0 } on && /"(cause|text)":/' out.json |
     sed -E 's/^[[:space:]]*//; s/[0-9.]+ m?s([,;"])/T\1/; s/\\"[0-9a-f]{16}\\"/ID/g'

@@ -3,4 +3,4 @@
 [[ -n $SHARED && -e $SHARED/data/traces/param/dlrm_kineto.tar.gz ]] ||
     { echo "no ../shared data"; exit 77; }
 cp "$SHARED/data/traces/param/dlrm_kineto.tar.gz" .
-"$SPECTER" analyze dlrm_kineto.tar.gz
+"$SPECTER" analyze --full dlrm_kineto.tar.gz

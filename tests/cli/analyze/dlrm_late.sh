@@ -3,7 +3,7 @@
 [[ -n $SHARED && -e $SHARED/data/traces/param/dlrm_kineto.tar.gz ]] ||
     { echo "no ../shared data"; exit 77; }
 command -v python3 >/dev/null || { echo "no python3"; exit 77; }
-"$SPECTER" analyze "$SHARED/data/traces/param/dlrm_kineto.tar.gz" --json own.json >/dev/null || exit 1
+"$SPECTER" analyze --full "$SHARED/data/traces/param/dlrm_kineto.tar.gz" --json own.json >/dev/null || exit 1
 python3 - "$SHARED/data/expected/hta_dlrm8.json" <<'PY'
 import json, sys
 own, want = json.load(open("own.json")), json.load(open(sys.argv[1]))["collectives_matched_by_order_us"]

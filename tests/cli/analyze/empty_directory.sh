@@ -1,3 +1,3 @@
 # SPDX-License-Identifier: MIT
 mkdir traces
-"$SPECTER" analyze
+"$SPECTER" analyze --full

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
 # SPECTER_OUTPUT names the folder when no DIR is given.
 cp -r "$ROOT"/tests/cli/analyze/data/two_ranks elsewhere
-SPECTER_OUTPUT=elsewhere "$SPECTER" analyze >text
+SPECTER_OUTPUT=elsewhere "$SPECTER" analyze --full >text
 head -n 2 text

@@ -16,6 +16,6 @@ op() { # ID TYPE START DURATION MORE
     done
     echo '{"event":"shutdown","time_us":5000.0,"total_ops":14,"dropped":0}'
 } >specter_trace_rank0.jsonl
-"$SPECTER" analyze . --json extra.json
+"$SPECTER" analyze --full . --json extra.json
 echo "status $?"
 sed -n '/"launches":	{/,/}/p; /"copies"/,/"top"/p' extra.json

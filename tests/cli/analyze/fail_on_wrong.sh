@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 # Refused before anything is read.
 for expr in "idel>0.3" "idle=0.3" "idle>" "idle>much"; do
-    "$SPECTER" analyze missing --fail-on "$expr"
+    "$SPECTER" analyze --full missing --fail-on "$expr"
     echo $?
 done

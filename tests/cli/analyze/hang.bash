@@ -20,7 +20,7 @@ hangs() {
     kill -9 "${pids[@]}"
     wait 2>/dev/null
     unset LD_LIBRARY_PATH
-    "$SPECTER" analyze traces --json out.json --fail-on 'hangs>0' >out.txt 2>err.txt
+    "$SPECTER" analyze --full traces --json out.json --fail-on 'hangs>0' >out.txt 2>err.txt
     echo "status $?"
     grep -q '^1. Hang: ' out.txt || cat out.txt err.txt
     awk '/"hangs":/ { on = 1 } /"coverage":/ { on = 0 } on && /"(cause|text)":/' out.json |

@@ -9,5 +9,5 @@ for rank in 0 1; do
 {"event":"clock","device":0,"dev_us":3000000.0,"mono_ns":3000001000,"real_ns":3000001000,"err_ns":0}
 END
 done
-"$SPECTER" analyze traces --json out.json >out.txt 2>/dev/null
+"$SPECTER" analyze --full traces --json out.json >out.txt 2>/dev/null
 awk '/"hangs":/ { on = 1 } /"coverage":/ { on = 0 } on && /"(cause|text|op|bytes|sender|receiver|instead)":/' out.json

@@ -14,7 +14,7 @@ kill -9 $pid
 wait $pid 2>/dev/null
 unset LD_LIBRARY_PATH
 grep -q '^{"id"' traces/* || fail "no operations"
-"$SPECTER" analyze traces --fail-on 'hangs>0' >out 2>err
+"$SPECTER" analyze --full traces --fail-on 'hangs>0' >out 2>err
 echo "status $?"
 grep -i hang out err
 true

@@ -3,10 +3,10 @@
 command -v python3 >/dev/null || { echo "no python3"; exit 77; }
 dir='a<b>&"c'\''$(d)'
 cp -r "$ROOT"/tests/cli/analyze/data/two_ranks "$dir"
-"$SPECTER" analyze "$dir" --html out.html 2>/dev/null | tail -n 1 >/dev/null
+"$SPECTER" analyze --full "$dir" --html out.html 2>/dev/null | tail -n 1 >/dev/null
 cp "$ROOT"/tests/cli/analyze/html_page.py .
 python3 html_page.py out.html "Analysis of a<b>&\"c'\$(d)"
-"$SPECTER" analyze "$dir" --html again.html >/dev/null 2>&1
+"$SPECTER" analyze --full "$dir" --html again.html >/dev/null 2>&1
 cmp out.html again.html && echo "the same bytes"
 
 # Names of steps and kernels that would be markup, in tables and in titles of charts.
@@ -19,12 +19,12 @@ mkdir names
     echo ',{"ph":"X","cat":"kernel","name":"a_long_name_'$(printf 'x%.0s' {1..60})'_end","pid":0,"tid":7,"ts":91,"dur":5,"args":{"correlation":1,"stream":7,"device":0}}'
     echo ']}'
 } >names/rank0.json
-"$SPECTER" analyze names --html names.html >/dev/null
+"$SPECTER" analyze --full names --html names.html >/dev/null
 python3 html_page.py names.html "k<script>alert(1)</script>\"&'>"
 grep -o '<summary>a_long_name_x*[^<]*' names.html | head -n 1
 grep -c '</summary>a_long_name_x*_end</details>' names.html >/dev/null && echo "the whole name"
 
 # A file that cannot be written.
-"$SPECTER" analyze "$dir" --html missing/out.html >/dev/null 2>err
+"$SPECTER" analyze --full "$dir" --html missing/out.html >/dev/null 2>err
 echo "status $?"
 tail -n 1 err

@@ -25,7 +25,7 @@ for r in range(200):
         f.writelines(json.dumps(line) + "\n" for line in lines)
 END2
 python3 make.py
-"$SPECTER" analyze traces --html out.html >/dev/null || exit 1
+"$SPECTER" analyze --full traces --html out.html >/dev/null || exit 1
 python3 "$ROOT"/tests/cli/analyze/html_page.py out.html "At most 64 of 200 ranks"
 # 70 products of 20 us in 6960 us: 20.1 %; rank 130, the one that computes longest, is among them.
 grep -o '<span>rank 130</span>.*<title>compute: [^<]*<' out.html | sed 's/<svg.*title>/ /'

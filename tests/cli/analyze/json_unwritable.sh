@@ -1,3 +1,3 @@
 # SPDX-License-Identifier: MIT
 cp -r "$ROOT"/tests/cli/analyze/data/two_ranks traces
-"$SPECTER" analyze --json no/such/folder/out.json >text
+"$SPECTER" analyze --full --json no/such/folder/out.json >text

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: MIT
-"$SPECTER" analyze
+"$SPECTER" analyze --full

@@ -14,7 +14,7 @@ trace 1 >traces/b.jsonl
 mkfifo traces/pipe.json
 ln -s . traces/self
 ln -s ../traces traces/up
-timeout 20 "$SPECTER" analyze traces --json - >out.json 2>err
+timeout 20 "$SPECTER" analyze --full traces --json - >out.json 2>err
 echo "status $?"
 grep -o "1 file here is no traces .*pipe.json'" err
 python3 - <<'END'

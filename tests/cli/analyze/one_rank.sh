@@ -1,3 +1,3 @@
 # SPDX-License-Identifier: MIT
 cp -r "$ROOT"/tests/cli/analyze/data/two_ranks traces
-"$SPECTER" analyze traces --rank 1
+"$SPECTER" analyze --full traces --rank 1

@@ -11,11 +11,11 @@ ended() { # STATUS COMMAND TRACE: done, or part of the job is missing; else what
 }
 while read -r trace; do
     name=$(basename "$trace")
-    "$SPECTER" analyze "$trace" --json analyze.json >out 2>err
+    "$SPECTER" analyze --full "$trace" --json analyze.json >out 2>err
     ended $? analyze "$name"
     "$SPECTER" metrics "$trace" --json metrics.json >out 2>err
     ended $? metrics "$name"
-    "$SPECTER" replay "$trace" --json replay.json >out 2>err
+    "$SPECTER" replay --full "$trace" --json replay.json >out 2>err
     status=$?
     [[ $status == 2 ]] && grep -q -- --from-gpu err || ended $status replay "$name" # a GPU it does not know
     python3 "$ROOT"/tests/cli/analyze/possible.py "$name" analyze.json

@@ -21,12 +21,12 @@ with open('long/specter_trace_rank0.jsonl.gz', 'wb') as f:
     for _ in range(80):
         f.write(idle)
 END
-on_terminal "$SPECTER" analyze long >bar
+on_terminal "$SPECTER" analyze --full long >bar
 sed 's/\x1b\[[0-9;]*[mK]//g' bar |
     grep -q '\[=* *\] [0-9.]* [kMG]B of [0-9.]* MB  [0-9]* MB/s  ETA [0-9]*:[0-9]*:[0-9]*' || cat -v bar
 grep -qF $'\r\033[K' bar || echo "the bar stays"
 grep -qF $'\033[32m' bar || echo "no color"
-NO_COLOR=1 on_terminal "$SPECTER" analyze long | grep -qF $'\033[32m' && echo "NO_COLOR does nothing"
-"$SPECTER" analyze long 2>&1 >/dev/null | grep -q 'MB/s' && echo "a bar in a pipe"
-on_terminal "$SPECTER" analyze short | grep -q 'MB/s' && echo "a bar for nothing"
+NO_COLOR=1 on_terminal "$SPECTER" analyze --full long | grep -qF $'\033[32m' && echo "NO_COLOR does nothing"
+"$SPECTER" analyze --full long 2>&1 >/dev/null | grep -q 'MB/s' && echo "a bar in a pipe"
+on_terminal "$SPECTER" analyze --full short | grep -q 'MB/s' && echo "a bar for nothing"
 exit 0

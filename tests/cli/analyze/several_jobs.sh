@@ -8,9 +8,9 @@ needs SQLite
 mkdir traces
 ln -s "$traces"/nsys-ai/mfu_2gpu_before.sqlite "$traces"/pipit/perlmutter-cloverleaf-cuda.sqlite traces
 show() { "$SPECTER" "$@" 2>err | sed -n "$lines"; grep -o '[0-9]* other run.*' err; }
-lines=2p
+lines=1p
 show analyze
 show analyze --run perlmutter-cloverleaf-cuda.sqlite
-lines=1,2p
+lines=1p
 show replay --run perlmutter-cloverleaf-cuda.sqlite --scale 1
-"$SPECTER" analyze --run neither 2>&1 || echo "status $?"
+"$SPECTER" analyze --full --run neither 2>&1 || echo "status $?"

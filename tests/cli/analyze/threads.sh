@@ -15,7 +15,7 @@ for ((r = 0; r < 200; r++)); do
     } >traces/specter_trace_rank$r.jsonl
 done
 for cpus in 0 0-63; do
-    (ulimit -n 64 && taskset -c $cpus "$SPECTER" analyze traces --json - >$cpus.json 2>$cpus.err)
+    (ulimit -n 64 && taskset -c $cpus "$SPECTER" analyze --full traces --json - >$cpus.json 2>$cpus.err)
     echo "status $?"
     grep -o 'rank[0-9]*.jsonl: line 8' $cpus.err
 done

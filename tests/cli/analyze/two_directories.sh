@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: MIT
-"$SPECTER" analyze one two
+"$SPECTER" analyze --full one two

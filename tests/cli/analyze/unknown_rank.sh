@@ -1,3 +1,3 @@
 # SPDX-License-Identifier: MIT
 cp -r "$ROOT"/tests/cli/analyze/data/two_ranks traces
-"$SPECTER" analyze --rank 7
+"$SPECTER" analyze --full --rank 7

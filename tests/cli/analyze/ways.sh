@@ -13,7 +13,7 @@ awk 'BEGIN {
     }
     print "{\"event\":\"shutdown\",\"time_us\":100.0,\"total_ops\":6,\"dropped\":0}"
 }' >traces/specter_trace_rank0.jsonl
-"$SPECTER" analyze traces --json out.json >out.txt
+"$SPECTER" analyze --full traces --json out.json >out.txt
 sed -n '/^Collectives/,/^Top/p' out.txt | grep -v '^Top'
 awk 'length($0) > 80 { print "too long: " $0 }' out.txt
 grep -E '"(algo|proto|channels|alike|told)"' out.json

@@ -16,8 +16,8 @@ for event in trace['traceEvents']:
         event['name'] = 'ProfilerStep#%d' % (int(event['name'].split('#')[1]) + 100)
 json.dump(trace, open('two/h_4515.2.pt.trace.json', 'w'))
 END
-"$SPECTER" analyze two 2>&1 >/dev/null | grep windows
-for folder in one two; do "$SPECTER" analyze $folder --json - 2>/dev/null >$folder.json; done
+"$SPECTER" analyze --full two 2>&1 >/dev/null | grep windows
+for folder in one two; do "$SPECTER" analyze --full $folder --json - 2>/dev/null >$folder.json; done
 python3 - <<'END'
 import json
 one, two = (json.load(open(f + '.json')) for f in ('one', 'two'))

@@ -3,7 +3,7 @@
 # the starts and of the ends, mean wait, to 1 us.
 [[ -n $SHARED && -e $SHARED/data/expected/hta_dlrm8.json ]] || { echo "no ../shared data"; exit 77; }
 type python3 >/dev/null || { echo "no python3"; exit 77; }
-"$SPECTER" analyze "$SHARED/data/traces/param/dlrm_kineto.tar.gz" --json got.json >page 2>log || [[ $? == 4 ]] || { cat log; exit 1; }
+"$SPECTER" analyze --full "$SHARED/data/traces/param/dlrm_kineto.tar.gz" --json got.json >page 2>log || [[ $? == 4 ]] || { cat log; exit 1; }
 python3 - "$SHARED/data/expected/hta_dlrm8.json" <<'PY'
 import json, sys
 want = json.load(open(sys.argv[1]))["collectives_matched_by_order_us"]

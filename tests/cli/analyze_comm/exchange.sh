@@ -12,6 +12,6 @@ for r in 0 1; do
     finish
 done
 tables=traffic,traffic_sizes,pairs,alltoall,communication,comm_groups,collective_instances,expected
-"$SPECTER" analyze --table $tables
-"$SPECTER" analyze --table $tables --format csv
-"$SPECTER" analyze --rank 1 --table traffic
+"$SPECTER" analyze --full --table $tables
+"$SPECTER" analyze --full --table $tables --format csv
+"$SPECTER" analyze --full --rank 1 --table traffic

@@ -4,7 +4,7 @@
 [[ -n $SHARED && -e $SHARED/data/traces/tracelens ]] || { echo "no ../shared data"; exit 77; }
 type python3 >/dev/null || { echo "no python3"; exit 77; }
 for trace in hta/nccl_parser_config/nccl_data tracelens/resnet_act_checkpoint; do
-    "$SPECTER" analyze "$SHARED/data/traces/$trace.json.gz" --json got.json >page 2>log || [[ $? == 4 ]] || { cat log; exit 1; }
+    "$SPECTER" analyze --full "$SHARED/data/traces/$trace.json.gz" --json got.json >page 2>log || [[ $? == 4 ]] || { cat log; exit 1; }
     python3 - "$SHARED/data/traces/$trace.json.gz" <<'PY'
 import collections, gzip, json, sys
 names = {"allreduce": "AllReduce", "broadcast": "Broadcast"}

@@ -11,11 +11,11 @@ for ((r = 0; r < 8; r++)); do
 done
 # What the model says of this machine changes with its parameters; what is made of it does not.
 masked() { sed -E 's/[0-9.]+ %/N %/g; s/the [0-9.]+ GB/the N GB/'; }
-"$SPECTER" analyze --json slow.json | grep -A5 '[0-9]. Slow' | masked
+"$SPECTER" analyze --full --json slow.json | grep -A5 '[0-9]. Slow' | masked
 echo ---
-"$SPECTER" analyze --table collective_instances
+"$SPECTER" analyze --full --table collective_instances
 for machine in '' '--gpu h100_pcie --network cloud_pcie_100g'; do
-    "$SPECTER" analyze $machine --table expected --format csv >rows
+    "$SPECTER" analyze --full $machine --table expected --format csv >rows
     head -1 rows
     awk -F, 'NR > 1 {
         off = $9 / $10 - $11
@@ -23,10 +23,10 @@ for machine in '' '--gpu h100_pcie --network cloud_pcie_100g'; do
         print $1, $2, $3, $5, "nodes", $6, "of", $7, "busbw", $9, same ? "consistent" : off
         print $11 < 0.5 ? "slow" : "as expected"
     }' rows
-    "$SPECTER" analyze $machine | grep -c 'Slow collective'
+    "$SPECTER" analyze --full $machine | grep -c 'Slow collective'
 done
 grep -c '"slow_collective"' slow.json
 for wrong in '--network nonsense' '--gpu nonsense' '--network nonsense.json'; do
-    "$SPECTER" analyze $wrong
+    "$SPECTER" analyze --full $wrong
     echo "status $?"
 done

@@ -10,10 +10,10 @@ for case in 'dp 16 --tp 8' 'dp 16 --tp 2' 'dp 8 --pp 4' 'dp 16 --pp 4' 'dp 16 --
     read -r pattern ranks option value <<<"$case"
     rm -rf "$work"/h100.*
     capture h100 $pattern $ranks $option $value
-    "$SPECTER" analyze "$trace" --json got.json >page 2>log || { cat log; exit 1; }
-    "$SPECTER" analyze "$trace" --json again.json >/dev/null 2>&1
+    "$SPECTER" analyze --full "$trace" --json got.json >page 2>log || { cat log; exit 1; }
+    "$SPECTER" analyze --full "$trace" --json again.json >/dev/null 2>&1
     cmp got.json again.json
-    "$SPECTER" analyze "$trace" --table pairs --format csv >pairs.csv 2>/dev/null
+    "$SPECTER" analyze --full "$trace" --table pairs --format csv >pairs.csv 2>/dev/null
     python3 - "$trace" "$case" <<'PY'
 import collections, csv, glob, json, sys
 NODE, INTRA, INTER = 8, 395.0, 46.0   # of tests/emu/fabric/h100.conf, GB/s

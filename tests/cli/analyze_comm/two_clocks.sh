@@ -20,9 +20,9 @@ make() { # COLLECTIVES
 }
 for n in 4 20; do
     make $n
-    "$SPECTER" analyze --json page.json 2>/dev/null | sed -n '2,5p;/Straggler/p'
-    "$SPECTER" analyze --table stragglers 2>/dev/null | tail -3
-    "$SPECTER" analyze --table collective_instances --format csv 2>/dev/null | sed -n '1p;/^c,2,/p;/^h0,2,/p;/^h1,2,/p' |
+    "$SPECTER" analyze --full --json page.json 2>/dev/null | sed -n '2,5p;/Straggler/p'
+    "$SPECTER" analyze --full --table stragglers 2>/dev/null | tail -3
+    "$SPECTER" analyze --full --table collective_instances --format csv 2>/dev/null | sed -n '1p;/^c,2,/p;/^h0,2,/p;/^h1,2,/p' |
         cut -d, -f 1,2,12-14,18-22
     "$SPECTER" metrics --metric straggler_lag 2>/dev/null | head -3
 done

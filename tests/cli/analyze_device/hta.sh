@@ -3,7 +3,7 @@
 [[ -n $SHARED && -e $SHARED/data/expected/hta_dlrm8.json ]] || { echo "no ../shared data"; exit 77; }
 command -v python3 >/dev/null || { echo "no python3"; exit 77; }
 for t in idle_streams ranks queue; do
-    "$SPECTER" analyze "$SHARED"/data/traces/param/dlrm_kineto.tar.gz --table $t --format csv \
+    "$SPECTER" analyze --full "$SHARED"/data/traces/param/dlrm_kineto.tar.gz --table $t --format csv \
         2>/dev/null >$t.csv
 done
 python3 - "$SHARED/data/expected/hta_dlrm8.json" <<'PY'

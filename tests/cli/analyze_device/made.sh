@@ -51,6 +51,6 @@ json.dump({"schemaVersion": 1, "distributedInfo": {"rank": 0, "world_size": 1},
            "traceEvents": events}, open("made.json", "w"))
 PY
 python3 "$ROOT"/tests/cli/analyze_device/check.py made.json "$SPECTER"
-"$SPECTER" analyze made.json 2>/dev/null | sed -n '/^Idle device/,/^$/p'
-"$SPECTER" analyze made.json 2>/dev/null \
+"$SPECTER" analyze --full made.json 2>/dev/null | sed -n '/^Idle device/,/^$/p'
+"$SPECTER" analyze --full made.json 2>/dev/null \
     --table step_summary,steps,idle_streams,idle_gaps,active,launch,queue

@@ -30,7 +30,7 @@ RANK=1 WORLD_SIZE=2 MASTER_ADDR=no.such.host.invalid bench --timeout 0.3
 python3 -c '
 import os, socket, subprocess, sys
 s = socket.create_server(("127.0.0.1", int(os.environ["MASTER_PORT"])))
-r = subprocess.run([sys.argv[1], "bench", "collective"], capture_output=True, text=True,
+r = subprocess.run([sys.argv[1], "bench", "collective", "--timeout", "1"], capture_output=True, text=True,
                    env=dict(os.environ, RANK="0", WORLD_SIZE="2", MASTER_ADDR="127.0.0.1"))
 print(r.returncode, r.stderr.replace(os.environ["MASTER_PORT"], "PORT"), end="")' "$SPECTER"
 bench --gpus 1 --op all_reduce --elements 100,100000000000 --iters 1 --check 0

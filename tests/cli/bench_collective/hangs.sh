@@ -17,25 +17,32 @@ has_messages() { [[ $(cat p2p/*/execution_log.csv | wc -l) -ge 3 ]]; }
 has_overlap() { cat overlap/*.json; }
 has_moments() { grep -q libnccl "/proc/$(cut -d' ' -f1 "/proc/$bench/task/$bench/children")/maps" && sleep 5; }
 hang_is_named() { grep '^specter: rank' "$name.err"; }
-# hangs NAME FILE MEASURES COMMAND...: stops rank 1 once MEASURES, until its hang is named, and asks FILE.
+ran_out() { grep '^specter: calls did not end\|^specter: rank' "$name.err"; }
+measures_or_ran_out() { "$measures" || ran_out; }
+# hangs NAME FILE MEASURES COMMAND...: stops rank 1 once MEASURES, until its hang is named, and asks FILE. Where the
+# machine is too busy for calls to end within the limit, once more with a longer one.
 hangs() {
-    local name=$1 child
-    rm -rf emu/*
-    "$SPECTER" bench "${@:4}" --gpus 3 --timeout 2 >"$name.out" 2>"$name.err" &
-    bench=$!
-    until_it "$3" >/dev/null
+    local name=$1 measures=$3 child limit
+    for limit in 2 10 50; do
+        rm -rf emu/* p2p drift.json overlap collective
+        mkdir p2p
+        "$SPECTER" bench "${@:4}" --gpus 3 --timeout $limit >"$name.out" 2>"$name.err" &
+        bench=$!
+        until_it measures_or_ran_out >/dev/null
+        ran_out >/dev/null || break
+        wait $bench
+    done
     child=$(cut -d' ' -f2 "/proc/$bench/task/$bench/children")
     kill -STOP "$child"
     until_it hang_is_named >/dev/null
     kill -CONT "$child"
     wait $bench
     echo "$name: status $?"
-    grep -v '^specter: no \|^specter: note\|^emu:' "$name.err"
+    grep -v '^specter: no \|^specter: note\|^emu:' "$name.err" | sed "s/within $limit s/within its limit/"
     # shellcheck disable=SC2086  # a pattern
     grep -hoE '"?complete"?:[[:space:]]*false' $2 | tr -s '\t' ' '
     left_behind
 }
-mkdir p2p
 hangs collective 'collective/*.json' has_rows collective --op all_reduce --bytes 8:1M --factor 1.0001 --iters 20 -o collective
 hangs p2p 'p2p/*/metadata_rank_0.yml' has_messages p2p --repeat 1000 --drift 0 --network dgx_h100_400g -o p2p
 hangs drift drift.json has_moments drift --seconds 600 --json drift.json

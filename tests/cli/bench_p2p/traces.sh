@@ -5,7 +5,7 @@
 . "$ROOT/tests/cli/bench_collective/common.bash"
 "$SPECTER" bench p2p --gpus 3 --sizes 1K:4K --repeat 4 --drift 0 -o out >/dev/null || exit 1
 run=$(echo out/*)
-"$SPECTER" analyze "$run" --table pairs,p2p --format csv 2>err | cut -d, -f1-8 | tee whole
+"$SPECTER" analyze --full "$run" --table pairs,p2p --format csv 2>err | cut -d, -f1-8 | tee whole
 cat err
 mkdir bare
 python3 - "$run" <<'PY'
@@ -35,7 +35,7 @@ for rank in range(3):
             seen.setdefault(e["name"], set()).add(key)
 assert len(rows) == 6 * 3 * 4 and all(seen[name] == {"src", "dst"} for name in rows)
 PY
-"$SPECTER" analyze bare --table pairs,p2p --format csv 2>/dev/null | cut -d, -f1-8 | diff whole - && echo "the same by the execution traces"
+"$SPECTER" analyze --full bare --table pairs,p2p --format csv 2>/dev/null | cut -d, -f1-8 | diff whole - && echo "the same by the execution traces"
 rm -rf emu/*
 ASAN_OPTIONS=verify_asan_link_order=0 "$SPECTER" capture -o traced -- "$SPECTER" bench p2p --gpus 2 --sizes 1K:2K --repeat 3 >/dev/null 2>&1 || exit 1
 grep -ho '"name":"p2p_cfg[^"]*"' traced/*.jsonl | sort | uniq -c | awk '{ n++; of_both += $1 == 2 } END { print n, of_both, $2 }'

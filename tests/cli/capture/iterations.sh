@@ -22,6 +22,6 @@ for run in whole called rest quiet ranges; do
     show $run
 done
 head -n 1 called/* | grep -o '"window":"[^"]*"'
-"$SPECTER" analyze called 2>&1 >/dev/null | grep part
+"$SPECTER" analyze --full called 2>&1 >/dev/null | grep part
 grep -v 'specter: 1 rank' err
 exit 0

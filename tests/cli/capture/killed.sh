@@ -11,4 +11,4 @@ kill -9 "$(cat pid)"
 wait $capture
 echo "status $?"
 cat err
-"$SPECTER" analyze --json /dev/null traces 2>&1 >/dev/null | grep -c .
+"$SPECTER" analyze --full --json /dev/null traces 2>&1 >/dev/null | grep -c .

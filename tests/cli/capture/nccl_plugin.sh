@@ -10,4 +10,4 @@ for file in traces/*; do
     grep -c '"type":"plugin"' "$file"
 done | sort | uniq -c | awk '{ print $1, $2 }'
 grep -h '"type":"plugin"' traces/* | sed -E 's/"kernel_us":[0-9.]+/timed/' | sort | uniq -c | awk '{ print $1 }' | sort | uniq -c | awk '{ print $1, $2 }'
-"$SPECTER" analyze traces >/dev/null 2>err || { echo "analyze: $?"; cat err; }
+"$SPECTER" analyze --full traces >/dev/null 2>err || { echo "analyze: $?"; cat err; }

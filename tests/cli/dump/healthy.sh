@@ -17,6 +17,6 @@ for ring in 0 500; do
     for file in dump$ring/*.jsonl; do
         echo "$(grep -c '"event":"dump"' "$file") dump record"
     done
-    "$SPECTER" analyze --fail-on 'hangs>0' dump$ring >analysis 2>/dev/null || [[ $? == 4 ]] ||
+    "$SPECTER" analyze --full --fail-on 'hangs>0' dump$ring >analysis 2>/dev/null || [[ $? == 4 ]] ||
         { echo "status $?"; grep -A 3 Hang analysis; }
 done

@@ -8,7 +8,7 @@ check "$made"/*
 grep -c '^{"id"' "$made"/*
 grep '^{"id"' "$made"/* | sed 's/,.*//' | sort -c -t: -k2n || fail "not in order"
 ops "$made"/* op timing | sort | uniq -c
-"$SPECTER" analyze "$made" 2>&1 >/dev/null | grep -o 'flight.*'
+"$SPECTER" analyze --full "$made" 2>&1 >/dev/null | grep -o 'flight.*'
 first=$made
 dump -o elsewhere traces
 [[ -e elsewhere/specter_trace_rank0.jsonl && ! -e traces/.specter_dump ]] || fail "not where it was asked for"

@@ -14,4 +14,4 @@ ls "$made"
 check "$made"/*
 ! grep -q -e '^#' -e '^ ' "$made"/* || fail "slots were copied"
 ops "$made"/specter_trace_rank0.1.jsonl op timing | sort | uniq -c
-"$SPECTER" analyze "$made" >/dev/null
+"$SPECTER" analyze --full "$made" >/dev/null

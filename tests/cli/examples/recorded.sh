@@ -36,7 +36,7 @@ rm -rf spoilt
 cd ../..
 cp "$ROOT/README.md" .
 "$ROOT/scripts/readme-session.sh" README.md out/examples
-sed -n '/^```console/,/^```$/p' README.md | grep -E '^\$|^specter:|^iteration|^Critical|^\.\.\.'
+sed -n '/^```console/,/^```$/p' README.md | grep -E '^\$|^specter:|^1 rank|bound|a step, recorded|^More'
 sed -n '/^The recording is real/,/^$/p' README.md
 cp README.md once
 "$ROOT/scripts/readme-session.sh" README.md out/examples

@@ -65,9 +65,9 @@ done
 mkdir profile
 cp "$TESTDATA/kineto_torch211/rank0.json" profile
 sed -i 's/"nvjet_tst_256x128_64x4_2x1_v_bz_ntT"/"alices_gemm"/' profile/rank0.json
-"$SPECTER" analyze profile --json - 2>/dev/null >before
+"$SPECTER" analyze --full profile --json - 2>/dev/null >before
 scrub profile
-"$SPECTER" analyze profile --json - 2>/dev/null | diff before - | grep '^[<>]' | sort | uniq -c | head -n 20
+"$SPECTER" analyze --full profile --json - 2>/dev/null | diff before - | grep '^[<>]' | sort | uniq -c | head -n 20
 zgrep -Eo '"name":"[a-z]*_kernel_[0-9]*"' profile/* | sort | uniq -c
 
 # When it was recorded is no longer told, what lies between two times is.
@@ -87,7 +87,7 @@ mkdir public && cp plain/*.jsonl public
 scrub public
 python3 clocks.py plain/specter_trace_rank0.jsonl public/specter_trace_rank0.jsonl.gz
 for folder in plain public; do
-    "$SPECTER" analyze $folder 2>/dev/null | sed "s/^$folder\$/FOLDER/; s/^run [^,]*/run/; s/node-a/node1/" >$folder.txt
+    "$SPECTER" analyze --full $folder 2>/dev/null | sed "s/^$folder\$/FOLDER/; s/^run [^,]*/run/; s/node-a/node1/" >$folder.txt
 done
 diff plain.txt public.txt
 cat public/* >once

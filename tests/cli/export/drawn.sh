@@ -11,7 +11,7 @@ cat >kineto/rank0.json <<'J'
 ]}
 J
 for dir in traces kineto; do
-    "$SPECTER" analyze $dir >before 2>/dev/null
+    "$SPECTER" analyze --full $dir >before 2>/dev/null
     echo "$dir: $?"
     (
         cd $dir || exit
@@ -19,9 +19,9 @@ for dir in traces kineto; do
             "$SPECTER" export . --format $format 2>/dev/null || echo "$format: $?"
         done
     )
-    "$SPECTER" analyze $dir >after
+    "$SPECTER" analyze --full $dir >after
     echo "$dir with exports: $?"
     cmp before after && echo "the same"
 done
-"$SPECTER" analyze kineto/specter.trace.json.gz
+"$SPECTER" analyze --full kineto/specter.trace.json.gz
 echo "alone: $?"

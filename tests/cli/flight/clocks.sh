@@ -3,5 +3,5 @@
 command -v python3 >/dev/null || { echo "no python3"; exit 77; }
 mkdir dumps
 python3 "$ROOT/tests/cli/flight/job.py" dumps '{"stop":{"9":30}}' >/dev/null
-"$SPECTER" analyze dumps --html out.html 2>/dev/null | sed -n 2,3p
+"$SPECTER" analyze --full dumps --html out.html 2>/dev/null | sed -n 2,3p
 grep -o '<dt>clocks</dt><dd>[^<]*' out.html

@@ -52,7 +52,7 @@ finish() {
 
 # What analyze says of the hang, and its notes.
 hang() {
-    "$SPECTER" analyze dumps --json out.json --fail-on 'hangs>0' >out.txt 2>err.txt
+    "$SPECTER" analyze --full dumps --json out.json --fail-on 'hangs>0' >out.txt 2>err.txt
     echo "status $?"
     grep -qi 'hang: ' out.txt || cat out.txt
     awk '/"hangs":/ { on = 1 } /"coverage":/ { on = 0 } on && /"(cause|text|ranks)":/' out.json |

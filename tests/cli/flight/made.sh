@@ -6,7 +6,7 @@ check() {
     local blamed named
     rm -rf dumps && mkdir dumps
     blamed=$(python3 "$ROOT/tests/cli/flight/job.py" dumps "{$2}")
-    "$SPECTER" analyze dumps --json out.json >out.txt 2>err.txt
+    "$SPECTER" analyze --full dumps --json out.json >out.txt 2>err.txt
     named=$(python3 -c 'import json
 print(*sorted(r for h in json.load(open("out.json"))["hangs"] for r in h["ranks"]))')
     echo "$1: made to fail [$blamed], named [$named]"

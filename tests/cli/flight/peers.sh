@@ -7,7 +7,7 @@ check() {
     local blamed named
     rm -rf dumps && mkdir dumps
     blamed=$(python3 "$ROOT/tests/cli/flight/job.py" dumps "{\"skip\":{$2},$3}")
-    "$SPECTER" analyze dumps --json out.json >out.txt 2>err.txt
+    "$SPECTER" analyze --full dumps --json out.json >out.txt 2>err.txt
     named=$(python3 -c 'import json
 print(*[h["cause"] + " " + str(h["ranks"]) + " undecided" * h["undecided"]
         for h in json.load(open("out.json"))["hangs"]])')

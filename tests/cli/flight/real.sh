@@ -4,7 +4,7 @@ sets=$SHARED/data/traces/flight_recorder
 [[ -n $SHARED && -d $sets ]] || { echo "no ../shared data"; exit 77; }
 for set in gpu_error_1st lock_gil_1st; do
     echo "-- $set: $(head -1 "$sets/$set/fault_injection.log")"
-    "$SPECTER" analyze "$sets/$set" --json out.json >out.txt 2>err.txt
+    "$SPECTER" analyze --full "$sets/$set" --json out.json >out.txt 2>err.txt
     echo "status $?"
     awk '/[Hh]ang: / { on = 1 } /^ *[2-9]\. |^$/ { on = 0 } on' out.txt
     grep -E '"(cause|waited_us|timed_out_us)":' out.json | tr -d '\t'

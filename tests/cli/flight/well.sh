@@ -15,7 +15,7 @@ job() {
     done
 }
 verdict() {
-    "$SPECTER" analyze dumps --json out.json --fail-on 'hangs>0' >out.txt 2>err.txt
+    "$SPECTER" analyze --full dumps --json out.json --fail-on 'hangs>0' >out.txt 2>err.txt
     echo "status $?"
     awk '/(Hang|Possible hang|Under way): / { on = 1 } /^ *[2-9]\. |^$/ { on = 0 } on' out.txt
     grep -E '"(rule|possible|waited_us)":' out.json | tr -d '\t,' | grep -E 'way|hang|possible|waited'

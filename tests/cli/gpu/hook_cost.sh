@@ -16,7 +16,7 @@ figures() {
     echo "status $status"
 }
 figures calls "$SPECTER" --rounds 2 --bursts 2
-figures harvester "$SPECTER" --rounds 1 --seconds 0.3
+figures harvester "$SPECTER" --rounds 3 --seconds 1 # 0.3 s hold three or four wakeups of ten a second
 printf '#!/bin/sh\nshift\nexec "%s" capture --no-cublas "$@"\n' "$SPECTER" >less
 chmod +x less
 figures calls ./less --rounds 1 --bursts 1 | grep -E 'FAILS|status'

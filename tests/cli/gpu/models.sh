@@ -34,7 +34,7 @@ run gemm | grep -c ' gemm$' # what it claims of a stand-in says nothing: below i
 [[ -s out/gemm.csv ]] && echo "the table is kept"
 
 echo "-- a step that its own replay does not give back"
-"$SPECTER" replay out/traces/own_transformer --scale 1 --json own.json >/dev/null
+"$SPECTER" replay --full out/traces/own_transformer --scale 1 --json own.json >/dev/null
 for off in 1.029 1.031; do
     python3 -c '
 import json, sys

@@ -14,4 +14,4 @@ message 0 Send 1 100000 25 >>logs/node0-pid100.log
 message 1 Recv 0 100000 25 >>logs/node0-pid101.log
 figures logs
 # The message is one, though both ends tell of it.
-"$SPECTER" analyze logs --format csv --table pairs 2>/dev/null | cut -d, -f1-6
+"$SPECTER" analyze --full logs --format csv --table pairs 2>/dev/null | cut -d, -f1-6

@@ -6,6 +6,6 @@ begin 0 2
 call all_reduce 1024 completed
 finish
 mv dumps/nccl_trace_rank_0 logs/
-"$SPECTER" analyze logs 2>&1 >/dev/null | grep aside
+"$SPECTER" analyze --full logs 2>&1 >/dev/null | grep aside
 cp "$ROOT"/tests/data/kineto_two_ranks/* logs/
-"$SPECTER" analyze logs 2>&1 >/dev/null | grep aside
+"$SPECTER" analyze --full logs 2>&1 >/dev/null | grep aside

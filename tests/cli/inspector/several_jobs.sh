@@ -11,7 +11,7 @@ job() { # ID RANKS FIRST LAST PID SECONDS_LATER US
 }
 what() {
     echo "-- $1"
-    "$SPECTER" analyze logs 2>&1 | grep -E 'ranks?$|other run|^AllReduce|  AllReduce|choose'
+    "$SPECTER" analyze --full logs 2>&1 | grep -E 'ranks?$|other run|^AllReduce|  AllReduce|choose'
     rm -f logs/*
 }
 job 0xaa 2 0 1 100 0 100

@@ -9,8 +9,8 @@ find alone -name '*.json' -exec ln -s "$PWD"/{} all \;
 for file in "$traces"/{hta,tracelens}/{*/,}*.json.gz "$traces"/param/linear_kineto.json.gz; do
     [[ -e $file ]] && ln -s "$file" all/"$(basename "$(dirname "$file")")_$(basename "$file")"
 done
-"$SPECTER" analyze all 2>&1 >/dev/null | grep -o '[0-9]* other runs\|; .*is read.*'
-figures() { "$SPECTER" analyze "$@" --format csv 2>/dev/null | md5sum; }
+"$SPECTER" analyze --full all 2>&1 >/dev/null | grep -o '[0-9]* other runs\|; .*is read.*'
+figures() { "$SPECTER" analyze --full "$@" --format csv 2>/dev/null | md5sum; }
 for name in nccl_parser_config_nccl_data.json.gz param_linear_kineto.json.gz; do
     [[ $(figures all --run $name) == "$(figures all/$name)" ]] || echo "$name differs from itself alone"
 done

@@ -6,7 +6,7 @@ command -v python3 >/dev/null || { echo "no python3"; exit 77; }
 n=0
 for trace in "$SHARED"/data/traces/{hta,tracelens}/*{,/*}.json.gz "$SHARED"/data/traces/param/*kineto*; do
     [[ -f $trace ]] || continue
-    "$SPECTER" analyze "$trace" --json said.json >/dev/null 2>err ||
+    "$SPECTER" analyze --full "$trace" --json said.json >/dev/null 2>err ||
         [[ $? == 4 ]] || { echo "$trace: failed"; cat err; } # 4: a rank of several
     python3 "$ROOT/tests/cli/kineto/arithmetic.py" "$trace" said.json
     n=$((n + 1))

@@ -22,6 +22,6 @@ for folder, shift in ("after", 6), ("before", -9):
                        traceEvents=events), out)
 PY
 for i in after before; do
-    "$SPECTER" analyze $i --table gemms,operations,launch --format csv 2>/dev/null
-    "$SPECTER" analyze $i --json - 2>/dev/null | grep '"early"'
+    "$SPECTER" analyze --full $i --table gemms,operations,launch --format csv 2>/dev/null
+    "$SPECTER" analyze --full $i --json - 2>/dev/null | grep '"early"'
 done

@@ -31,4 +31,4 @@ for rank in 0, 1:
     with open(f"traces/rank{rank}.json", "w") as out:
         json.dump(dict(schemaVersion=1, distributedInfo=dict(rank=rank, world_size=2), traceEvents=events), out)
 PY
-"$SPECTER" analyze traces --table collectives,kernel_kinds 2>&1
+"$SPECTER" analyze --full traces --table collectives,kernel_kinds 2>&1

@@ -54,11 +54,11 @@ profile("other", [
 ], True)
 PY
 for i in a b c d e; do
-    "$SPECTER" analyze $i --table gemms --format csv 2>/dev/null | tail -1
+    "$SPECTER" analyze --full $i --table gemms --format csv 2>/dev/null | tail -1
 done
-"$SPECTER" analyze other --table operator_flops 2>/dev/null
+"$SPECTER" analyze --full other --table operator_flops 2>/dev/null
 "$SPECTER" metrics other --json - 2>/dev/null | grep -A16 hardware_saturation | grep '"value"\|tflop\|operators'
-"$SPECTER" replay other --gpu h100_sxm --scale 1 --json - 2>/dev/null | grep '"flops"'
-"$SPECTER" replay other --gpu h100_sxm --scale 1 2>/dev/null | sed -n '/^work/,/^$/p'
-"$SPECTER" analyze tf32 --table gemms 2>/dev/null
-"$SPECTER" analyze tf32 --table gemms --format csv 2>/dev/null | cut -d, -f5,6
+"$SPECTER" replay --full other --gpu h100_sxm --scale 1 --json - 2>/dev/null | grep '"flops"'
+"$SPECTER" replay --full other --gpu h100_sxm --scale 1 2>/dev/null | sed -n '/^work/,/^$/p'
+"$SPECTER" analyze --full tf32 --table gemms 2>/dev/null
+"$SPECTER" analyze --full tf32 --table gemms --format csv 2>/dev/null | cut -d, -f5,6

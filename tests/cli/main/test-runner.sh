@@ -36,3 +36,45 @@ BUILD=build tests/run.sh --cli --update a/other a/status
 cat tests/cli/a/other.out
 BUILD=build tests/run.sh --cli no-such-test
 echo "status $?"
+
+# Ctrl-C and SIGTERM end a run at once, with the results there are, and leave no process behind, also none that
+# made itself a session of its own; a test's own SIGINT is not ignored.
+cat >tests/cli/a/forever.sh <<'END'
+trap 'exit 3' INT
+setsid sleep 300 &
+echo $! >"$TMPDIR/pid"
+kill -INT $$
+END
+echo 3 >tests/cli/a/forever.status
+BUILD=build tests/run.sh --cli a/forever
+cat >tests/cli/a/forever.sh <<'END'
+setsid sleep 300 &
+echo $! >"$TMPDIR/pid"
+sleep 300
+END
+for signal in INT TERM; do
+    BUILD=build env --default-signal=INT tests/run.sh --cli a/forever a/ok >stopped &
+    run=$!
+    for i in {1..100}; do
+        [[ -s build/test-runs/a/ok/result && -s build/test-runs/a/forever/pid ]] && break
+        sleep 0.1
+    done
+    left=$(cat build/test-runs/a/forever/pid)
+    kill -$signal $run
+    wait $run
+    echo "status $?"
+    cat stopped
+    grep -q . "/proc/$left/cmdline" 2>/dev/null && echo "left running"
+    rm -rf build/test-runs
+done
+printf '#!/bin/sh\necho "1..2"; echo "ok 1 - one"; echo >begun; sleep 300\n' >build/unit-tests
+rm -f begun
+BUILD=build env --default-signal=INT tests/run.sh --unit >stopped &
+for i in {1..100}; do
+    [[ -s begun ]] && break
+    sleep 0.1
+done
+kill -INT $!
+wait $!
+echo "status $?"
+cat stopped

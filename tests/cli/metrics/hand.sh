@@ -35,7 +35,8 @@ Model-executor:
     dp_shard: 1
     tp: 1
 Y
-"$SPECTER" metrics traces
+"$SPECTER" metrics traces --full
 echo "status $?"
 "$SPECTER" metrics traces --metric iter_time_16,mfu --json -
 echo "status $?"
+"$SPECTER" metrics traces

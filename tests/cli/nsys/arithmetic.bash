@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 # check FILE: what analyze --json says of an export against plain SQL and interval arithmetic.
 check() {
-    "$SPECTER" analyze --json got.json "$1" >/dev/null 2>err || { cat err; return 1; }
+    "$SPECTER" analyze --full --json got.json "$1" >/dev/null 2>err || { cat err; return 1; }
     python3 - "$1" <<'PY'
 import collections, json, sqlite3, sys
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 # Files that cannot be used: one line each, status 3.
 . "$ROOT"/tests/cli/nsys/made.bash
-try() { "$SPECTER" analyze "$1"; echo "status $?"; } 2>&1
+try() { "$SPECTER" analyze --full "$1"; echo "status $?"; } 2>&1
 sqlite3 other.sqlite 'CREATE TABLE t (a)'
 try other.sqlite
 make_export cut.sqlite
@@ -15,4 +15,4 @@ try empty.sqlite
 sqlite3 env.sqlite 'CREATE TABLE TARGET_INFO_SYSTEM_ENV (name TEXT, value TEXT)'
 try env.sqlite
 make_export odd?name%20#.sqlite
-"$SPECTER" analyze 'odd?name%20#.sqlite' 2>&1 | head -n 2
+"$SPECTER" analyze --full 'odd?name%20#.sqlite' 2>&1 | head -n 2

@@ -25,5 +25,5 @@ main="(2000, 17000, 0, 1, 7, 1, $process, 1, 1)" sum="(18000, 23000, 0, 1, 7, 2,
 make a.sqlite aten::mm "$main" "$sum"
 make b.sqlite aten::_scaled_mm "$sum" "$main"
 for file in a b; do
-    "$SPECTER" analyze $file.sqlite --table gemms --format csv 2>/dev/null | tail -1
+    "$SPECTER" analyze --full $file.sqlite --table gemms --format csv 2>/dev/null | tail -1
 done

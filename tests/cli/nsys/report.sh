@@ -6,7 +6,7 @@ make_export made.db
 head -c 1000 /dev/zero | tr '\0' 'n' >"it's.nsys-rep"
 mkdir bin tmp
 export TMPDIR=$PWD/tmp
-run() { "$SPECTER" analyze "$1" 2>&1 | sed -n '1,3p'; echo "status ${PIPESTATUS[0]}"; }
+run() { "$SPECTER" analyze --full "$1" 2>&1 | sed -n '1,3p'; echo "status ${PIPESTATUS[0]}"; }
 nsys() { printf '#!/bin/sh\n%s\n' "$1" >bin/nsys; chmod +x bin/nsys; }
 
 echo "- no nsys"

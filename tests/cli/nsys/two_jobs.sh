@@ -14,7 +14,7 @@ make_session() { # FILE UTC_S PROCESS
         UPDATE CUPTI_ACTIVITY_KIND_RUNTIME SET globalTid = globalTid + ($3 << 24);
         UPDATE NVTX_EVENTS SET globalTid = globalTid + ($3 << 24)"
 }
-run() { "$SPECTER" analyze t "$@" 2>&1 | grep "other run\|^nsys trace"; }
+run() { "$SPECTER" analyze --full t "$@" 2>&1 | grep "other run\|^nsys trace"; }
 for job in old new; do
     printf 'report' >t/$job.nsys-rep
 done

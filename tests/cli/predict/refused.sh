@@ -19,7 +19,7 @@ p2p --bytes 9007199254740993
 collective --op all_reduce --bytes 64M --ranks 0
 collective --op all_reduce --bytes 64M --ranks -8
 collective --op all_reduce --bytes 64M --ranks 4294967296
-collective --op all_reduce --bytes 64M --ranks 8 --gpu h100
+collective --op all_reduce --bytes 64M --ranks 8 --gpu h1
 collective --op all_reduce --bytes 64M --ranks 8 --gpu h100_sxm --network infiniband
 collective --op all_reduce --bytes 64M --ranks 16 --gpu h100_sxm --network single_node_nvlink
 collective --op all_reduce --bytes 64M --ranks 16 extra

@@ -5,5 +5,5 @@ CC=false profile_node --quick --gpus 1 >text 2>err
 echo "status $?"
 cat err
 steps traces
-grep '^workload' text | sed -E 's/ +/ /g; s/run_[0-9_]*/run_TIME/'
+grep '^workload' text | sed -E 's/ +/ /g; s/run_[0-9_]*/run_TIME/; s| [0-9]+ s | N s |'
 find traces -maxdepth 1 -name 'specter_*'

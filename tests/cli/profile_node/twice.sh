@@ -11,4 +11,4 @@ profile_node --quick --gpus 1 --sync -o 'my traces/' | mask | sed -n '/^[a-z0-9]
 cut -d' ' -f3- before | tr '\n' '\0' | xargs -0 cksum | diff before - && echo "nothing changed"
 (cd 'my traces' && ls -d ./* bench/* | mask)
 grep -ho '"sync_mode":.' 'my traces'/*.jsonl
-"$SPECTER" analyze 'my traces' 2>&1 | grep '^specter' | sed -E "s/'[^']*'/RUN/"
+"$SPECTER" analyze --full 'my traces' 2>&1 | grep '^specter' | sed -E "s/'[^']*'/RUN/"

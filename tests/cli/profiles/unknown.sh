@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"$SPECTER" profiles h100
+"$SPECTER" profiles h1
 echo $?
 "$SPECTER" profiles gpu dgx_h100_400g
 echo $?

@@ -11,7 +11,7 @@ capture_train() {
 }
 
 look() {
-    "$SPECTER" replay $1 --scale 1 >out.txt
+    "$SPECTER" replay --full $1 --scale 1 >out.txt
     echo "status $?"
     sed -n '/^parallelism/,/^iteration/{/^iteration/!p}' out.txt
     awk '$1 == "iteration" { gsub(/[(%)+-]/, ""); print "    " ($NF <= 1 ? "within 1 %" : $0) }' out.txt
@@ -28,7 +28,7 @@ look pipeline
 capture_train across 0,7 --pp 2 --tp 2
 capture_train whole 0-7 --pp 2 --tp 2
 for dir in across whole; do
-    "$SPECTER" replay $dir --scale 1,4,64 --json $dir.json >/dev/null
+    "$SPECTER" replay --full $dir --scale 1,4,64 --json $dir.json >/dev/null
     awk '/"scales"/ { on = 1 } /"ranks"/ { on = 0 } on && /"iteration_us"/ { gsub(/[^0-9.]/, ""); print }' \
         $dir.json >$dir.times
 done

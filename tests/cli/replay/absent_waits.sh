@@ -8,8 +8,8 @@ sed '/"seq":1,/s/"duration_us":[0-9.]*/"duration_us":40.000/' \
 sed 's/"name":"NVIDIA H100 80GB HBM3"/"name":"a GPU"/' traces/*.jsonl >unknown/specter_trace_rank0.jsonl
 show() {
     echo "$1 $2"
-    "$SPECTER" replay $1 --gpu $2 --scale 1 --json out.json 2>/dev/null |
-        sed -n '/^     2 .*+-/p; /step is waits/,/change$\|as much$/p'
+    "$SPECTER" replay --full $1 --gpu $2 --scale 1 --json out.json 2>/dev/null |
+        sed -n '/^     2 .* to /p; /waits for ranks that/,/longer$/p'
     python3 -c '
 import json
 error = json.load(open("out.json"))["scales"][0]["error"]

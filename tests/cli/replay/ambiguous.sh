@@ -15,13 +15,13 @@ for rank in 0 1 2 3; do
         echo '{"event":"shutdown","time_us":9000.0,"total_ops":8,"dropped":0}'
     } >specter_trace_rank$rank.jsonl
 done
-"$SPECTER" replay . | sed -n '/^parallelism/,/^iteration/p; /left out: the/,/^  - same/p'
-"$SPECTER" replay . --scale 1 >/dev/null && echo "scale 1 is no question"
-"$SPECTER" replay . --scale 2
+"$SPECTER" replay --full . | sed -n '/^parallelism/,/^iteration/p; /left out: the/,/^  - same/p'
+"$SPECTER" replay --full . --scale 1 >/dev/null && echo "scale 1 is no question"
+"$SPECTER" replay --full . --scale 2
 echo "status $?"
 for grid in tp=2:1,dp=2:2 dp=2:1,tp=2:2 dp=4; do
-    "$SPECTER" replay . --scale 2 --parallel $grid | grep -E '^parallel|communicators of'
+    "$SPECTER" replay --full . --scale 2 --parallel $grid | grep -E '^parallel|communicators of'
 done
-"$SPECTER" replay . --scale 1 --json - | grep -A 1 '"candidates"\|"grid"'
+"$SPECTER" replay --full . --scale 1 --json - | grep -A 1 '"candidates"\|"grid"'
 # Two axes of one role are one coordinate: rank 3 is the fourth along dp.
-"$SPECTER" replay . --scale 1 --parallel dp=2:1,dp=2:2 --json - | grep -A 2 '"place"' | tail -n 2
+"$SPECTER" replay --full . --scale 1 --parallel dp=2:1,dp=2:2 --json - | grep -A 2 '"place"' | tail -n 2

@@ -20,4 +20,4 @@ for i in range(100):
     line(type="sync", kind="stream", device=0, stream=0, **host(at + 3, 5))
 line(event="shutdown", time_us=9000.0, total_ops=105, dropped=0, summary={})
 PY
-"$SPECTER" replay traces --scale 1 2>&1 | grep -E '^iteration |small copies'
+"$SPECTER" replay --full traces --scale 1 2>&1 | grep -E '^iteration |small copies'

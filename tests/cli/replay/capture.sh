@@ -27,11 +27,11 @@ scramble() {
 
 for ranks in 2 8 16; do
     capture_train trace$ranks $ranks
-    "$SPECTER" replay trace$ranks --scale 1 --json own.json >/dev/null || exit 1
+    "$SPECTER" replay --full trace$ranks --scale 1 --json own.json >/dev/null || exit 1
     capture_train plain$ranks $ranks --no-kernels
-    "$SPECTER" replay plain$ranks --scale 1 --json plain.json >/dev/null || exit 1
+    "$SPECTER" replay --full plain$ranks --scale 1 --json plain.json >/dev/null || exit 1
     scramble plain$ranks scrambled$ranks $ranks
-    "$SPECTER" replay scrambled$ranks --scale 1 --json scrambled.json >/dev/null || exit 1
+    "$SPECTER" replay --full scrambled$ranks --scale 1 --json scrambled.json >/dev/null || exit 1
     awk -v ranks=$ranks -v recorded="$(iteration own recorded)" -v own="$(iteration own replayed)" \
         -v plain="$(iteration plain recorded)" -v scrambled="$(iteration scrambled replayed)" '
         function near(a, b) { return b > 0 && a > 0.99 * b && a < 1.01 * b }

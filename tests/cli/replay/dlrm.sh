@@ -4,7 +4,7 @@
 [[ -n $SHARED && -e $SHARED/data/traces/param/dlrm_kineto.tar.gz ]] ||
     { echo "no ../shared data"; exit 77; }
 cp "$SHARED/data/traces/param/dlrm_kineto.tar.gz" .
-"$SPECTER" replay dlrm_kineto.tar.gz --json out.json | sed -n '1,/^$/p'
+"$SPECTER" replay --full dlrm_kineto.tar.gz --json out.json | sed -n '1,/^$/p'
 # Per rank within 1 %; what it waits in collectives within 4 % (of the rank that waits least 60 us), and 5 %
 # in the median over these.
 awk 'function off(a, b) { return (a - b) / b > 0 ? (a - b) / b : (b - a) / b }

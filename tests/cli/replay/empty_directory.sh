@@ -1,3 +1,3 @@
 # SPDX-License-Identifier: MIT
 mkdir traces
-"$SPECTER" replay
+"$SPECTER" replay --full

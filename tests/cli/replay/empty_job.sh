@@ -4,4 +4,4 @@ mkdir job
 cat >job/specter_trace_rank0.jsonl <<'T'
 {"event":"init","rank":0,"world_size":1,"sync_mode":0,"pid":1}
 T
-"$SPECTER" replay job --gpu h100_sxm
+"$SPECTER" replay --full job --gpu h100_sxm

@@ -6,8 +6,8 @@ mkdir traces
 for file in "$ROOT"/tests/cli/replay/data/two_ranks/*.jsonl; do
     sed 's/"start_us":\([0-9]*\)\./"start_us":\10./' "$file" >traces/"${file##*/}"
 done
-"$SPECTER" replay traces --scale 1,8 --json far.json |
-    sed -n '/most of the recorded/,/hardware$/p; /^iteration /,/^iterations/p; /^  GPUs  *iteration/,/^$/p; /^error/,/^  -/p; /^notes/,$p'
+"$SPECTER" replay --full traces --scale 1,8 --json far.json |
+    sed -n '/most of the recorded/,/hardware$/p; /^iteration /,/^iterations/p; /^  GPUs  *iteration/,/^$/p; /^the interval/,/^  -/p; /^notes/,$p'
 grep -c '"speedup":.null' far.json
 grep -c '"efficiency":.null' far.json
 echo '{"gpus": ["h100_sxm"], "networks": ["dgx_h100_400g"], "scales": [1, 8]}' >grid.json

@@ -4,13 +4,13 @@
 cp -r "$ROOT"/tests/cli/replay/data/two_ranks traces
 ln -s /dev/full full.gz
 for option in --timeline --html --json; do
-    "$SPECTER" replay --scale 1 $option /dev/full >/dev/null
+    "$SPECTER" replay --full --scale 1 $option /dev/full >/dev/null
     echo "$option $?"
-    "$SPECTER" replay --scale 1 $option missing/out >/dev/null
+    "$SPECTER" replay --full --scale 1 $option missing/out >/dev/null
     echo "$option $?"
 done
-"$SPECTER" replay --scale 1 --timeline full.gz >/dev/null
+"$SPECTER" replay --full --scale 1 --timeline full.gz >/dev/null
 echo "packed $?"
-"$SPECTER" replay --scale 1 >/dev/full
+"$SPECTER" replay --full --scale 1 >/dev/full
 echo "text $?"
 exit 0

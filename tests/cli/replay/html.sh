@@ -3,7 +3,7 @@
 command -v python3 >/dev/null || { echo "no python3"; exit 77; }
 dir='a<b>&"c'\''$(d)'
 cp -r "$ROOT"/tests/cli/replay/data/two_ranks "$dir"
-"$SPECTER" replay "$dir" --gpu a100_sxm --tokens 4096 --scale 1,2,1024 --html out.html | tail -n 1
+"$SPECTER" replay --full "$dir" --gpu a100_sxm --tokens 4096 --scale 1,2,1024 --html out.html | tail -n 1
 cat >check.py <<'END'
 import html.parser
 VOID = {"meta", "br", "line", "circle", "path", "polyline", "rect"}
@@ -46,9 +46,9 @@ for words in ("Critical path", "% of the step is", "Assumptions", "tokens/s", "p
 print(page.seen["svg"], "drawings,", len(page.bars), "stacks,", page.seen["table"], "tables")
 END
 python3 check.py
-"$SPECTER" replay "$dir" --gpu a100_sxm --tokens 4096 --scale 1,2,1024 --html again.html >/dev/null
+"$SPECTER" replay --full "$dir" --gpu a100_sxm --tokens 4096 --scale 1,2,1024 --html again.html >/dev/null
 cmp out.html again.html && echo "the same bytes"
 # With variation: P50 and P95, in the table and the chart.
-"$SPECTER" replay "$dir" --jitter 5 --scale 1,64 --html varied.html >/dev/null
+"$SPECTER" replay --full "$dir" --jitter 5 --scale 1,64 --html varied.html >/dev/null
 grep -o '<th>P50<th>P95' varied.html
 grep -o 'rect class=varied' varied.html | wc -l

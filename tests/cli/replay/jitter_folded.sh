@@ -8,7 +8,7 @@
 
 # cost DIR PCT: what so much variation adds to the mean iteration, and the iteration without, in us.
 cost() {
-    "$SPECTER" replay $1 --jitter $2 --draws 100 --scale 1 --json $1.json >/dev/null 2>&1 || [[ $? == 4 ]] || exit
+    "$SPECTER" replay --full $1 --jitter $2 --draws 100 --scale 1 --json $1.json >/dev/null 2>&1 || [[ $? == 4 ]] || exit
     awk '/"scales"/ { on = 1 } on && /"(iteration|mean)_us"/ { gsub(/[^0-9.]/, ""); at[++n] = $1 }
          END { print at[2] - at[1], at[1] }' $1.json
 }

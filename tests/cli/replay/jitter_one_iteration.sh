@@ -4,5 +4,5 @@ mkdir traces
 for file in "$ROOT"/tests/cli/replay/data/two_ranks/*.jsonl; do
     awk '!/"type"/ || !seen[$0 ~ /"nccl"/]++' "$file" >traces/"${file##*/}"
 done
-"$SPECTER" replay --jitter trace --scale 1 --json out.json | grep -A 2 'variation'
+"$SPECTER" replay --full --jitter trace --scale 1 --json out.json | grep -A 2 'variation'
 ! grep -q '"draws"' out.json

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 # What cannot be asked for is one line, and status 2.
 cp -r "$ROOT"/tests/cli/replay/data/two_ranks traces
-try() { "$SPECTER" replay "$@" --scale 1,8; echo "status $?"; }
+try() { "$SPECTER" replay --full "$@" --scale 1,8; echo "status $?"; }
 try --jitter much
 try --jitter 5 --draws 1
 try --straggler rank=3

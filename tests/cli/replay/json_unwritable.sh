@@ -1,3 +1,3 @@
 # SPDX-License-Identifier: MIT
 cp -r "$ROOT"/tests/cli/replay/data/two_ranks traces
-"$SPECTER" replay --scale 1 --json missing/out.json >/dev/null
+"$SPECTER" replay --full --scale 1 --json missing/out.json >/dev/null

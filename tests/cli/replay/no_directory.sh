@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: MIT
-"$SPECTER" replay
+"$SPECTER" replay --full

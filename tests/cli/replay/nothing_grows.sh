@@ -3,7 +3,7 @@
 # Without --scale there is scale 1 alone.
 cp -r "$ROOT"/tests/cli/replay/data/two_ranks traces
 sed -i 's/"world_size":2/"world_size":4/' traces/*.jsonl
-"$SPECTER" replay --scale 1,8 --json scales.json | sed -n '/^  GPUs  *iteration/,/^$/p; /^notes/,$p'
+"$SPECTER" replay --full --scale 1,8 --json scales.json | sed -n '/^  GPUs  *iteration/,/^$/p; /^notes/,$p'
 grep -c '"speedup":.null' scales.json
 grep -c '"efficiency":.null' scales.json
-"$SPECTER" replay | grep -A2 '^  GPUs  *iteration\|are left out: no' | grep -v measured
+"$SPECTER" replay --full | grep -A2 '^  GPUs  *iteration\|are left out: no' | grep -v measured

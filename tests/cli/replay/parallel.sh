@@ -11,7 +11,7 @@ capture_train() {
 
 while read -r name ranks options; do
     capture_train $name $ranks $options
-    "$SPECTER" replay $name --scale 1 >out.txt 2>err.txt || cat out.txt err.txt
+    "$SPECTER" replay --full $name --scale 1 >out.txt 2>err.txt || cat out.txt err.txt
     echo "$name: $options"
     sed -n '/^parallelism/,/^iteration/{/^iteration/!p}' out.txt
     awk '$1 == "iteration" { gsub(/[(%)+-]/, ""); print "    " ($NF <= 1 ? "within 1 %" : $0) }' out.txt
@@ -30,24 +30,24 @@ END
 
 echo "grow"
 for axis in dp tp; do
-    "$SPECTER" replay tensor --scale 1,2 --grow $axis | awk '/^ *[0-9]+ /' >grown.$axis
+    "$SPECTER" replay --full tensor --scale 1,2 --grow $axis | awk '/^ *[0-9]+ /' >grown.$axis
 done
-"$SPECTER" replay shards --scale 2 >grown.dp2 && "$SPECTER" replay shards --scale 2 --grow fsdp >grown.fsdp
+"$SPECTER" replay --full shards --scale 2 >grown.dp2 && "$SPECTER" replay --full shards --scale 2 --grow fsdp >grown.fsdp
 cmp grown.dp2 grown.fsdp # where there are shards only, dp is these
 grep -o 'optimizer on shards: .*name' grown.dp2
 cmp -s grown.dp grown.tp && echo "tp and dp grow alike"
 for axis in ep cp; do
-    "$SPECTER" replay three --scale 2 --grow $axis
+    "$SPECTER" replay --full three --scale 2 --grow $axis
 done
-"$SPECTER" replay experts --scale 2 --grow ep | grep -o "all-to-alls made of messages: each rank sends as much as recorded"
+"$SPECTER" replay --full experts --scale 2 --grow ep | grep -o "all-to-alls made of messages: each rank sends as much as recorded"
 
 echo "told"
-"$SPECTER" replay tensor --scale 1 --parallel tp=2,dp=4 | sed -n '/^parallelism/,/^iteration/{/^iteration/!p}'
-"$SPECTER" replay tensor --scale 1 --parallel dp=2:1,tp=4:2 | grep -A 1 'but its groups'
-"$SPECTER" replay tensor --scale 1 --parallel tp=8 2>&1 |
+"$SPECTER" replay --full tensor --scale 1 --parallel tp=2,dp=4 | sed -n '/^parallelism/,/^iteration/{/^iteration/!p}'
+"$SPECTER" replay --full tensor --scale 1 --parallel dp=2:1,tp=4:2 | grep -A 1 'but its groups'
+"$SPECTER" replay --full tensor --scale 1 --parallel tp=8 2>&1 |
     sed "s/'[0-9a-f]\{8,\}' of [24] ranks ([0-9, .]*)/ID/" # ids differ, and which is the first
-"$SPECTER" replay tensor --scale 1 --parallel tp=2,dp=2
+"$SPECTER" replay --full tensor --scale 1 --parallel tp=2,dp=2
 echo "status $?"
-"$SPECTER" replay tensor --scale 1 --grow xp
+"$SPECTER" replay --full tensor --scale 1 --grow xp
 echo "status $?"
-"$SPECTER" replay three --scale 1 --json - | grep -A 4 '"place"' | head -n 5
+"$SPECTER" replay --full three --scale 1 --json - | grep -A 4 '"place"' | head -n 5

@@ -37,7 +37,7 @@ profile("plain", [LAUNCH, LAUNCH, LAUNCH], [(0, 7, 20, 500), (1, 8, 30, 6000), (
 profile("no_call", [], [(None, 7, 20, 500), (None, 7, 5000, 4994)], 10000)
 PY
 for name in few branches plain no_call; do
-    "$SPECTER" replay $name --scale 1 --json out.json >out.txt 2>/dev/null
+    "$SPECTER" replay --full $name --scale 1 --json out.json >out.txt 2>/dev/null
     python3 - $name <<'PY'
 import json, sys
 source = json.load(open("out.json"))["source"]
@@ -56,7 +56,7 @@ done
 # A real one, of whose graphs a tenth is there, was 65 % short.
 trace=$SHARED/data/traces/hta/negative_queue_length_values_check/rank0.json.gz
 [[ -n $SHARED && -e $trace ]] || exit 0
-"$SPECTER" replay "$trace" --scale 1 --json out.json >/dev/null 2>&1
+"$SPECTER" replay --full "$trace" --scale 1 --json out.json >/dev/null 2>&1
 python3 -c '
 import json
 source = json.load(open("out.json"))["source"]

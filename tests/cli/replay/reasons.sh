@@ -9,7 +9,7 @@ gpus='"gpus":[{"device":0,"name":"NVIDIA H100 80GB HBM3"}]'
     echo '{"event":"shutdown","time_us":6000.0,"total_ops":5,"dropped":0}'
 } >specter_trace_rank0.jsonl
 why() {
-    "$SPECTER" replay . --scale 1 "$@" >out.txt
+    "$SPECTER" replay --full . --scale 1 "$@" >out.txt
     awk '/changes nothing/ { on = 1 } on' out.txt
 }
 why --network dgx_a100_200g

@@ -3,8 +3,8 @@
 cp -r "$ROOT"/tests/cli/replay/data/two_ranks traces
 for options in "--html out --json out" "--timeline out --html out" "--html -" "--timeline -"; do
     # shellcheck disable=SC2086
-    "$SPECTER" replay --scale 1 $options
+    "$SPECTER" replay --full --scale 1 $options
     echo "status $?"
 done
 ls
-"$SPECTER" replay --scale 1 --html /dev/null --timeline /dev/null | head -n 1
+"$SPECTER" replay --full --scale 1 --html /dev/null --timeline /dev/null | head -n 1

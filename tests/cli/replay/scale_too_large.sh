@@ -1,3 +1,3 @@
 # SPDX-License-Identifier: MIT
 cp -r "$ROOT"/tests/cli/replay/data/two_ranks traces
-"$SPECTER" replay --network single_node_nvlink --scale 1,8
+"$SPECTER" replay --full --network single_node_nvlink --scale 1,8

@@ -2,7 +2,7 @@
 # Recorded start times are never played back: nonsense in their place changes nothing.
 cp -r "$ROOT"/tests/cli/replay/data/two_ranks traces
 replayed() {
-    "$SPECTER" replay --scale 1,8 --json - 2>/dev/null |
+    "$SPECTER" replay --full --scale 1,8 --json - 2>/dev/null |
         awk '/"(replayed|scales)"/ { on = 1 } on && /_us/ && !/recorded/ { print } /^\t\],?/ { on = 0 }'
 }
 replayed >before

@@ -8,5 +8,5 @@ said() { # the sentences on it, whole
 for what in "straggler rank=1,slow=1.5" "straggler rank=15,slow=1.5" "straggler rank=1,slow=1.05" \
     "slow-link node=0,slow=4" "failed-nic node=1,count=6"; do
     echo "== $what"
-    "$SPECTER" replay --scale 1,8 --${what% *} "${what#* }" | said
+    "$SPECTER" replay --full --scale 1,8 --${what% *} "${what#* }" | said
 done

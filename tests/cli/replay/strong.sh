@@ -10,7 +10,7 @@ capture_train() {
 
 # iteration_of DIR [OPTION...]: of the only scale
 iteration_of() {
-    "$SPECTER" replay "$@" --json - | sed -n '/"scales"/,$p' | grep -m 1 '"iteration_us"' |
+    "$SPECTER" replay --full "$@" --json - | sed -n '/"scales"/,$p' | grep -m 1 '"iteration_us"' |
         tr -dc '0-9.\n'
 }
 
@@ -23,29 +23,29 @@ for pair in whole:half tensor:half_tensor; do
         awk -v pair=$pair '{ off = 100 * ($1 / $2 - 1)
             print pair, (off * off <= 25 ? "within 5 %" : "off by " off " %") }'
 done
-"$SPECTER" replay whole --strong --scale 2 | grep -o 'have [0-9]* tokens at scale 1'
+"$SPECTER" replay --full whole --strong --scale 2 | grep -o 'have [0-9]* tokens at scale 1'
 # The batch stays: tokens of an iteration are those that were told, and the GPUs are used as efficiently
 # as the scale says.
-"$SPECTER" replay whole --strong --scale 1,2 --tokens 8192 --json - |
+"$SPECTER" replay --full whole --strong --scale 1,2 --tokens 8192 --json - |
     awk -F'[:,]' '/"scales":/ { on = 1 } /"ranks":/ { on = 0 }
         on && /"iteration_us"/ { us = $2 } on && /"efficiency"/ { efficiency = $2 }
         on && /"tokens_per_s":/ { printf "%.0f tokens", us * $2 / 1e6 }
         on && /"utilisation"/ { base = base ? base : $2; off = $2 / base / efficiency - 1
             print (off * off < 1e-6 ? ", used as efficiently" : ", efficiency off by " off) }'
-"$SPECTER" replay whole --strong --scale 3
-"$SPECTER" replay tensor --strong --grow tp --scale 2
-"$SPECTER" replay whole --scale 2 --gpus 4
-"$SPECTER" replay whole --gpus 5
-"$SPECTER" replay whole --placement spread=9 --scale 1
-"$SPECTER" replay whole --placement rack --scale 1
+"$SPECTER" replay --full whole --strong --scale 3
+"$SPECTER" replay --full tensor --strong --grow tp --scale 2
+"$SPECTER" replay --full whole --scale 2 --gpus 4
+"$SPECTER" replay --full whole --gpus 5
+"$SPECTER" replay --full whole --placement spread=9 --scale 1
+"$SPECTER" replay --full whole --placement rack --scale 1
 # The pair of ranks apart, and where the hosts of the recording say so
-"$SPECTER" replay whole --placement spread=1 --scale 1 | grep -c 'blocks of 1 a node'
+"$SPECTER" replay --full whole --placement spread=1 --scale 1 | grep -c 'blocks of 1 a node'
 printf 'a\nb\n' >hosts
 a=$(iteration_of whole --placement spread=1 --scale 1) b=$(iteration_of whole --placement file=hosts --scale 1)
 c=$(iteration_of whole --scale 1)
 [[ $a == "$b" && $a != "$c" ]] && echo "two nodes take longer, however they are named"
 # As much work in a shorter time on twice the GPUs: they are used less. Tokens are those of the job.
-"$SPECTER" replay whole --strong --scale 1,2 --tokens 8192 --json - | sed -n '/"scales"/,$p' |
+"$SPECTER" replay --full whole --strong --scale 1,2 --tokens 8192 --json - | sed -n '/"scales"/,$p' |
     awk -F '[:,]' '
         /"speedup"/ { speedup[++n] = $2 }
         /"tokens_per_s"/ { tokens[n] = $2 }

@@ -1,4 +1,4 @@
 # SPDX-License-Identifier: MIT
 # On its own hardware at its own scale: the recording's times, worked out by hand.
 cp -r "$ROOT"/tests/cli/replay/data/two_ranks traces
-"$SPECTER" replay --scale 1
+"$SPECTER" replay --full --scale 1

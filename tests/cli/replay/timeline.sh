@@ -46,11 +46,11 @@ assert sizes and min(sizes) > 0
 assert any(e["args"]["m"] > 0 for t in tracks.values() for _, _, e in t if e["name"].startswith("GEMM") and "args" in e)
 print(sorted(names.values())[:2], len(names), "processes", sorted({c for c, _ in flows}), doc["otherData"])
 END
-"$SPECTER" replay traces --scale 4,1 --timeline out.json >/dev/null
-"$SPECTER" replay traces --scale 1 --timeline out.json.gz >/dev/null
+"$SPECTER" replay --full traces --scale 4,1 --timeline out.json >/dev/null
+"$SPECTER" replay --full traces --scale 1 --timeline out.json.gz >/dev/null
 python3 check.py out.json.gz
 gzip -dc out.json.gz >plain.json
 python3 -c 'import json; print(json.load(open("out.json"))["otherData"])' # of the first scale
-"$SPECTER" replay traces --scale 1 --timeline again.json >/dev/null
+"$SPECTER" replay --full traces --scale 1 --timeline again.json >/dev/null
 cmp plain.json again.json && echo "the same bytes"
 (($(stat -c %s plain.json) < 400 * $(grep -c '"ph":"X"' plain.json) * 3)) && echo "bounded"

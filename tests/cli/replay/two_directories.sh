@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: MIT
-"$SPECTER" replay a b
+"$SPECTER" replay --full a b

@@ -21,4 +21,4 @@ for rank in 0 1; do
         echo '{"event":"shutdown","time_us":20000.000,"total_ops":4,"dropped":0,"summary":{}}'
     } >traces/specter_trace_rank$rank.jsonl
 done
-"$SPECTER" replay traces --scale 1,2,8,64 | sed -n '/^iteration /,/^$/p; /^  GPUs  *iteration/,/^$/p; /^notes/,$p'
+"$SPECTER" replay --full traces --scale 1,2,8,64 | sed -n '/^iteration /,/^$/p; /^  GPUs  *iteration/,/^$/p; /^notes/,$p'

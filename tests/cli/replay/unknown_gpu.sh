@@ -1,3 +1,3 @@
 # SPDX-License-Identifier: MIT
 cp -r "$ROOT"/tests/cli/replay/data/two_ranks traces
-"$SPECTER" replay --gpu h100
+"$SPECTER" replay --full --gpu h1

@@ -1,3 +1,3 @@
 # SPDX-License-Identifier: MIT
 cp -r "$ROOT"/tests/cli/replay/data/two_ranks traces
-"$SPECTER" replay --from-network dgx
+"$SPECTER" replay --full --from-network dgx

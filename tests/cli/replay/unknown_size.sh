@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 # Communication of unknown size. Alone it tells no scaling; beside some of known size all of it is unknown in the
 # error, whether it is overlapped or not.
-show() { "$SPECTER" replay $1 --scale 1,32 | sed -n '/^  GPUs  *iteration/,/^$/p; /communication of unknown size/,/^$/p; /^notes/,$p'; }
+show() { "$SPECTER" replay --full $1 --scale 1,32 | sed -n '/^  GPUs  *iteration/,/^$/p; /communication of unknown size/,/^$/p; /^notes/,$p'; }
 
 # forget DIR EACH: the size of every EACH-th AllReduce of a rank.
 forget() {

@@ -17,8 +17,8 @@ recorded() {
     for file in "$ROOT"/tests/cli/replay/data/two_ranks/*.jsonl; do
         later $2 2 <"$file" | later 10 6 >$1/"${file##*/}"
     done
-    "$SPECTER" replay $1 --scale 1 |
-        sed -n '/^iterations/,/^work/p; /^error/,/^$/p; /steps (/,/left out/p; /step length/,$p' | grep -v '^work'
+    "$SPECTER" replay --full $1 --scale 1 |
+        sed -n '/^iterations/,/^work/p; /^the interval/,/^$/p; /steps (/,/left out/p; /step length/,$p' | grep -v '^work'
 }
 recorded cold 400
 recorded even 0

@@ -16,5 +16,5 @@ line() { # ID TYPE HOST START DURATION MORE
     done
     echo '{"event":"shutdown","time_us":6000.0,"total_ops":16,"dropped":0}'
 } >specter_trace_rank0.jsonl
-"$SPECTER" replay . --scale 1
-"$SPECTER" replay . --scale 1 --gpu v100_sxm | grep -i graph
+"$SPECTER" replay --full . --scale 1
+"$SPECTER" replay --full . --scale 1 --gpu v100_sxm | grep -i graph

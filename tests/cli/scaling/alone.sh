@@ -9,11 +9,11 @@ grep '^|' table | verdicts 3
 capture h100 tp 8
 mkdir one
 cp "$trace"/*rank0.jsonl one
-"$SPECTER" replay one | sed -n '/^parallelism/,/^iteration/{/^iteration/!p}; /^  GPUs  *iteration/,/^$/p; /are left out/,/say/p'
-"$SPECTER" replay one --scale 4
+"$SPECTER" replay --full one | sed -n '/^parallelism/,/^iteration/{/^iteration/!p}; /^  GPUs  *iteration/,/^$/p; /are left out/,/say/p'
+"$SPECTER" replay --full one --scale 4
 echo "status $?"
 for traces in "$trace" one; do
-    "$SPECTER" replay $traces --scale 4 --parallel tp=2,dp=4 --json - 2>/dev/null | flatten |
+    "$SPECTER" replay --full $traces --scale 4 --parallel tp=2,dp=4 --json - 2>/dev/null | flatten |
         awk '$1 ~ /^scales\.0\.groups\.[0-9]+\.(axes|comm_us)$/ { print $2 }' | paste - - | sort >"${traces##*/}.groups"
 done
 paste one.groups "${trace##*/}.groups" | awk '$1 != "\"world\"" { print $1, ($2 > 0.98 * $4 && $2 < 1.02 * $4) ? "as with all ranks" : $0 }'

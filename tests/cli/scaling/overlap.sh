@@ -36,11 +36,11 @@ json.dump(doc, open(sys.argv[2], "w"))' $name.json $name.without.json
 done
 # replayed TRACE SUFFIX: the step's time in us; assumptions are in result.
 replayed() {
-    "$SPECTER" replay "$1" --from-gpu "fast$2" --from-network "fast$2" --gpu "slow$2" --network "slow$2" --parallel dp=2 --scale 1 \
+    "$SPECTER" replay --full "$1" --from-gpu "fast$2" --from-network "fast$2" --gpu "slow$2" --network "slow$2" --parallel dp=2 --scale 1 \
         --json result >/dev/null 2>&1
     python3 -c 'import json; print(json.load(open("result"))["scales"][-1]["iteration_us"])'
 }
-"$SPECTER" replay slow.trace --scale 1 --json result >/dev/null 2>&1
+"$SPECTER" replay --full slow.trace --scale 1 --json result >/dev/null 2>&1
 truth=$(python3 -c 'import json; print(json.load(open("result"))["source"]["recorded"]["iteration_us"])')
 for trace in fast.trace alone; do
     without=$(replayed $trace .without.json) with=$(replayed $trace .json)

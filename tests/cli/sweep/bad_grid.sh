@@ -12,7 +12,7 @@ while IFS= read -r text; do
 done <<'END'
 {"scales": [1], "gpu": "a100_sxm"}
 {"network":\n ["dgx_a100_200g"]}
-{"gpus": ["a100"]}
+{"gpus": ["a1"]}
 {"gpus": [null,\n"h100_sxm",\n"nonsense"]}
 {"networks": "dgx"}
 {"gpus": []}

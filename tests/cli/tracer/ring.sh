@@ -13,7 +13,7 @@ for steps in 30 300; do
     grep -c '^{"type":"sync"' out/*
     sed -n 's/.*"total_ops":\([0-9]*\),"dropped":\([0-9]*\).*\("ring.*\)}} *$/\1 \2 \3/p' out/*
 done
-"$SPECTER" analyze out 2>&1 >/dev/null | grep flight
+"$SPECTER" analyze --full out 2>&1 >/dev/null | grep flight
 # Without an end: an operation that hangs, shown by its place among those that have not ended.
 SPECTER_RING=50 SPECTER_OUTPUT=hang LD_PRELOAD=$PRELOAD "$FLIGHT" hang 20 &
 for ((i = 0; i < 200; i++)); do
@@ -24,4 +24,4 @@ kill -9 $!
 wait $! 2>/dev/null
 check hang/*
 ops hang/* op count timing | sort | uniq -c
-"$SPECTER" analyze hang >/dev/null
+"$SPECTER" analyze --full hang >/dev/null

@@ -10,7 +10,7 @@ done
 echo "marks $(grep -c '^{"event":"mark"' all/*)"
 sed -n 's/.*"op_count":\([0-9]*\),"ops":\(\[[^]]*\]\).*/\1 \2/p' all/* | awk '{ print "graph of", $1, "lists", gsub(",", "", $2) + 1 }'
 sed -n 's/.*"total_ops":\([0-9]*\),"dropped":\([0-9]*\).*\("ring.*\)}} *$/\1 \2 \3/p' all/*
-"$SPECTER" analyze all >/dev/null || echo "status $?"
+"$SPECTER" analyze --full all >/dev/null || echo "status $?"
 
 echo "the end of it:"
 SPECTER_RING=8 traced end "$BUILD/tracer/records" 5 || exit 1

@@ -125,7 +125,7 @@ static void cu_record_null(void)
 
 /* ---- pending and over ---- */
 
-/* An event behind much work, or NULL. */
+/* An event after much work, or NULL. */
 static cudaEvent_t pending_event(cudaStream_t stream, cudaEvent_t event)
 {
     return keep_busy(stream) || api.cudaEventRecord(event, stream) ? NULL : event;

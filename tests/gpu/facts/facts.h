@@ -43,7 +43,7 @@ enum need {
 };
 
 struct fact {
-    const char *name;     /* behind the subject's; with a range, the number follows */
+    const char *name;     /* after the subject's; with a range, the number follows */
     const char *question; /* in the field's words */
     void (*ask)(void);
     int needs;

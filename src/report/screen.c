@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: MIT */
+#include "report/screen.h"
+
+#include "base/err.h"
+#include "base/opt.h"
+#include "report/table.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+static const char *set_or_null(const char *name)
+{
+    const char *value = getenv(name);
+    return value != NULL && value[0] != '\0' ? value : NULL;
+}
+
+static size_t width_of(FILE *out)
+{
+    const char *columns = set_or_null("COLUMNS");
+    struct winsize size = {0};
+    long width = columns != NULL ? strtol(columns, NULL, 10) : 0;
+    if (width <= 0 && ioctl(fileno(out), TIOCGWINSZ, &size) == 0)
+        width = size.ws_col;
+    if (width <= 0)
+        width = OPT_COLUMNS;
+    return (size_t)(width < SCREEN_WIDTH_MIN   ? SCREEN_WIDTH_MIN
+                    : width > SCREEN_WIDTH_MAX ? SCREEN_WIDTH_MAX
+                                               : width);
+}
+
+/* As the C library chooses the locale of characters. */
+static bool has_utf8(void)
+{
+    const char *locale = set_or_null("LC_ALL");
+    if (locale == NULL)
+        locale = set_or_null("LC_CTYPE");
+    if (locale == NULL)
+        locale = set_or_null("LANG");
+    return locale != NULL && (strcasestr(locale, "UTF-8") || strcasestr(locale, "utf8"));
+}
+
+void screen_init(struct screen *s, FILE *out, int color)
+{
+    const char *term = getenv("TERM");
+    *s = (struct screen){.out = out,
+                         .width = width_of(out),
+                         .color = color == 1,
+                         .utf8 = has_utf8(),
+                         .text = BUF_INIT};
+    if (color < 0)
+        s->color = isatty(fileno(out)) && set_or_null("NO_COLOR") == NULL && term != NULL &&
+                   strcmp(term, "dumb") != 0;
+}
+
+int screen_color(const char *when, int *color, struct err *e)
+{
+    static const char *const words[] = {"never", "always"};
+    *color = -1;
+    if (when == NULL || strcmp(when, "auto") == 0)
+        return 0;
+    for (int i = 0; i < 2; i++) {
+        if (strcmp(when, words[i]) == 0)
+            *color = i;
+    }
+    return *color >= 0
+               ? 0
+               : err_set(e, ERR_USAGE, "--color: '%.64s' is none of auto, always, never", when);
+}
+
+void screen_release(struct screen *s)
+{
+    fwrite(s->text.data, 1, s->text.len, s->out);
+    buf_release(&s->text);
+}
+
+size_t screen_left(const struct screen *s)
+{
+    return s->lines < SCREEN_LINES ? SCREEN_LINES - s->lines : 0;
+}
+
+/* Wraps text into a string, as opt_wrap_at() does; the caller frees it. */
+static char *wrap(const struct screen *s, const char *text, size_t indent)
+{
+    char *wrapped = NULL;
+    size_t size;
+    FILE *out = open_memstream(&wrapped, &size);
+    if (out == NULL)
+        die("out of memory");
+    opt_wrap_at(text, 0, indent, s->width, out);
+    fclose(out);
+    return wrapped;
+}
+
+static size_t lines_of(const char *text)
+{
+    size_t n = 0;
+    for (; *text != '\0'; text++)
+        n += *text == '\n';
+    return n;
+}
+
+size_t screen_height(const struct screen *s, const char *text, size_t indent)
+{
+    char *wrapped = wrap(s, text, indent);
+    size_t n = lines_of(wrapped);
+    free(wrapped);
+    return n;
+}
+
+void screen_line(struct screen *s, enum screen_style style, const char *text, size_t indent)
+{
+    static const char *const begin[] = {"", "\033[1m", "\033[1;31m", "\033[2m"};
+    char *wrapped = wrap(s, text, indent);
+    bool styled = s->color && style != SCREEN_PLAIN && text[0] != '\0';
+    buf_puts(&s->text, styled ? begin[style] : "");
+    buf_put(&s->text, wrapped, strlen(wrapped) - 1);
+    buf_puts(&s->text, styled ? "\033[0m\n" : "\n");
+    s->lines += lines_of(wrapped);
+    free(wrapped);
+}
+
+void screen_row(struct screen *s, const char *text)
+{
+    buf_puts(&s->text, text);
+    buf_putc(&s->text, '\n');
+    s->lines++;
+}
+
+void screen_table(struct screen *s, const struct table *t)
+{
+    char *printed = NULL, *save = NULL;
+    size_t size;
+    FILE *out = open_memstream(&printed, &size);
+    if (out == NULL)
+        die("out of memory");
+    table_print(t, out);
+    fclose(out);
+    for (char *line = strtok_r(printed, "\n", &save); line != NULL;
+         line = strtok_r(NULL, "\n", &save))
+        screen_row(s, line);
+    free(printed);
+}
+
+char *screen_bar(const struct screen *s, char *buf, double share, size_t columns)
+{
+    static const char *const eighths[] = {"",       "\u258f", "\u258e", "\u258d",
+                                          "\u258c", "\u258b", "\u258a", "\u2589"};
+    long cells = lround(fmin(fmax(share, 0), 1) * (double)columns * 8);
+    size_t full = (size_t)cells / 8;
+    char *at = buf;
+    if (!s->utf8) {
+        full = (size_t)(cells + 4) / 8;
+        memset(buf, '#', full);
+        buf[full] = '\0';
+        return buf;
+    }
+    for (size_t i = 0; i < full; i++)
+        at = stpcpy(at, "\u2588");
+    strcpy(at, eighths[cells % 8]);
+    return buf;
+}

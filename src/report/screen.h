@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The first screen of a command: what a terminal, a pipe or a file takes of width, colour and
+ * characters, and text that is counted, so that the answer fits into SCREEN_LINES.
+ *
+ *     struct screen s;
+ *     screen_init(&s, stdout, color);
+ *     screen_line(&s, SCREEN_STRONG, "Host-bound: GPUs wait for the host.");
+ *     if (screen_left(&s) >= 2)
+ *         screen_line(&s, SCREEN_PLAIN, "...");
+ *     screen_release(&s);                      writes it
+ */
+#ifndef SPECTER_REPORT_SCREEN_H
+#define SPECTER_REPORT_SCREEN_H
+
+#include "base/buf.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+
+#define SCREEN_LINES 14
+#define SCREEN_WIDTH_MIN 60
+#define SCREEN_WIDTH_MAX 200
+
+enum screen_style { SCREEN_PLAIN, SCREEN_STRONG, SCREEN_BAD, SCREEN_SOFT };
+
+struct screen {
+    FILE *out; /* borrowed */
+    size_t width;
+    bool color, utf8;
+    size_t lines; /* so far */
+    struct buf text;
+};
+
+/* Width: $COLUMNS, else the terminal's, else 80, between SCREEN_WIDTH_MIN and _MAX. Characters
+ * other than ASCII: where the environment's locale has UTF-8. color: 1 always, 0 never, -1 where
+ * `out` is a terminal, NO_COLOR is not set and TERM is not "dumb". */
+void screen_init(struct screen *s, FILE *out, int color);
+
+/* --color: auto (NULL, too), always, never, as screen_init() takes it. 0, or -1 with e filled. */
+struct err;
+int screen_color(const char *when, int *color, struct err *e);
+
+/* Writes what was put, and frees it. */
+void screen_release(struct screen *s);
+
+/* How many lines are left of SCREEN_LINES, and how many a text takes (first column, and the column
+ * of its further lines). */
+size_t screen_left(const struct screen *s);
+size_t screen_height(const struct screen *s, const char *text, size_t indent);
+
+/* A paragraph, broken at spaces; further lines begin at `indent`. "": an empty line. The text must
+ * be safe for a terminal (text_safe()). */
+void screen_line(struct screen *s, enum screen_style style, const char *text, size_t indent);
+
+/* One line as it is: a row of a table, whose cells the caller has measured. */
+void screen_row(struct screen *s, const char *text);
+
+/* The rows of a table, headings and rule included. */
+struct table;
+void screen_table(struct screen *s, const struct table *t);
+
+/* A bar for a share of 0 to 1, `columns` long, filled from the left, without trailing spaces; in
+ * buf, of at least 4 * columns bytes, which it returns. */
+char *screen_bar(const struct screen *s, char *buf, double share, size_t columns);
+
+#endif

@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: MIT */
+#include "calib/coverage.h"
+#include "model/accuracy.h"
+#include "test.h"
+
+#include <math.h>
+
+static struct accuracy_interval of_comm(const char *gpu, const char *net, enum specter_comm_op op,
+                                        double bytes, struct layout where)
+{
+    struct accuracy_interval in;
+    accuracy_interval_of_comm(gpu_profile_find(gpu, NULL), network_profile_find(net, NULL), op,
+                              bytes, where, &in);
+    return in;
+}
+
+TEST(interval_classes)
+{
+    const struct network_profile *rack = network_profile_find("gb200_nvl72", NULL);
+    const struct network_profile *box = network_profile_find("l40s_pcie4", NULL);
+    CHECK_INT(accuracy_class_of(rack, (struct layout){72, 18, 4}), INTERVAL_NVLINK);
+    CHECK_INT(accuracy_class_of(rack, (struct layout){144, 36, 4}), INTERVAL_NODES);
+    CHECK_INT(accuracy_class_of(box, (struct layout){8, 1, 8}), INTERVAL_PCIE);
+    CHECK_INT(accuracy_class_of(box, (struct layout){16, 2, 8}), INTERVAL_NODES);
+    for (size_t i = 0; i < accuracy_width_count; i++) {
+        const struct accuracy_width *w = &accuracy_widths[i];
+        CHECK(w->factor50 > 1 && w->factor80 > w->factor50 && w->machines > 1);
+    }
+    CHECK_INT((int)accuracy_width_count, INTERVAL_MESSAGES); /* of messages there is none */
+}
+
+/* What was not measured has no number. */
+TEST(interval_is_unknown_without_measurements)
+{
+    static const struct {
+        const char *gpu, *net;
+        enum specter_comm_op op;
+        struct layout where;
+        enum accuracy_lack lacks;
+    } rows[] = {
+        {"h100_sxm", "dgx_h100_400g", SPECTER_ALLREDUCE, {16, 2, 8}, ACCURACY_LACKS_NOTHING},
+        {"h100_sxm", "dgx_h100_400g", SPECTER_REDUCESCATTER, {16, 2, 8}, ACCURACY_LACKS_NOTHING},
+        {"h100_sxm", "dgx_h100_400g", SPECTER_ALLTOALLV, {8, 1, 8}, ACCURACY_LACKS_NOTHING},
+        {"h100_sxm", "dgx_h100_400g", SPECTER_ALLTOALL, {16, 2, 8}, ACCURACY_LACKS_OPERATION},
+        {"h100_sxm", "dgx_h100_400g", SPECTER_BROADCAST, {8, 1, 8}, ACCURACY_LACKS_OPERATION},
+        {"a100_sxm", "perlmutter", SPECTER_ALLREDUCE, {8, 2, 4}, ACCURACY_LACKS_NETWORK},
+        {"a100_sxm", "perlmutter", SPECTER_ALLREDUCE, {4, 1, 4}, ACCURACY_LACKS_FABRIC},
+        {"mi300x", "mi300x_8x400g", SPECTER_ALLREDUCE, {8, 1, 8}, ACCURACY_LACKS_FABRIC},
+    };
+    struct accuracy_interval in;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        in = of_comm(rows[i].gpu, rows[i].net, rows[i].op, 1e6, rows[i].where);
+        CHECK_INT(in.lacks, rows[i].lacks);
+        CHECK(in.known == (rows[i].lacks == ACCURACY_LACKS_NOTHING));
+    }
+    accuracy_interval_of_gemm(gpu_profile_find("mi300x", NULL), 1e12, &in);
+    CHECK_INT(in.lacks, ACCURACY_LACKS_GPU);
+    accuracy_interval_of_gemm(gpu_profile_find("h100_sxm", NULL), 1e12, &in);
+    CHECK(in.known);
+    CHECK_INT(in.class, INTERVAL_GEMM);
+}
+
+TEST(interval_of_own_parameters_is_the_profiles)
+{
+    struct network_profile net = *network_profile_find("dgx_h100_400g", NULL);
+    struct gpu_profile gpu = *gpu_profile_find("h100_sxm", NULL);
+    struct accuracy_interval in;
+    net.node.start_us = 5;
+    accuracy_interval_of_comm(&gpu, &net, SPECTER_ALLREDUCE, 1e6, (struct layout){8, 1, 8}, &in);
+    CHECK_INT(in.lacks, ACCURACY_LACKS_PROFILE);
+    net.node_factor50 = 1.1; /* calibrate's */
+    net.node_factor80 = 1.3;
+    accuracy_interval_of_comm(&gpu, &net, SPECTER_BROADCAST, 1e6, (struct layout){8, 1, 8}, &in);
+    CHECK(in.known && in.rows == 0);
+    CHECK_DOUBLE(in.factor80, 1.3, 0);
+    accuracy_interval_of_p2p(&net, &in);
+    CHECK_INT(in.lacks, ACCURACY_LACKS_OPERATION);
+    net.message_factor50 = 1.2;
+    net.message_factor80 = 1.4;
+    accuracy_interval_of_p2p(&net, &in);
+    CHECK_DOUBLE(in.factor50, 1.2, 0);
+    gpu.gemm.mma_share = 0.8;
+    accuracy_interval_of_gemm(&gpu, 1e12, &in);
+    CHECK_INT(in.lacks, ACCURACY_LACKS_PROFILE);
+}
+
+TEST(interval_widens_beyond_what_was_measured)
+{
+    struct accuracy_interval in =
+        of_comm("h100_sxm", "dgx_h100_400g", SPECTER_ALLREDUCE, 1e6, (struct layout){16, 2, 8});
+    struct accuracy_interval more = of_comm("h100_sxm", "dgx_h100_400g", SPECTER_ALLREDUCE, 1e6,
+                                            (struct layout){16384, 2048, 8});
+    CHECK(!in.beyond && more.beyond);
+    CHECK_DOUBLE(more.factor50, in.factor50 * in.factor50, 1e-12);
+    CHECK_DOUBLE(more.factor80, in.factor80 * in.factor80, 1e-12);
+}
+
+/* Rows of two sources that are off by these factors: each source's within those of the other. */
+TEST(coverage_of_two_machines)
+{
+    static const double off[2][4] = {{1.1, 1 / 1.1, 1.2, 1.3}, {1.05, 1.1, 1 / 1.15, 2}};
+    struct measured_row rows[8];
+    struct coverage cover[INTERVAL_CLASSES];
+    struct score s;
+    score_init(&s);
+    for (int i = 0; i < 8; i++) {
+        struct row_prediction p = {.us = 10};
+        rows[i] = (struct measured_row){
+            .kind = MEASURED_COLLECTIVE,
+            .source = i < 4 ? "one" : "two",
+            .file = "made.csv",
+            .gpu = gpu_profile_find("h100_sxm", NULL),
+            .net = network_profile_find("dgx_h100_400g", NULL),
+            .op = SPECTER_ALLREDUCE,
+            .bytes = 1e6,
+            .where = {8, 1, 8},
+            .time_us = 10 * off[i / 4][i % 4],
+        };
+        score_add(&s, &rows[i], &p, false);
+    }
+    coverage_of(&s, cover);
+    CHECK_INT((int)cover[INTERVAL_NVLINK].rows, 8);
+    CHECK_INT((int)cover[INTERVAL_NVLINK].machines, 2);
+    CHECK_INT((int)cover[INTERVAL_NVLINK].ops, 1 << SPECTER_ALLREDUCE);
+    CHECK_INT((int)cover[INTERVAL_GEMM].rows, 0);
+    /* 1.05 1.1 1.1 1.1 1.15 1.2 1.3 2: the middle of the fourth and fifth */
+    CHECK_DOUBLE(cover[INTERVAL_NVLINK].factor50, sqrt(1.1 * 1.15), 1e-9);
+    /* "two" has a median of sqrt(1.1 x 1.15), below which two of "one" lie, and the other way round
+     * 1.05 and 1.1 below sqrt(1.1 x 1.2), and 1.15 is not */
+    CHECK_DOUBLE(cover[INTERVAL_NVLINK].inside50, 4.0 / 8, 1e-9);
+    CHECK(cover[INTERVAL_NVLINK].inside80 > 0.5);
+    score_release(&s);
+}
