@@ -44,6 +44,7 @@ struct command {
     X(dump)         \
     X(analyze)      \
     X(metrics)      \
+    X(compare)      \
     X(export)       \
     X(replay)       \
     X(sweep)        \

@@ -19,12 +19,13 @@ allowed() {
     src/sim/*) echo 'base/ specter/ trace/ model/ sim/' ;;
     src/analysis/*) echo 'base/ specter/ trace/ model/ analysis/' ;;
     src/metrics/*) echo 'base/ specter/ trace/ model/ sim/ analysis/ metrics/' ;;
-    src/report/*) echo 'base/ specter/ trace/ model/ calib/ bench/ sim/ analysis/ metrics/ report/' ;;
+    src/compare/*) echo 'base/ specter/ trace/ model/ sim/ analysis/ compare/' ;;
+    src/report/*) echo 'base/ specter/ trace/ model/ calib/ bench/ sim/ analysis/ metrics/ compare/ report/' ;;
     tests/emu/rocm/*) echo '../ ../../../tracer/hooks/' ;;
     tests/emu/*) echo 'abi/ ../shared/ ../../tracer/abi/ ../../tracer/hooks' ;;
     tests/gpu/*) ;;
     tracer/*) echo 'specter/ hooks/ ../hooks/ abi/' ;;
-    src/cmd/* | src/main.c) echo 'base/ specter/ trace/ model/ calib/ bench/ sim/ analysis/ metrics/ report/ cmd/ ../tracer/hooks.def ../tracer/settings.' ;;
+    src/cmd/* | src/main.c) echo 'base/ specter/ trace/ model/ calib/ bench/ sim/ analysis/ metrics/ compare/ report/ cmd/ ../tracer/hooks.def ../tracer/settings.' ;;
     esac
 }
 

@@ -1,0 +1,360 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * specter compare: what differs between a base and tests, and whether it is more than noise.
+ */
+#include "analysis/analysis.h"
+#include "analysis/limits.h"
+#include "base/buf.h"
+#include "cmd/cmd.h"
+#include "compare/compare.h"
+#include "report/compare_report.h"
+#include "report/sheet.h"
+
+#include <cjson/cJSON.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct compare_opts {
+    const char *names, *tables, *json, *form, *fail_on, *color;
+    double threshold; /* per cent */
+    int colored;      /* `color`, read: screen_init() */
+};
+
+#define AT(field) offsetof(struct compare_opts, field)
+
+static const struct opt rows[] = {
+    {"name", 0, OPT_STR, AT(names), "LABEL,...", "what the sides are called, base first"},
+    {"table", 0, OPT_STR, AT(tables), "NAME[,NAME]",
+     "print these tables in full: step, causes, ranks, collectives, gemms"},
+    {"format", 0, OPT_STR, AT(form), "table|csv|md", "the form of tables (default: table)"},
+    {"threshold", 0, OPT_DOUBLE, AT(threshold), "PCT",
+     "the least change that counts, in per cent (default: 1)"},
+    {"json", 0, OPT_STR, AT(json), "FILE|-",
+     "write everything as JSON; -: to stdout, in place of the text"},
+    {"fail-on", 0, OPT_STR, AT(fail_on), "EXPR",
+     "exit with status 1 when EXPR holds, such as 'step_low>0'"},
+    {"color", 0, OPT_STR, AT(color), "WHEN", "auto, always or never (default: auto)"},
+    OPT_END,
+};
+
+/* ---- sides ---- */
+
+#define RUNS_MAX 64 /* of a side */
+
+/* One side: its runs, loaded. */
+struct compared {
+    const char *paths;    /* with commas between repeats */
+    const char *label;    /* in the arena */
+    char *real[RUNS_MAX]; /* real paths of its runs; owned */
+    struct run runs[RUNS_MAX];
+    struct analysis analyses[RUNS_MAX];
+    const struct analysis *list[RUNS_MAX];
+    size_t n; /* runs that are loaded and analysed */
+    bool partial;
+};
+
+/* Comparing a run with itself answers nothing. Takes note of the path. */
+static int check_new(struct compared *sides, size_t at, const char *path, struct err *e)
+{
+    char *real = realpath(path, NULL);
+    for (size_t i = 0; real != NULL && i <= at; i++) {
+        for (size_t k = 0; k < sides[i].n; k++) {
+            if (strcmp(sides[i].real[k], real) == 0) {
+                free(real);
+                return err_set(e, ERR_USAGE, "'%s' is given twice", path);
+            }
+        }
+    }
+    if (real == NULL)
+        return err_set(e, ERR_INPUT, "%s: %s", path, strerror(errno));
+    sides[at].real[sides[at].n] = real;
+    return 0;
+}
+
+static int load_run(struct compared *side, const char *path, struct err *e)
+{
+    struct run *run = &side->runs[side->n];
+    struct analysis *a = &side->analyses[side->n];
+    int status = cmd_load(run, path, NULL, e);
+    for (size_t i = 0; status == 0 && i < run->nnotes; i++)
+        fprintf(stderr, "specter: note: %s: %s\n", path, run->notes[i].text);
+    if (status == 0)
+        status = limits_check(run, e);
+    if (status == 0)
+        status = analysis_init(a, run, ANALYSIS_ALL_RANKS, e);
+    if (status == 0 && !analysis_timed(a)) {
+        analysis_release(a);
+        status = err_set(e, ERR_INPUT, "'%s' has no device times to compare", path);
+    }
+    if (status < 0) {
+        run_release(run);
+        free(side->real[side->n]);
+        return -1;
+    }
+    side->partial = side->partial || run_partial(run);
+    side->list[side->n++] = a;
+    return 0;
+}
+
+static int load_side(struct compared *sides, size_t at, struct arena *arena, struct err *e)
+{
+    struct compared *side = &sides[at];
+    char *copy = arena_strndup(arena, side->paths, strlen(side->paths)), *save = NULL;
+    for (char *path = strtok_r(copy, ",", &save); path != NULL; path = strtok_r(NULL, ",", &save)) {
+        if (side->n == RUNS_MAX)
+            return err_set(e, ERR_USAGE, "more than %d runs of one side", RUNS_MAX);
+        if (check_new(sides, at, path, e) < 0 || load_run(side, path, e) < 0)
+            return -1;
+    }
+    return side->n > 0 ? 0 : err_set(e, ERR_USAGE, "'%s' names no run", side->paths);
+}
+
+static void release_side(struct compared *side)
+{
+    for (size_t i = 0; i < side->n; i++) {
+        analysis_release(&side->analyses[i]);
+        run_release(&side->runs[i]);
+        free(side->real[i]);
+    }
+}
+
+/* ---- labels ---- */
+
+/* The last `parts` parts of a path. */
+static const char *tail_of(const char *path, int parts)
+{
+    const char *at = path + strlen(path);
+    while (at > path && at[-1] == '/')
+        at--;
+    for (; at > path; at--) {
+        if (at[-1] == '/' && --parts == 0)
+            break;
+    }
+    return at;
+}
+
+/* Names given, or as much of the end of each path as makes them differ. */
+static int set_labels(struct compared *sides, size_t n, const char *names, struct arena *arena,
+                      struct err *e)
+{
+    char *copy = names != NULL ? arena_strndup(arena, names, strlen(names)) : NULL, *save = NULL;
+    size_t given = 0;
+    for (char *name = copy ? strtok_r(copy, ",", &save) : NULL; name != NULL;
+         name = strtok_r(NULL, ",", &save), given++) {
+        if (given < n)
+            sides[given].label = name;
+    }
+    if (names != NULL && given != n)
+        return err_set(e, ERR_USAGE, "--name: %zu names for %zu sides", given, n);
+    for (int parts = 1; names == NULL && parts < 32; parts++) {
+        bool differ = true;
+        for (size_t i = 0; i < n; i++)
+            sides[i].label = tail_of(sides[i].paths, parts);
+        for (size_t i = 0; i < n; i++) {
+            for (size_t k = 0; k < i; k++)
+                differ = differ && strcmp(sides[i].label, sides[k].label) != 0;
+        }
+        if (differ)
+            break;
+    }
+    for (size_t i = 0; i < n; i++) {
+        struct buf safe = BUF_INIT;
+        buf_put_printable(&safe, sides[i].label, strlen(sides[i].label));
+        sides[i].label = arena_strndup(arena, safe.data, safe.len);
+        buf_release(&safe);
+    }
+    return 0;
+}
+
+/* ---- output ---- */
+
+static int check_tables(const char *names, struct err *e)
+{
+    for (const char *p = names; p != NULL && *p != '\0';) {
+        size_t len = strcspn(p, ",");
+        bool known = false;
+        for (int t = 0; t < COMPARE_TABLE_COUNT; t++) {
+            const char *name = compare_table_name((enum compare_table)t);
+            known = known || (strlen(name) == len && strncmp(name, p, len) == 0);
+        }
+        if (!known)
+            return err_set(e, ERR_USAGE,
+                           "there is no table '%.*s'; there are step, causes, ranks, collectives, "
+                           "gemms",
+                           (int)len, p);
+        p += len;
+        p += *p == ',';
+    }
+    return 0;
+}
+
+static void print_tables(const struct compare_report *r, const struct compare_opts *o, bool several)
+{
+    const bool csv = o->form != NULL && strcmp(o->form, "csv") == 0;
+    const bool md = o->form != NULL && strcmp(o->form, "md") == 0;
+    bool first = true;
+    if (several)
+        printf("%s# %s -> %s\n", csv || md ? "" : "\n", r->base, r->test);
+    for (int t = 0; t < COMPARE_TABLE_COUNT; t++) {
+        struct sheet s;
+        if (o->tables != NULL &&
+            !opt_list_names(o->tables, compare_table_name((enum compare_table)t)))
+            continue;
+        compare_sheet(&s, r, (enum compare_table)t);
+        if (csv && (o->tables == NULL || strchr(o->tables, ',') != NULL))
+            printf("%s# %s\n", first ? "" : "\n", s.name);
+        first = false;
+        if (csv)
+            sheet_csv(&s, stdout);
+        else if (md)
+            sheet_markdown(&s, stdout);
+        else
+            sheet_print(&s, sheet_rows(&s), stdout);
+        sheet_release(&s);
+    }
+}
+
+/* several: there are other tests, so that tables say what they are of. */
+static void print_text(const struct compare_report *r, const struct compare_opts *o, bool several)
+{
+    struct screen screen;
+    if (o->tables != NULL || o->form != NULL) {
+        print_tables(r, o, several);
+        return;
+    }
+    screen_init(&screen, stdout, o->colored);
+    compare_summary(r, &screen);
+    screen_release(&screen);
+}
+
+/* Their simulations take most of the time: not for tables that do not hold them. */
+static bool wants_causes(const struct compare_opts *o)
+{
+    return o->json != NULL || o->tables == NULL ||
+           opt_list_names(o->tables, compare_table_name(COMPARE_CAUSES));
+}
+
+static int report(const struct compared *sides, size_t n, const struct compare_opts *o,
+                  struct err *e)
+{
+    const bool text = o->json == NULL || strcmp(o->json, "-") != 0;
+    cJSON *doc = cJSON_CreateObject(), *list;
+    struct err held = {0};
+    int failed = 0, status = 0;
+    cJSON_AddStringToObject(doc, "schema", "specter.compare/1");
+    list = cJSON_AddArrayToObject(doc, "comparisons");
+    for (size_t i = 1; i < n; i++) {
+        struct comparison c;
+        struct causes causes = {0};
+        compare_init(&c, sides[0].list, sides[0].n, sides[i].list, sides[i].n, o->threshold / 100);
+        if (wants_causes(o))
+            causes_find(&causes, &c, sides[0].list, sides[0].n, sides[i].list, sides[i].n);
+        const struct compare_report r = {&c, &causes, sides[0].label, sides[i].label};
+        if (text && i > 1)
+            putchar('\n');
+        if (text)
+            print_text(&r, o, n > 2);
+        cJSON_AddItemToArray(list, compare_json(&r));
+        if (o->fail_on != NULL && held.code != ERR_NO &&
+            compare_apply_conditions(o->fail_on, &c, &held) < 0)
+            failed = -1;
+        causes_release(&causes);
+        compare_release(&c);
+    }
+    if (o->json != NULL)
+        status = cmd_write_json(doc, o->json, e);
+    else
+        cJSON_Delete(doc);
+    if (status == 0 && failed < 0)
+        *e = held;
+    return status == 0 ? failed : status;
+}
+
+static int compare(const struct compare_opts *o, struct compared *sides, size_t n,
+                   struct arena *arena, struct err *e)
+{
+    bool partial = false;
+    int status = 0;
+    if (set_labels(sides, n, o->names, arena, e) < 0)
+        return -1;
+    for (size_t i = 0; i < n && status == 0; i++)
+        status = load_side(sides, i, arena, e);
+    if (status == 0)
+        status = report(sides, n, o, e);
+    for (size_t i = 0; i < n; i++) {
+        partial = partial || sides[i].partial;
+        release_side(&sides[i]);
+    }
+    return status == 0 && partial ? ERR_PARTIAL : status;
+}
+
+static int check_opts(struct compare_opts *o, int n, struct err *e)
+{
+    if (n < 2)
+        return err_set(e, ERR_USAGE, "a BASE and a TEST are needed (see 'specter help compare')");
+    if (!(o->threshold >= 0 && o->threshold < 100))
+        return err_set(e, ERR_USAGE, "--threshold %g: from 0 to 100", o->threshold);
+    if (o->form != NULL && strcmp(o->form, "table") != 0 && strcmp(o->form, "csv") != 0 &&
+        strcmp(o->form, "md") != 0)
+        return err_set(e, ERR_USAGE, "--format is table, csv or md, not '%s'", o->form);
+    if (check_tables(o->tables, e) < 0 ||
+        (o->fail_on != NULL && compare_check_conditions(o->fail_on, e) < 0))
+        return -1;
+    return screen_color(o->color, &o->colored, e);
+}
+
+static int run_compare(const struct command *self, int argc, char **argv, struct err *e)
+{
+    struct compare_opts opts = {.threshold = 100 * COMPARE_THRESHOLD};
+    struct compared *sides;
+    struct arena arena;
+    int n, status = cmd_parse(self, &opts, argc, argv, false, &n, e);
+    if (status != 0)
+        return status;
+    if (check_opts(&opts, n, e) < 0)
+        return (int)e->code;
+    arena_init(&arena);
+    sides = array_new((size_t)n, sizeof *sides);
+    for (int i = 0; i < n; i++)
+        sides[i].paths = argv[i];
+    status = compare(&opts, sides, (size_t)n, &arena, e);
+    free(sides);
+    arena_release(&arena);
+    return status < 0 ? (int)e->code : status;
+}
+
+const struct command cmd_compare = {
+    .name = "compare",
+    .synopsis = "compare BASE TEST..." SYNOPSIS_ALL,
+    .summary = "say what differs between runs, and whether it is noise",
+    .details =
+        "Compares each TEST with BASE: the step and its parts, each rank, each kind of collective\n"
+        "by size, each shape of GEMM; all times are a step's, so that recordings may differ in\n"
+        "length. BASE and TEST are what 'specter analyze' reads; several repeats of one side are\n"
+        "paths with commas between them.\n"
+        "\n"
+        "Causes: the base's job is simulated with the test's times of one kind of work at a time,\n"
+        "waits and overlap recomputed; what is hidden behind other work changes the step by 0.\n"
+        "\n"
+        "A row is better or worse where the test's times differ by --threshold or more, and by "
+        "more\n"
+        "than their noise: Welch's t-test on logarithms, at 95 % over all rows of a table, with\n"
+        "successive steps counted by how much they depend on each other. Of one run a side the\n"
+        "samples are its steps and calls; of several, the runs. similar: the change is smaller "
+        "than\n"
+        "the threshold; unknown: the noise is not known, or larger than the change. What one side\n"
+        "alone has is added or removed.\n"
+        "\n"
+        "EXPR compares a name with a number (> >= < <=; 0.02 or 2%); of several with commas "
+        "between\n"
+        "them one is enough, in any of the comparisons:\n"
+#define X(name, kind, lacks, help) "  " #name ": " help "\n"
+    COMPARE_CONDITIONS(X)
+#undef X
+        "\n"
+        "Exit status: 0 done, 1 --fail-on holds, 2 bad usage, 3 no usable input, 4 part of the "
+        "input was lost.",
+    .rows = rows,
+    .run = run_compare,
+};

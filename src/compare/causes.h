@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Why a step changed: the base's job is simulated with the test's times of one kind of work at a
+ * time, each collective, the GEMMs, other kernels, copies, CPU time, and ranks that are slower than
+ * the others; waits and overlap follow from the simulation. What is hidden behind other work
+ * changes the step by 0.
+ *
+ *     struct causes c;
+ *     causes_find(&c, &comparison, base, nbase, test, ntest);
+ *     if (c.unknown == NULL)
+ *         for (size_t i = 0; i < c.n; i++)
+ *             use(&c.list[i]);
+ *     causes_release(&c);
+ *
+ * Work is matched by what it is (work_times.h; collectives by compare_key): all of it in a step of
+ * the base takes test / base times as long. GEMMs, kernels and copies that one side alone has are
+ * taken together by class, where each side has some. The change that all ranks share is the work's:
+ * the lower median of their ratios; what a rank's own GEMMs and kernels changed beyond it is the
+ * rank's.
+ *
+ * The changes of all causes and rest_ns add up to change_ns, to the nanosecond: the rest is what
+ * several causes do together, what the simulation leaves out, and work that one side alone has.
+ */
+#ifndef SPECTER_COMPARE_CAUSES_H
+#define SPECTER_COMPARE_CAUSES_H
+
+#include "compare/compare.h"
+
+#define CAUSE_LEAST 0.001     /* of the base's step: a smaller change of its own time is no cause */
+#define CAUSE_RANK_LEAST 0.01 /* of a rank's work */
+#define CAUSES_OF_A_KIND 8    /* collectives, ranks: those that changed most; others are the rest */
+
+/* X(id, name) */
+#define CAUSE_KINDS(X)          \
+    X(COLLECTIVE, "collective") \
+    X(GEMMS, "gemms")           \
+    X(KERNELS, "kernels")       \
+    X(COPIES, "copies")         \
+    X(HOST, "host")             \
+    X(RANK, "rank")
+
+enum cause_kind {
+#define X(id, name) CAUSE_##id,
+    CAUSE_KINDS(X)
+#undef X
+        CAUSE_KIND_COUNT
+};
+
+struct cause {
+    enum cause_kind kind;
+    const struct compare_row *row; /* COLLECTIVE; NULL */
+    int rank;                      /* RANK: the global rank */
+    double base_ns, test_ns; /* its own time in a step, mean of ranks; of RANK the rank's work, base
+                                with the change that all ranks share */
+    int64_t change_ns;       /* of the step */
+};
+
+struct causes {
+    struct cause *list; /* owned; by |change_ns|, largest first */
+    size_t n, cap;
+    int64_t change_ns; /* of the step, as recorded */
+    int64_t rest_ns;
+    double simulated_ns; /* the base's step */
+    const char *unknown; /* why causes cannot be told; NULL: they are. In the comparison's arena */
+    bool no_cpu_times;   /* a side does not hold when the host called */
+};
+
+/* c: of these runs. Never fails. */
+void causes_find(struct causes *out, struct comparison *c, const struct analysis *const *base,
+                 size_t nbase, const struct analysis *const *test, size_t ntest);
+void causes_release(struct causes *c);
+
+const char *cause_kind_name(enum cause_kind kind);
+
+/* Returns whether its own time changed and the step did not: other work hides it. */
+bool cause_is_hidden(const struct cause *cause, double base_step_ns);
+
+#endif

@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * A base and a test beside each other: the step, the parts of it, each rank, each kind of
+ * collective, each shape of GEMM; and of each row whether it is better, worse or the same.
+ *
+ *     struct comparison c;
+ *     compare_init(&c, base, nbase, test, ntest, 0.01);
+ *     for (size_t i = 0; i < c.nrows; i++)
+ *         use(&c.rows[i]);
+ *     compare_release(&c);
+ *
+ * A side is one run or several repeats of it. Times are a step's, so that lengths of recordings do
+ * not matter. The samples of a row are what was measured in the runs: steps, calls of a collective;
+ * where both sides have several runs the runs' means, because runs differ by more than the steps in
+ * them do. A row without samples on both sides has no verdict beyond the threshold: its noise is
+ * not known. What only one side has is a row, too.
+ */
+#ifndef SPECTER_COMPARE_COMPARE_H
+#define SPECTER_COMPARE_COMPARE_H
+
+#include "analysis/analysis.h"
+#include "base/arena.h"
+#include "compare/sample_test.h"
+
+#define COMPARE_LEVEL 0.95     /* of all verdicts of a table together */
+#define COMPARE_THRESHOLD 0.01 /* the least change that counts, where nothing else is said */
+
+/* X(id, name, title): the tables. Causes are no rows of the comparison: causes.h. */
+#define COMPARE_TABLES(X)                                     \
+    X(STEP, "step", "The step and its parts, mean of ranks")  \
+    X(CAUSES, "causes", "Why the step changed")               \
+    X(RANKS, "ranks", "Each rank's step")                     \
+    X(COLLECTIVES, "collectives", "Collectives and messages") \
+    X(GEMMS, "gemms", "GEMMs by shape")
+
+enum compare_table {
+#define X(id, name, title) COMPARE_##id,
+    COMPARE_TABLES(X)
+#undef X
+        COMPARE_TABLE_COUNT
+};
+
+/* X(id, name) */
+#define COMPARE_VERDICTS(X)                                                                 \
+    X(BETTER, "better")                                                                     \
+    X(WORSE, "worse")                                                                       \
+    X(SIMILAR, "similar") /* less than the threshold, or within the noise of many values */ \
+    X(UNKNOWN, "unknown") /* the noise is not known, or larger than the change */           \
+    X(ADDED, "added")                                                                       \
+    X(REMOVED, "removed")
+
+enum compare_verdict {
+#define X(id, name) COMPARE_IS_##id,
+    COMPARE_VERDICTS(X)
+#undef X
+};
+
+const char *compare_table_name(enum compare_table table);
+const char *compare_table_title(enum compare_table table);
+const char *compare_verdict_name(enum compare_verdict verdict);
+
+/* The parts of a step, as analyze has them. */
+enum compare_part {
+    COMPARE_WHOLE,
+    COMPARE_COMPUTE,
+    COMPARE_COMM,   /* exposed */
+    COMPARE_COPIES, /* exposed */
+    COMPARE_IDLE,
+};
+
+/* What a row is of: two with the same bytes are of the same. */
+struct compare_key {
+    int32_t table;            /* enum compare_table */
+    int32_t part;             /* enum compare_part; of the step and of ranks */
+    int32_t rank;             /* of ranks */
+    int32_t op, dtype, ranks; /* of collectives; GEMMs have the dtype. Codes of trace.h; ranks 0:
+                                 unknown */
+    int64_t bytes;            /* of collectives; -1 unknown */
+    uint32_t m, n, k, batch;  /* of GEMMs */
+};
+
+struct compare_row {
+    struct compare_key of;
+    double base_ns, test_ns;           /* one of it, mean; NAN: not there, or without a time */
+    double base_count, test_count;     /* in a step of the job; NAN: no count */
+    double base_step_ns, test_step_ns; /* what all of it takes in a step of a rank; NAN */
+    struct sample_test noise;          /* of one of it */
+    bool base_two_groups, test_two_groups;
+    enum compare_verdict verdict;
+};
+
+/* A setting that is not the same on both sides; NULL: it is not set. Borrowed from the runs, or in
+ * the comparison's arena. */
+struct compare_setting {
+    const char *name, *base, *test;
+};
+
+struct comparison {
+    struct arena arena;
+    struct compare_row *rows; /* owned; by table, then by |change of the step|, largest first */
+    size_t nrows, cap_rows;
+    const struct compare_row *step; /* the step itself: first of its table */
+    const char **differences; /* what makes the sides hard to compare, in words; in the arena */
+    size_t ndifferences;
+    struct compare_setting *settings; /* in the arena; none where a side holds no settings */
+    size_t nsettings;
+    size_t nbase, ntest; /* runs */
+    double threshold;
+};
+
+/* The analyses are borrowed while this runs; each has at least one timed rank. */
+void compare_init(struct comparison *c, const struct analysis *const *base, size_t nbase,
+                  const struct analysis *const *test, size_t ntest, double threshold);
+void compare_release(struct comparison *c);
+
+/* test / base - 1 of one: of the geometric means where there are samples, so that it lies within
+ * its interval; 0 where both are 0; NAN. */
+double compare_change(const struct compare_row *row);
+
+/* ---- --fail-on (base/condition.h) ----
+ *
+ * X(name, kind, "the comparison holds no ...", help) */
+#define COMPARE_CONDITIONS(X)                                                                \
+    X(step, SHARE, "step time", "change of the step: test / base - 1")                       \
+    X(step_low, SHARE, "noise of the steps", "low end of its interval: above 0 is slower")   \
+    X(step_high, SHARE, "noise of the steps", "high end of its interval: below 0 is faster") \
+    X(worse, COUNT, "rows", "rows of all tables that are worse (a count)")
+
+/* As fail_on_check() and fail_on_apply() of analysis/fail_on.h. */
+int compare_check_conditions(const char *expr, struct err *e);
+int compare_apply_conditions(const char *expr, const struct comparison *c, struct err *e);
+
+#endif

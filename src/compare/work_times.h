@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What the work of a side takes in a step: each rank's own device work by what it is (a GEMM by its
+ * shape, a kernel by its name), communication by operation and size, and the ranks' CPU time. Times
+ * are those of work alone: without waits, and without what overlapping work took from it.
+ *
+ *     struct work_times w = {0};
+ *     work_times_add(&w, program, &steps);          repeats of a side are added up
+ *     uint32_t kind = work_times_find(&w, work_key(program, cost));
+ *     w.ns[kind][rank] / w.runs
+ *     work_times_release(&w);
+ */
+#ifndef SPECTER_COMPARE_WORK_TIMES_H
+#define SPECTER_COMPARE_WORK_TIMES_H
+
+#include "base/arena.h"
+#include "base/idmap.h"
+#include "sim/program/program.h"
+#include "trace/step_time.h"
+
+struct work_times {
+    struct idmap kinds; /* of work, by work_key() */
+    double **ns;        /* [kinds.count][nranks] a step, sums over the runs; owned. A transfer is
+                           its first member's, times its members: the mean over ranks is right */
+    uint8_t *class;     /* [kinds.count] enum op_class; owned */
+    size_t cap, cap_class;
+    double *cpu_ns; /* [nranks] of the host, without what it waited; NAN: not known */
+    size_t nranks;  /* of the first run; later ones are taken by position */
+    size_t runs;
+    struct arena arena;
+};
+
+/* One number for equal work in all runs. cost: of the program; one with an operation. */
+int64_t work_key(const struct program *p, const struct program_cost *cost);
+
+/* The same of communication. bytes 0: not known. */
+int64_t work_key_of_comm(int op, int dtype, uint64_t bytes, int ranks);
+
+/* Adds the steps that count, of a program with measured costs. A run of another number of ranks
+ * than the first is not added. */
+void work_times_add(struct work_times *w, const struct program *p, const struct job_steps *steps);
+void work_times_release(struct work_times *w);
+
+/* IDMAP_NONE: there is no such work. */
+uint32_t work_times_find(const struct work_times *w, int64_t key);
+
+#endif

@@ -1,0 +1,465 @@
+/* SPDX-License-Identifier: MIT */
+#include "report/compare_report.h"
+
+#include "base/buf.h"
+#include "report/json_add.h"
+#include "report/sheet.h"
+#include "report/table.h"
+
+#include <cjson/cJSON.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define ROWS_SHOWN 6
+#define LABEL_COLUMNS 12 /* of the side's names above the table */
+#define NAME_COLUMNS 32
+#define FIGURES 27 /* columns of the table beside names and sides */
+#define TIME_COLUMNS 7
+#define OTHER_LINES 4 /* beside the rows: headings, rule, an empty line, the last one */
+#define SHOWN_NS 1e3  /* of a step: a smaller change is in the tables alone */
+#define SETTINGS_SHOWN 3
+#define SETTING_COLUMNS 32
+#define MOST 0.5 /* of the step's change: a cause with so much of it is in the first sentence */
+
+/* "exposed comm", "rank 3: compute", "AllReduce 64 MiB bf16, 8 ranks", "GEMM 128 x 256 x 64 fp16".
+ */
+static char *name_of(struct buf *b, const struct compare_key *k)
+{
+    static const char *const parts[] = {[COMPARE_WHOLE] = "step",
+                                        [COMPARE_COMPUTE] = "compute",
+                                        [COMPARE_COMM] = "exposed comm",
+                                        [COMPARE_COPIES] = "exposed copies",
+                                        [COMPARE_IDLE] = "idle"};
+    char size[32];
+    buf_reset(b);
+    switch ((enum compare_table)k->table) {
+    case COMPARE_RANKS:
+        buf_printf(b, "rank %d: ", k->rank);
+        buf_puts(b, parts[k->part]);
+        break;
+    case COMPARE_COLLECTIVES:
+        buf_puts(b, k->op < SPECTER_COMM_OP_COUNT
+                        ? specter_comm_op_name((enum specter_comm_op)k->op)
+                        : "communication");
+        if (k->bytes >= 0)
+            buf_printf(b, " %s", text_bytes(size, sizeof size, (double)k->bytes));
+        if (k->dtype < SPECTER_DTYPE_UNKNOWN)
+            buf_printf(b, " %s", specter_dtype_name((enum specter_dtype)k->dtype));
+        if (k->ranks > 0)
+            buf_printf(b, ", %d ranks", k->ranks);
+        break;
+    case COMPARE_GEMMS:
+        buf_printf(b, "GEMM %u x %u x %u", k->m, k->n, k->k);
+        if (k->batch > 1)
+            buf_printf(b, " x %u", k->batch);
+        buf_printf(b, " %s", specter_dtype_name((enum specter_dtype)k->dtype));
+        break;
+    default:
+        buf_puts(b, parts[k->part]);
+        break;
+    }
+    return b->data;
+}
+
+/* "AllReduce 64 MiB bf16, 8 ranks", "GEMMs", "rank 3's compute". */
+static const char *cause_name(struct buf *b, const struct cause *cause)
+{
+    static const char *const names[CAUSE_KIND_COUNT] = {[CAUSE_GEMMS] = "GEMMs",
+                                                        [CAUSE_KERNELS] = "other kernels",
+                                                        [CAUSE_COPIES] = "copies and memsets",
+                                                        [CAUSE_HOST] = "CPU time"};
+    if (cause->kind == CAUSE_COLLECTIVE)
+        return name_of(b, &cause->row->of);
+    buf_reset(b);
+    if (cause->kind == CAUSE_RANK)
+        buf_printf(b, "rank %d's compute", cause->rank);
+    else
+        buf_puts(b, names[cause->kind]);
+    return b->data;
+}
+
+static char *text_change(char *out, size_t size, double ns)
+{
+    char text[32];
+    snprintf(out, size, "%c%s", ns < 0 ? '-' : '+', text_ns(text, sizeof text, fabs(ns)));
+    return out;
+}
+
+/* ---- the first screen ---- */
+
+/* The kind of work that made most of the change together, and what it made; CAUSE_KIND_COUNT. */
+static enum cause_kind main_kind(const struct causes *causes, double *change_ns)
+{
+    for (int kind = 0; kind < CAUSE_KIND_COUNT; kind++) {
+        *change_ns = 0;
+        for (size_t i = 0; i < causes->n; i++)
+            *change_ns += causes->list[i].kind == (enum cause_kind)kind
+                              ? (double)causes->list[i].change_ns
+                              : 0;
+        if (*change_ns / (double)causes->change_ns >= MOST)
+            return (enum cause_kind)kind;
+    }
+    return CAUSE_KIND_COUNT;
+}
+
+/* What made most of a change that is no noise: " Mostly AllReduce 64 MiB: +0.21 ms of +0.30 ms." */
+static void put_main_cause(struct buf *b, const struct compare_report *r)
+{
+    const struct causes *causes = r->causes;
+    const enum compare_verdict verdict = r->c->step->verdict;
+    const char *what;
+    char part[48], all[48];
+    struct buf name = BUF_INIT;
+    double ns;
+    enum cause_kind kind = main_kind(causes, &ns);
+    if (causes->unknown != NULL || kind == CAUSE_KIND_COUNT ||
+        (verdict != COMPARE_IS_BETTER && verdict != COMPARE_IS_WORSE))
+        return;
+    what = kind == CAUSE_RANK ? "ranks that differ" : "communication";
+    if ((double)causes->list[0].change_ns / (double)causes->change_ns >= MOST) {
+        what = cause_name(&name, &causes->list[0]);
+        ns = (double)causes->list[0].change_ns;
+    }
+    buf_printf(b, " Mostly %s: %s of %s.", what, text_change(part, sizeof part, ns),
+               text_change(all, sizeof all, (double)causes->change_ns));
+    buf_release(&name);
+}
+
+static double step_change(const struct compare_row *row)
+{
+    const double base = row->verdict == COMPARE_IS_ADDED ? 0 : row->base_step_ns;
+    const double test = row->verdict == COMPARE_IS_REMOVED ? 0 : row->test_step_ns;
+    return test - base;
+}
+
+/* "test is 6.2 % faster (95 %: -7.0 to -5.4 %): 4.18 ms -> 3.92 ms a step." */
+static void put_answer(struct screen *s, const struct compare_report *r)
+{
+    const struct compare_row *step = r->c->step;
+    const double change = compare_change(step);
+    struct buf b = BUF_INIT;
+    char base[32], test[32];
+    bool sure = step->verdict == COMPARE_IS_BETTER || step->verdict == COMPARE_IS_WORSE;
+    if (step->verdict == COMPARE_IS_SIMILAR)
+        buf_printf(&b, "%s takes as long as %s", r->test, r->base);
+    else if (sure)
+        buf_printf(&b, "%s is %.1f %% %s", r->test, 100 * fabs(change),
+                   change < 0 ? "faster" : "slower");
+    else if (isfinite(step->noise.low))
+        buf_printf(&b, "No change of %s against %s beyond the noise", r->test, r->base);
+    else
+        buf_printf(&b, "Not known: %s looks %.1f %% %s", r->test, 100 * fabs(change),
+                   change < 0 ? "faster" : "slower");
+    if (isfinite(step->noise.low))
+        buf_printf(&b, " (95 %%: %+.1f to %+.1f %%)", 100 * (step->noise.low - 1),
+                   100 * (step->noise.high - 1));
+    buf_printf(&b, ": %s -> %s a step.", text_ns(base, sizeof base, step->base_ns),
+               text_ns(test, sizeof test, step->test_ns));
+    put_main_cause(&b, r);
+    screen_line(s, step->verdict == COMPARE_IS_WORSE ? SCREEN_BAD : SCREEN_STRONG, b.data, 0);
+    buf_reset(&b);
+    if (r->c->nbase == 1 || r->c->ntest == 1)
+        buf_puts(&b, "One run of a side: noise within runs is known, between runs it is not.");
+    if (step->base_two_groups || step->test_two_groups)
+        buf_printf(&b, "%sSteps of %s%s%s fall into two groups.", b.len > 0 ? " " : "",
+                   step->base_two_groups ? r->base : r->test,
+                   step->base_two_groups && step->test_two_groups ? " and of " : "",
+                   step->base_two_groups && step->test_two_groups ? r->test : "");
+    if (b.len > 0)
+        screen_line(s, SCREEN_PLAIN, b.data, 0);
+    buf_release(&b);
+}
+
+static void put_unknown_causes(struct screen *s, const struct causes *causes)
+{
+    struct buf b = BUF_INIT;
+    if (causes->unknown != NULL)
+        buf_printf(&b, "Causes are not simulated: %s.", causes->unknown);
+    else if (causes->no_cpu_times)
+        buf_puts(&b, "CPU time is not compared: the recording does not hold it.");
+    if (b.len > 0)
+        screen_line(s, SCREEN_PLAIN, b.data, 2);
+    buf_release(&b);
+}
+
+static const char *setting_text(const char *value)
+{
+    return value == NULL ? "not set" : value[0] == '\0' ? "empty" : value;
+}
+
+/* "Settings that differ: NCCL_MAX_CTAS (32, 56)." */
+static void put_settings(struct screen *s, const struct comparison *c)
+{
+    struct buf b = BUF_INIT;
+    for (size_t i = 0; i < c->nsettings; i++) {
+        const struct compare_setting *one = &c->settings[i];
+        char name[SETTING_COLUMNS * 4 + 1], base[sizeof name], test[sizeof name];
+        if (i == SETTINGS_SHOWN) {
+            buf_printf(&b, " and %zu more", c->nsettings - i);
+            break;
+        }
+        text_safe(name, sizeof name, one->name, SETTING_COLUMNS);
+        text_safe(base, sizeof base, setting_text(one->base), SETTING_COLUMNS);
+        text_safe(test, sizeof test, setting_text(one->test), SETTING_COLUMNS);
+        buf_printf(&b, "%s%s (%s, %s)", i == 0 ? "Settings that differ: " : ", ", name, base, test);
+    }
+    if (b.len > 0) {
+        buf_putc(&b, '.');
+        screen_line(s, SCREEN_PLAIN, b.data, 2);
+    }
+    buf_release(&b);
+}
+
+static void put_differences(struct screen *s, const struct comparison *c)
+{
+    struct buf b = BUF_INIT;
+    if (c->ndifferences == 0)
+        return;
+    buf_puts(&b, "Hard to compare: ");
+    for (size_t i = 0; i < c->ndifferences; i++)
+        buf_printf(&b, "%s%s", i > 0 ? "; " : "", c->differences[i]);
+    buf_putc(&b, '.');
+    screen_line(s, SCREEN_BAD, b.data, 2);
+    buf_release(&b);
+}
+
+/* The step is the answer itself, and ranks are a table of their own. */
+static bool is_shown(const struct compare_row *row)
+{
+    const bool whole = row->of.table == COMPARE_STEP && row->of.part == COMPARE_WHOLE;
+    return !whole && row->of.table != COMPARE_RANKS && fabs(step_change(row)) >= SHOWN_NS;
+}
+
+static void cell_ns(struct table *t, double ns)
+{
+    char text[32];
+    table_cell(t, "%s", isfinite(ns) ? text_ns(text, sizeof text, ns) : "-");
+}
+
+/* Returns how many columns the names in it may take. labels: outlive the table. */
+static size_t table_begin(struct table *t, const struct screen *s, const struct compare_report *r,
+                          const char *what, const char *change,
+                          char labels[2][4 * LABEL_COLUMNS + 1])
+{
+    size_t used = FIGURES - strlen("change") + strlen(change);
+    text_safe(labels[0], sizeof labels[0], r->base, LABEL_COLUMNS);
+    text_safe(labels[1], sizeof labels[1], r->test, LABEL_COLUMNS);
+    for (int i = 0; i < 2; i++)
+        used += strlen(labels[i]) > TIME_COLUMNS ? strlen(labels[i]) : TIME_COLUMNS;
+    table_init(t);
+    table_column(t, what, TABLE_LEFT);
+    table_column(t, labels[0], TABLE_RIGHT);
+    table_column(t, labels[1], TABLE_RIGHT);
+    table_column(t, change, TABLE_RIGHT);
+    table_column(t, "verdict", TABLE_LEFT);
+    return s->width - used < NAME_COLUMNS ? s->width - used : NAME_COLUMNS;
+}
+
+/* The verdict of a cause: of a collective its row's; of others no noise is known. */
+static const char *cause_note(const struct compare_report *r, const struct cause *cause)
+{
+    if (cause_is_hidden(cause, r->c->step->base_ns))
+        return "hidden";
+    return cause->row != NULL ? compare_verdict_name(cause->row->verdict) : "";
+}
+
+static void put_causes(struct screen *s, const struct compare_report *r, size_t rows)
+{
+    const struct causes *causes = r->causes;
+    struct table t;
+    struct buf name = BUF_INIT;
+    char change[48], labels[2][4 * LABEL_COLUMNS + 1];
+    double rest_ns = (double)causes->rest_ns;
+    size_t names = table_begin(&t, s, r, "cause", "of the step", labels), n = 0;
+    for (size_t i = 0; i < causes->n; i++) {
+        const struct cause *cause = &causes->list[i];
+        if (n + 1 >= rows) {
+            rest_ns += (double)cause->change_ns;
+            continue;
+        }
+        table_text(&t, cause_name(&name, cause), names);
+        cell_ns(&t, cause->base_ns);
+        cell_ns(&t, cause->test_ns);
+        table_cell(&t, "%s", text_change(change, sizeof change, (double)cause->change_ns));
+        table_cell(&t, "%s", cause_note(r, cause));
+        n++;
+    }
+    table_text(&t, "rest", names);
+    table_cell(&t, "%s", "");
+    table_cell(&t, "%s", "");
+    table_cell(&t, "%s", text_change(change, sizeof change, rest_ns));
+    table_cell(&t, "%s", "");
+    screen_table(s, &t);
+    table_release(&t);
+    buf_release(&name);
+}
+
+static void put_table(struct screen *s, const struct compare_report *r, size_t rows)
+{
+    struct table t;
+    struct buf name = BUF_INIT;
+    char change[48], labels[2][4 * LABEL_COLUMNS + 1];
+    size_t n = 0, names = table_begin(&t, s, r, "changed, a step", "change", labels);
+    for (size_t i = 0; i < r->c->nrows && n < rows; i++) {
+        const struct compare_row *row = &r->c->rows[i];
+        if (!is_shown(row))
+            continue;
+        table_text(&t, name_of(&name, &row->of), names);
+        cell_ns(&t, row->base_step_ns);
+        cell_ns(&t, row->test_step_ns);
+        table_cell(&t, "%s", text_change(change, sizeof change, step_change(row)));
+        table_cell(&t, "%s", compare_verdict_name(row->verdict));
+        n++;
+    }
+    if (n > 0)
+        screen_table(s, &t);
+    else
+        screen_line(s, SCREEN_PLAIN, "No part of the step changed.", 0);
+    table_release(&t);
+    buf_release(&name);
+}
+
+void compare_summary(const struct compare_report *r, struct screen *screen)
+{
+    size_t rows;
+    put_differences(screen, r->c);
+    put_answer(screen, r);
+    put_settings(screen, r->c);
+    put_unknown_causes(screen, r->causes);
+    screen_line(screen, SCREEN_PLAIN, "", 0);
+    rows = screen_left(screen) > OTHER_LINES ? screen_left(screen) - OTHER_LINES : 1;
+    rows = rows < ROWS_SHOWN ? rows : ROWS_SHOWN;
+    if (r->causes->unknown == NULL && r->causes->n > 0)
+        put_causes(screen, r, rows);
+    else
+        put_table(screen, r, rows);
+    screen_line(screen, SCREEN_PLAIN, "", 0);
+    screen_line(screen, SCREEN_SOFT, "More: --table step,causes,ranks,collectives,gemms", 0);
+}
+
+/* ---- tables ---- */
+
+/* Of the change of the step; NAN: it did not change. */
+static double share_of_change(const struct causes *causes, int64_t ns)
+{
+    return causes->change_ns != 0 ? (double)ns / (double)causes->change_ns : NAN;
+}
+
+static void causes_sheet(struct sheet *s, const struct compare_report *r)
+{
+    static const struct sheet_column columns[] = {
+        {"what", "what", SHEET_TEXT, 36},        {"kind", NULL, SHEET_TEXT, 0},
+        {"base_us", "base", SHEET_TIME, 0},      {"test_us", "test", SHEET_TIME, 0},
+        {"change_us", "of step", SHEET_TIME, 0}, {"share", "share", SHEET_SHARE, 0},
+        {"note", "note", SHEET_TEXT, 0},
+    };
+    const struct causes *causes = r->causes;
+    struct buf name = BUF_INIT;
+    sheet_init(s, compare_table_name(COMPARE_CAUSES), compare_table_title(COMPARE_CAUSES),
+               SHEET_COLUMNS(columns));
+    for (size_t i = 0; i < causes->n; i++) {
+        const struct cause *cause = &causes->list[i];
+        sheet_text(s, cause_name(&name, cause));
+        sheet_text(s, cause_kind_name(cause->kind));
+        sheet_number(s, cause->base_ns);
+        sheet_number(s, cause->test_ns);
+        sheet_number(s, (double)cause->change_ns);
+        sheet_number(s, share_of_change(causes, cause->change_ns));
+        sheet_text(s, cause_note(r, cause));
+    }
+    if (causes->unknown == NULL) {
+        sheet_text(s, "rest");
+        sheet_text(s, "rest");
+        sheet_number(s, NAN);
+        sheet_number(s, NAN);
+        sheet_number(s, (double)causes->rest_ns);
+        sheet_number(s, share_of_change(causes, causes->rest_ns));
+        sheet_text(s, "");
+    }
+    buf_release(&name);
+}
+
+void compare_sheet(struct sheet *s, const struct compare_report *r, enum compare_table table)
+{
+    static const struct sheet_column columns[] = {
+        {"what", "what", SHEET_TEXT, 36},      {"base_us", "base", SHEET_TIME, 0},
+        {"test_us", "test", SHEET_TIME, 0},    {"change", "change", SHEET_SHARE, 0},
+        {"low", NULL, SHEET_SHARE, 0},         {"high", NULL, SHEET_SHARE, 0},
+        {"base_count", NULL, SHEET_RATE, 0},   {"test_count", NULL, SHEET_RATE, 0},
+        {"base_step_us", NULL, SHEET_TIME, 0}, {"test_step_us", "a step", SHEET_TIME, 0},
+        {"base_n", NULL, SHEET_RATE, 0},       {"test_n", NULL, SHEET_RATE, 0},
+        {"verdict", "verdict", SHEET_TEXT, 0},
+    };
+    struct buf name = BUF_INIT;
+    if (table == COMPARE_CAUSES) {
+        causes_sheet(s, r);
+        return;
+    }
+    sheet_init(s, compare_table_name(table), compare_table_title(table), SHEET_COLUMNS(columns));
+    for (size_t i = 0; i < r->c->nrows; i++) {
+        const struct compare_row *row = &r->c->rows[i];
+        if ((enum compare_table)row->of.table != table)
+            continue;
+        sheet_text(s, name_of(&name, &row->of));
+        sheet_number(s, row->base_ns);
+        sheet_number(s, row->test_ns);
+        sheet_number(s, compare_change(row));
+        sheet_number(s, row->noise.low - 1);
+        sheet_number(s, row->noise.high - 1);
+        sheet_number(s, row->base_count);
+        sheet_number(s, row->test_count);
+        sheet_number(s, row->base_step_ns);
+        sheet_number(s, row->test_step_ns);
+        sheet_number(s, row->noise.base_n);
+        sheet_number(s, row->noise.test_n);
+        sheet_text(s, compare_verdict_name(row->verdict));
+    }
+    buf_release(&name);
+}
+
+/* An empty value is not one that is not set, which is null. */
+static void add_value(cJSON *o, const char *key, const char *value)
+{
+    if (value != NULL && value[0] == '\0')
+        cJSON_AddStringToObject(o, key, "");
+    else
+        json_add_text(o, key, value);
+}
+
+cJSON *compare_json(const struct compare_report *r)
+{
+    const struct comparison *c = r->c;
+    cJSON *o = cJSON_CreateObject(), *list;
+    json_add_text(o, "base", r->base);
+    json_add_text(o, "test", r->test);
+    cJSON_AddNumberToObject(o, "base_runs", (double)c->nbase);
+    cJSON_AddNumberToObject(o, "test_runs", (double)c->ntest);
+    cJSON_AddNumberToObject(o, "threshold", c->threshold);
+    cJSON_AddStringToObject(o, "verdict", compare_verdict_name(c->step->verdict));
+    list = cJSON_AddArrayToObject(o, "differences");
+    for (size_t i = 0; i < c->ndifferences; i++)
+        cJSON_AddItemToArray(list, cJSON_CreateString(c->differences[i]));
+    list = cJSON_AddArrayToObject(o, "settings");
+    for (size_t i = 0; i < c->nsettings; i++) {
+        cJSON *one = cJSON_CreateObject();
+        json_add_text(one, "name", c->settings[i].name);
+        add_value(one, "base", c->settings[i].base);
+        add_value(one, "test", c->settings[i].test);
+        cJSON_AddItemToArray(list, one);
+    }
+    cJSON_AddNumberToObject(o, "change_us", (double)r->causes->change_ns / 1e3);
+    if (r->causes->unknown == NULL)
+        cJSON_AddNumberToObject(o, "simulated_us", r->causes->simulated_ns / 1e3);
+    else
+        json_add_text(o, "causes_unknown", r->causes->unknown);
+    for (int t = 0; t < COMPARE_TABLE_COUNT; t++) {
+        struct sheet s;
+        compare_sheet(&s, r, (enum compare_table)t);
+        list = cJSON_AddArrayToObject(o, s.name);
+        for (size_t i = 0; i < sheet_rows(&s); i++)
+            cJSON_AddItemToArray(list, sheet_json_row(&s, i));
+        sheet_release(&s);
+    }
+    return o;
+}
