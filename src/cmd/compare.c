@@ -26,7 +26,7 @@ struct compare_opts {
 static const struct opt rows[] = {
     {"name", 0, OPT_STR, AT(names), "LABEL,...", "what the sides are called, base first"},
     {"table", 0, OPT_STR, AT(tables), "NAME[,NAME]",
-     "print these tables in full: step, causes, ranks, collectives, gemms"},
+     "print these tables in full: step, causes, ranks, collectives, gemms, kernels, copies, idle"},
     {"format", 0, OPT_STR, AT(form), "table|csv|md", "the form of tables (default: table)"},
     {"threshold", 0, OPT_DOUBLE, AT(threshold), "PCT",
      "the least change that counts, in per cent (default: 1)"},
@@ -181,7 +181,7 @@ static int check_tables(const char *names, struct err *e)
         if (!known)
             return err_set(e, ERR_USAGE,
                            "there is no table '%.*s'; there are step, causes, ranks, collectives, "
-                           "gemms",
+                           "gemms, kernels, copies, idle",
                            (int)len, p);
         p += len;
         p += *p == ',';
@@ -330,8 +330,8 @@ const struct command cmd_compare = {
     .summary = "say what differs between runs, and whether it is noise",
     .details =
         "Compares each TEST with BASE: the step and its parts, each rank, each kind of collective\n"
-        "by size, each shape of GEMM; all times are a step's, so that recordings may differ in\n"
-        "length. BASE and TEST are what 'specter analyze' reads; several repeats of one side are\n"
+        "by size, each shape of GEMM, kernels, copies and causes of idle time; all times are a\n"
+        "step's, so that recordings may differ in length. BASE and TEST are what 'specter analyze' reads; several repeats of one side are\n"
         "paths with commas between them.\n"
         "\n"
         "Causes: the base's job is simulated with the test's times of one kind of work at a time,\n"

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * A base and a test beside each other: the step, the parts of it, each rank, each kind of
- * collective, each shape of GEMM; and of each row whether it is better, worse or the same.
+ * collective, each shape of GEMM, kernels, copies and causes of idle time; and of each row whether
+ * it is better, worse or the same.
  *
  *     struct comparison c;
  *     compare_init(&c, base, nbase, test, ntest, 0.01);
@@ -31,7 +32,10 @@
     X(CAUSES, "causes", "Why the step changed")               \
     X(RANKS, "ranks", "Each rank's step")                     \
     X(COLLECTIVES, "collectives", "Collectives and messages") \
-    X(GEMMS, "gemms", "GEMMs by shape")
+    X(GEMMS, "gemms", "GEMMs by shape")                       \
+    X(KERNELS, "kernels", "Other kernels by name")            \
+    X(MEMORY, "copies", "Copies and memsets")                 \
+    X(IDLE_CAUSES, "idle", "Idle time of a rank by cause")
 
 enum compare_table {
 #define X(id, name, title) COMPARE_##id,
@@ -47,7 +51,8 @@ enum compare_table {
     X(SIMILAR, "similar") /* less than the threshold, or within the noise of many values */ \
     X(UNKNOWN, "unknown") /* the noise is not known, or larger than the change */           \
     X(ADDED, "added")                                                                       \
-    X(REMOVED, "removed")
+    X(REMOVED, "removed")                                                                   \
+    X(CHANGED, "changed") /* more than the noise, and neither direction is better */
 
 enum compare_verdict {
 #define X(id, name) COMPARE_IS_##id,
@@ -59,24 +64,48 @@ const char *compare_table_name(enum compare_table table);
 const char *compare_table_title(enum compare_table table);
 const char *compare_verdict_name(enum compare_verdict verdict);
 
-/* The parts of a step, as analyze has them. */
+/* X(id, name, less is better): the parts of a step, as analyze has them. The step is compute, comm,
+ * copies and idle; the others are parts or sums of these. */
+#define COMPARE_PARTS(X)                                                      \
+    X(WHOLE, "step", true)                                                    \
+    X(COMPUTE, "compute", true)                                               \
+    X(COMM, "exposed comm", true)                                             \
+    X(WAIT, "exposed comm: waits", true) /* for ranks that come later */      \
+    X(COPIES, "exposed copies", true)                                         \
+    X(IDLE, "idle", true)                                                     \
+    X(OVERLAP, "overlapped comm", false)                                      \
+    X(BUSY, "busy", false)
+
 enum compare_part {
-    COMPARE_WHOLE,
-    COMPARE_COMPUTE,
-    COMPARE_COMM,   /* exposed */
-    COMPARE_COPIES, /* exposed */
-    COMPARE_IDLE,
+#define X(id, name, less) COMPARE_##id,
+    COMPARE_PARTS(X)
+#undef X
+        COMPARE_PART_COUNT
 };
 
-/* What a row is of: two with the same bytes are of the same. */
+const char *compare_part_name(enum compare_part part);
+
+/* What is known of collectives beside their time (analysis/comm_rows.h). */
+enum compare_figure {
+    COMPARE_COMM_WAIT, /* mean wait of a member, ns */
+    COMPARE_SKEW,      /* mean of last start - first start, ns */
+    COMPARE_ALGBW,     /* GB/s */
+    COMPARE_BUSBW,
+    COMPARE_OF_EXPECTED, /* share of the bandwidth that the model expects */
+    COMPARE_FIGURE_COUNT
+};
+
+/* What a row is of: two with the same numbers and name are of the same. */
 struct compare_key {
     int32_t table;            /* enum compare_table */
     int32_t part;             /* enum compare_part; of the step and of ranks */
     int32_t rank;             /* of ranks */
-    int32_t op, dtype, ranks; /* of collectives; GEMMs have the dtype. Codes of trace.h; ranks 0:
-                                 unknown */
+    int32_t op, dtype, ranks; /* of collectives; GEMMs have the dtype, kernels in op their class.
+                                 Codes of trace.h; ranks 0: unknown */
     int64_t bytes;            /* of collectives; -1 unknown */
     uint32_t m, n, k, batch;  /* of GEMMs */
+    int64_t cause;            /* enum idle_cause */
+    const char *name;         /* of kernels, of a kind of copies; NULL. Borrowed from the runs */
 };
 
 struct compare_row {
@@ -85,6 +114,8 @@ struct compare_row {
     double base_count, test_count;     /* in a step of the job; NAN: no count */
     double base_step_ns, test_step_ns; /* what all of it takes in a step of a rank; NAN */
     struct sample_test noise;          /* of one of it */
+    double base_figures[COMPARE_FIGURE_COUNT]; /* of collectives; NAN: not known */
+    double test_figures[COMPARE_FIGURE_COUNT];
     bool base_two_groups, test_two_groups;
     enum compare_verdict verdict;
 };

@@ -119,6 +119,15 @@ static double freedom_of(const struct log_mean *a, const struct log_mean *b)
     return parts > 0 ? sum * sum / parts : a->n + b->n - 2;
 }
 
+/* Student's t for degrees of freedom between whole numbers, to which 1 / freedom is nearly linear. */
+static double t_between(double level, double freedom)
+{
+    const double least = fmax(floor(freedom), 1);
+    const double low = student_t(level, (size_t)least);
+    const double part = (1 / least - 1 / fmax(freedom, 1)) / (1 / least - 1 / (least + 1));
+    return low + part * (student_t(level, (size_t)least + 1) - low);
+}
+
 void sample_test(struct sample_test *out, const struct time_series *base,
                  const struct time_series *test, double level)
 {
@@ -136,7 +145,7 @@ void sample_test(struct sample_test *out, const struct time_series *base,
     out->ratio = exp(b.mean - a.mean);
     if (base->n < SAMPLE_MIN || test->n < SAMPLE_MIN)
         return;
-    off = student_t(level, (size_t)fmax(freedom_of(&a, &b), 1)) * sqrt(a.variance + b.variance);
+    off = t_between(level, freedom_of(&a, &b)) * sqrt(a.variance + b.variance);
     out->low = out->ratio * exp(-off);
     out->high = out->ratio * exp(off);
 }

@@ -26,17 +26,12 @@
  */
 static char *name_of(struct buf *b, const struct compare_key *k)
 {
-    static const char *const parts[] = {[COMPARE_WHOLE] = "step",
-                                        [COMPARE_COMPUTE] = "compute",
-                                        [COMPARE_COMM] = "exposed comm",
-                                        [COMPARE_COPIES] = "exposed copies",
-                                        [COMPARE_IDLE] = "idle"};
     char size[32];
     buf_reset(b);
     switch ((enum compare_table)k->table) {
     case COMPARE_RANKS:
         buf_printf(b, "rank %d: ", k->rank);
-        buf_puts(b, parts[k->part]);
+        buf_puts(b, compare_part_name((enum compare_part)k->part));
         break;
     case COMPARE_COLLECTIVES:
         buf_puts(b, k->op < SPECTER_COMM_OP_COUNT
@@ -55,8 +50,15 @@ static char *name_of(struct buf *b, const struct compare_key *k)
             buf_printf(b, " x %u", k->batch);
         buf_printf(b, " %s", specter_dtype_name((enum specter_dtype)k->dtype));
         break;
+    case COMPARE_KERNELS:
+    case COMPARE_MEMORY:
+        buf_puts(b, k->name);
+        break;
+    case COMPARE_IDLE_CAUSES:
+        buf_puts(b, idle_cause_text[k->cause]);
+        break;
     default:
-        buf_puts(b, parts[k->part]);
+        buf_puts(b, compare_part_name((enum compare_part)k->part));
         break;
     }
     return b->data;
@@ -227,8 +229,18 @@ static void put_differences(struct screen *s, const struct comparison *c)
 /* The step is the answer itself, and ranks are a table of their own. */
 static bool is_shown(const struct compare_row *row)
 {
-    const bool whole = row->of.table == COMPARE_STEP && row->of.part == COMPARE_WHOLE;
-    return !whole && row->of.table != COMPARE_RANKS && fabs(step_change(row)) >= SHOWN_NS;
+    if (fabs(step_change(row)) < SHOWN_NS)
+        return false;
+    switch ((enum compare_part)row->of.part) {
+    case COMPARE_COMPUTE:
+    case COMPARE_COMM:
+    case COMPARE_COPIES:
+    case COMPARE_IDLE:
+        return row->of.table == COMPARE_STEP;
+    default:
+        return row->of.table == COMPARE_COLLECTIVES || row->of.table == COMPARE_GEMMS ||
+               row->of.table == COMPARE_KERNELS || row->of.table == COMPARE_MEMORY;
+    }
 }
 
 static void cell_ns(struct table *t, double ns)
@@ -335,7 +347,7 @@ void compare_summary(const struct compare_report *r, struct screen *screen)
     else
         put_table(screen, r, rows);
     screen_line(screen, SCREEN_PLAIN, "", 0);
-    screen_line(screen, SCREEN_SOFT, "More: --table step,causes,ranks,collectives,gemms", 0);
+    screen_line(screen, SCREEN_SOFT, "More: --table causes,collectives. All: specter help compare", 0);
 }
 
 /* ---- tables ---- */
@@ -380,40 +392,77 @@ static void causes_sheet(struct sheet *s, const struct compare_report *r)
     buf_release(&name);
 }
 
+/* Between the name of a row and its verdict. */
+#define ROW_COLUMNS                                                                               \
+    {"base_us", "base", SHEET_TIME, 0}, {"test_us", "test", SHEET_TIME, 0},                       \
+        {"change", "change", SHEET_SHARE, 0}, {"low", NULL, SHEET_SHARE, 0},                      \
+        {"high", NULL, SHEET_SHARE, 0}, {"base_count", NULL, SHEET_RATE, 0},                      \
+        {"test_count", NULL, SHEET_RATE, 0}, {"base_step_us", NULL, SHEET_TIME, 0},               \
+        {"test_step_us", "a step", SHEET_TIME, 0}, {"base_n", NULL, SHEET_RATE, 0},               \
+        {"test_n", NULL, SHEET_RATE, 0}
+#define VERDICT_COLUMN {"verdict", "verdict", SHEET_TEXT, 0}
+
+static void sheet_begin(struct sheet *s, enum compare_table table)
+{
+    static const struct sheet_column columns[] = {{"what", "what", SHEET_TEXT, 36}, ROW_COLUMNS, VERDICT_COLUMN};
+    static const struct sheet_column kernels[] = {{"what", "what", SHEET_NAME, 36}, ROW_COLUMNS, VERDICT_COLUMN};
+    static const struct sheet_column collectives[] = {
+        {"what", "what", SHEET_TEXT, 36},
+        ROW_COLUMNS,
+        {"base_wait_us", NULL, SHEET_TIME, 0},
+        {"test_wait_us", NULL, SHEET_TIME, 0},
+        {"base_skew_us", NULL, SHEET_TIME, 0},
+        {"test_skew_us", NULL, SHEET_TIME, 0},
+        {"base_algbw_GBps", NULL, SHEET_RATE, 0},
+        {"test_algbw_GBps", NULL, SHEET_RATE, 0},
+        {"base_busbw_GBps", NULL, SHEET_RATE, 0},
+        {"test_busbw_GBps", NULL, SHEET_RATE, 0},
+        {"base_of_expected", NULL, SHEET_SHARE, 0},
+        {"test_of_expected", NULL, SHEET_SHARE, 0},
+        VERDICT_COLUMN,
+    };
+    const char *name = compare_table_name(table), *title = compare_table_title(table);
+    if (table == COMPARE_COLLECTIVES)
+        sheet_init(s, name, title, SHEET_COLUMNS(collectives));
+    else if (table == COMPARE_KERNELS)
+        sheet_init(s, name, title, SHEET_COLUMNS(kernels));
+    else
+        sheet_init(s, name, title, SHEET_COLUMNS(columns));
+}
+
+static void sheet_add(struct sheet *s, const struct compare_row *row, const char *name)
+{
+    sheet_text(s, name);
+    sheet_number(s, row->base_ns);
+    sheet_number(s, row->test_ns);
+    sheet_number(s, compare_change(row));
+    sheet_number(s, row->noise.low - 1);
+    sheet_number(s, row->noise.high - 1);
+    sheet_number(s, row->base_count);
+    sheet_number(s, row->test_count);
+    sheet_number(s, row->base_step_ns);
+    sheet_number(s, row->test_step_ns);
+    sheet_number(s, row->noise.base_n);
+    sheet_number(s, row->noise.test_n);
+    for (int k = 0; k < COMPARE_FIGURE_COUNT && row->of.table == COMPARE_COLLECTIVES; k++) {
+        sheet_number(s, row->base_figures[k]);
+        sheet_number(s, row->test_figures[k]);
+    }
+    sheet_text(s, compare_verdict_name(row->verdict));
+}
+
 void compare_sheet(struct sheet *s, const struct compare_report *r, enum compare_table table)
 {
-    static const struct sheet_column columns[] = {
-        {"what", "what", SHEET_TEXT, 36},      {"base_us", "base", SHEET_TIME, 0},
-        {"test_us", "test", SHEET_TIME, 0},    {"change", "change", SHEET_SHARE, 0},
-        {"low", NULL, SHEET_SHARE, 0},         {"high", NULL, SHEET_SHARE, 0},
-        {"base_count", NULL, SHEET_RATE, 0},   {"test_count", NULL, SHEET_RATE, 0},
-        {"base_step_us", NULL, SHEET_TIME, 0}, {"test_step_us", "a step", SHEET_TIME, 0},
-        {"base_n", NULL, SHEET_RATE, 0},       {"test_n", NULL, SHEET_RATE, 0},
-        {"verdict", "verdict", SHEET_TEXT, 0},
-    };
     struct buf name = BUF_INIT;
     if (table == COMPARE_CAUSES) {
         causes_sheet(s, r);
         return;
     }
-    sheet_init(s, compare_table_name(table), compare_table_title(table), SHEET_COLUMNS(columns));
+    sheet_begin(s, table);
     for (size_t i = 0; i < r->c->nrows; i++) {
         const struct compare_row *row = &r->c->rows[i];
-        if ((enum compare_table)row->of.table != table)
-            continue;
-        sheet_text(s, name_of(&name, &row->of));
-        sheet_number(s, row->base_ns);
-        sheet_number(s, row->test_ns);
-        sheet_number(s, compare_change(row));
-        sheet_number(s, row->noise.low - 1);
-        sheet_number(s, row->noise.high - 1);
-        sheet_number(s, row->base_count);
-        sheet_number(s, row->test_count);
-        sheet_number(s, row->base_step_ns);
-        sheet_number(s, row->test_step_ns);
-        sheet_number(s, row->noise.base_n);
-        sheet_number(s, row->noise.test_n);
-        sheet_text(s, compare_verdict_name(row->verdict));
+        if ((enum compare_table)row->of.table == table)
+            sheet_add(s, row, name_of(&name, &row->of));
     }
     buf_release(&name);
 }
