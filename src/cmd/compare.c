@@ -7,6 +7,7 @@
 #include "base/buf.h"
 #include "cmd/cmd.h"
 #include "compare/compare.h"
+#include "compare/ranking.h"
 #include "report/compare_report.h"
 #include "report/sheet.h"
 
@@ -215,19 +216,6 @@ static void print_tables(const struct compare_report *r, const struct compare_op
     }
 }
 
-/* several: there are other tests, so that tables say what they are of. */
-static void print_text(const struct compare_report *r, const struct compare_opts *o, bool several)
-{
-    struct screen screen;
-    if (o->tables != NULL || o->form != NULL) {
-        print_tables(r, o, several);
-        return;
-    }
-    screen_init(&screen, stdout, o->colored);
-    compare_summary(r, &screen);
-    screen_release(&screen);
-}
-
 /* Their simulations take most of the time: not for tables that do not hold them. */
 static bool wants_causes(const struct compare_opts *o)
 {
@@ -235,40 +223,102 @@ static bool wants_causes(const struct compare_opts *o)
            opt_list_names(o->tables, compare_table_name(COMPARE_CAUSES));
 }
 
+/* Each test beside the base. */
+struct pair {
+    struct comparison c;
+    struct causes causes;
+    struct compare_report report;
+};
+
+static void compare_pairs(struct pair *pairs, const struct compared *sides, size_t n,
+                          const struct compare_opts *o)
+{
+    for (size_t i = 1; i < n; i++) {
+        struct pair *p = &pairs[i - 1];
+        compare_init(&p->c, sides[0].list, sides[0].n, sides[i].list, sides[i].n,
+                     o->threshold / 100);
+        if (wants_causes(o))
+            causes_find(&p->causes, &p->c, sides[0].list, sides[0].n, sides[i].list, sides[i].n);
+        p->report = (struct compare_report){&p->c, &p->causes, sides[0].label, sides[i].label};
+    }
+}
+
+static void rank(struct ranking *r, const struct compared *sides, size_t n, double threshold)
+{
+    const struct analysis *const **lists = array_new(n, sizeof *lists);
+    size_t *counts = array_new(n, sizeof *counts);
+    for (size_t i = 0; i < n; i++) {
+        lists[i] = sides[i].list;
+        counts[i] = sides[i].n;
+    }
+    ranking_init(r, lists, counts, n, threshold);
+    free(lists);
+    free(counts);
+}
+
+/* Of several tests the first screen is their ranking. */
+static void print(const struct compare_report *const *reports, const struct ranking *ranking,
+                  const struct compare_opts *o)
+{
+    struct screen screen;
+    if (o->tables != NULL || o->form != NULL) {
+        for (size_t i = 0; i + 1 < ranking->n; i++) {
+            if (i > 0)
+                putchar('\n');
+            print_tables(reports[i], o, ranking->n > 2);
+        }
+        return;
+    }
+    screen_init(&screen, stdout, o->colored);
+    if (ranking->n > 2)
+        compare_ranking(reports, ranking, &screen);
+    else
+        compare_summary(reports[0], &screen);
+    screen_release(&screen);
+}
+
+static int write_json(const struct compare_report *const *reports, const struct ranking *ranking,
+                      const char *where, struct err *e)
+{
+    cJSON *doc = cJSON_CreateObject(), *list;
+    cJSON_AddStringToObject(doc, "schema", "specter.compare/1");
+    cJSON_AddItemToObject(doc, "ranking", compare_ranking_json(reports, ranking));
+    list = cJSON_AddArrayToObject(doc, "comparisons");
+    for (size_t i = 0; i + 1 < ranking->n; i++)
+        cJSON_AddItemToArray(list, compare_json(reports[i]));
+    return cmd_write_json(doc, where, e);
+}
+
 static int report(const struct compared *sides, size_t n, const struct compare_opts *o,
                   struct err *e)
 {
-    const bool text = o->json == NULL || strcmp(o->json, "-") != 0;
-    cJSON *doc = cJSON_CreateObject(), *list;
+    struct pair *pairs = array_new(n - 1, sizeof *pairs);
+    const struct compare_report **reports = array_new(n - 1, sizeof *reports);
+    struct ranking ranking;
     struct err held = {0};
-    int failed = 0, status = 0;
-    cJSON_AddStringToObject(doc, "schema", "specter.compare/1");
-    list = cJSON_AddArrayToObject(doc, "comparisons");
-    for (size_t i = 1; i < n; i++) {
-        struct comparison c;
-        struct causes causes = {0};
-        compare_init(&c, sides[0].list, sides[0].n, sides[i].list, sides[i].n, o->threshold / 100);
-        if (wants_causes(o))
-            causes_find(&causes, &c, sides[0].list, sides[0].n, sides[i].list, sides[i].n);
-        const struct compare_report r = {&c, &causes, sides[0].label, sides[i].label};
-        if (text && i > 1)
-            putchar('\n');
-        if (text)
-            print_text(&r, o, n > 2);
-        cJSON_AddItemToArray(list, compare_json(&r));
-        if (o->fail_on != NULL && held.code != ERR_NO &&
-            compare_apply_conditions(o->fail_on, &c, &held) < 0)
-            failed = -1;
-        causes_release(&causes);
-        compare_release(&c);
-    }
+    int status = 0;
+    compare_pairs(pairs, sides, n, o);
+    rank(&ranking, sides, n, o->threshold / 100);
+    for (size_t i = 0; i + 1 < n; i++)
+        reports[i] = &pairs[i].report;
+    if (o->json == NULL || strcmp(o->json, "-") != 0)
+        print(reports, &ranking, o);
     if (o->json != NULL)
-        status = cmd_write_json(doc, o->json, e);
-    else
-        cJSON_Delete(doc);
-    if (status == 0 && failed < 0)
+        status = write_json(reports, &ranking, o->json, e);
+    for (size_t i = 0; i + 1 < n && o->fail_on != NULL && held.code != ERR_NO; i++)
+        compare_apply_conditions(o->fail_on, &pairs[i].c, &held);
+    if (status == 0 && held.code != ERR_NONE) {
         *e = held;
-    return status == 0 ? failed : status;
+        status = -1;
+    }
+    for (size_t i = 0; i + 1 < n; i++) {
+        causes_release(&pairs[i].causes);
+        compare_release(&pairs[i].c);
+    }
+    ranking_release(&ranking);
+    free(reports);
+    free(pairs);
+    return status;
 }
 
 static int compare(const struct compare_opts *o, struct compared *sides, size_t n,

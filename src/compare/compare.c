@@ -104,7 +104,7 @@ static bool less_is_better(const struct compare_key *of)
     return (of->table != COMPARE_STEP && of->table != COMPARE_RANKS) || parts[of->part].less;
 }
 
-static enum compare_verdict judge(const struct compare_row *row, double threshold)
+enum compare_verdict compare_judge(const struct compare_row *row, double threshold)
 {
     const double change = compare_change(row);
     if (!is_known(row) && row->base_ns == 0 && row->test_ns > 0)
@@ -137,7 +137,7 @@ static void judge_all(struct comparison *c, const struct side *base, const struc
         if (is_known(row) && n > 1)
             sample_test(&row->noise, &side_find(base, &row->of)->samples, &side_find(test, &row->of)->samples,
                         1 - (1 - COMPARE_LEVEL) / (double)n);
-        row->verdict = judge(row, c->threshold);
+        row->verdict = compare_judge(row, c->threshold);
     }
 }
 

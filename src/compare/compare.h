@@ -148,6 +148,9 @@ void compare_release(struct comparison *c);
  * its interval; 0 where both are 0; NAN. */
 double compare_change(const struct compare_row *row);
 
+/* The verdict of a row whose times and noise are known; no other field is looked at but `of`. */
+enum compare_verdict compare_judge(const struct compare_row *row, double threshold);
+
 /* ---- --fail-on (base/condition.h) ----
  *
  * X(name, kind, "the comparison holds no ...", help) */

@@ -150,7 +150,7 @@ static void add_step_samples(const struct side *s, struct entry *e, const struct
     }
 }
 
-static void add_step(struct side *s, const struct analysis *a)
+void side_add_step(struct side *s, const struct analysis *a)
 {
     const double n = (double)a->nranks * window_steps(a);
     for (int part = 0; part < COMPARE_PART_COUNT; part++) {
@@ -313,7 +313,7 @@ static void add_copies(struct side *s, const struct analysis *a)
 
 void side_add_run(struct side *s, const struct analysis *a)
 {
-    add_step(s, a);
+    side_add_step(s, a);
     add_ranks(s, a);
     add_idle(s, a);
     add_collectives(s, a);

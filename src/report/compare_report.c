@@ -105,26 +105,29 @@ static enum cause_kind main_kind(const struct causes *causes, double *change_ns)
     return CAUSE_KIND_COUNT;
 }
 
-/* What made most of a change that is no noise: " Mostly AllReduce 64 MiB: +0.21 ms of +0.30 ms." */
+/* What made most of the change, and in *change_ns how much of it; NULL: no single thing did. */
+static const char *main_cause(struct buf *name, const struct causes *causes, double *change_ns)
+{
+    const enum cause_kind kind = main_kind(causes, change_ns);
+    if (causes->unknown != NULL || kind == CAUSE_KIND_COUNT)
+        return NULL;
+    if ((double)causes->list[0].change_ns / (double)causes->change_ns < MOST)
+        return kind == CAUSE_RANK ? "ranks that differ" : "communication";
+    *change_ns = (double)causes->list[0].change_ns;
+    return cause_name(name, &causes->list[0]);
+}
+
+/* Of a change that is no noise: " Mostly AllReduce 64 MiB: +0.21 ms of +0.30 ms." */
 static void put_main_cause(struct buf *b, const struct compare_report *r)
 {
-    const struct causes *causes = r->causes;
     const enum compare_verdict verdict = r->c->step->verdict;
-    const char *what;
     char part[48], all[48];
     struct buf name = BUF_INIT;
     double ns;
-    enum cause_kind kind = main_kind(causes, &ns);
-    if (causes->unknown != NULL || kind == CAUSE_KIND_COUNT ||
-        (verdict != COMPARE_IS_BETTER && verdict != COMPARE_IS_WORSE))
-        return;
-    what = kind == CAUSE_RANK ? "ranks that differ" : "communication";
-    if ((double)causes->list[0].change_ns / (double)causes->change_ns >= MOST) {
-        what = cause_name(&name, &causes->list[0]);
-        ns = (double)causes->list[0].change_ns;
-    }
-    buf_printf(b, " Mostly %s: %s of %s.", what, text_change(part, sizeof part, ns),
-               text_change(all, sizeof all, (double)causes->change_ns));
+    const char *what = main_cause(&name, r->causes, &ns);
+    if (what != NULL && (verdict == COMPARE_IS_BETTER || verdict == COMPARE_IS_WORSE))
+        buf_printf(b, " Mostly %s: %s of %s.", what, text_change(part, sizeof part, ns),
+                   text_change(all, sizeof all, (double)r->causes->change_ns));
     buf_release(&name);
 }
 
@@ -348,6 +351,119 @@ void compare_summary(const struct compare_report *r, struct screen *screen)
         put_table(screen, r, rows);
     screen_line(screen, SCREEN_PLAIN, "", 0);
     screen_line(screen, SCREEN_SOFT, "More: --table causes,collectives. All: specter help compare", 0);
+}
+
+/* ---- several tests ---- */
+
+/* NULL: the base. */
+static const struct compare_report *report_of(const struct compare_report *const *reports,
+                                              const struct ranked *ranked)
+{
+    return ranked->side > 0 ? reports[ranked->side - 1] : NULL;
+}
+
+static const char *label_of(const struct compare_report *const *reports,
+                            const struct ranked *ranked)
+{
+    return ranked->side > 0 ? reports[ranked->side - 1]->test : reports[0]->base;
+}
+
+/* "ring is the fastest of 4, 6.2 % faster than base." */
+static void put_fastest(struct screen *s, const struct compare_report *const *reports,
+                        const struct ranking *ranking)
+{
+    const struct compare_report *best = report_of(reports, &ranking->list[0]);
+    struct buf b = BUF_INIT;
+    size_t ties = 0;
+    bool base = false;
+    for (; ties < ranking->n && ranking->list[ties].place == 1; ties++)
+        base = base || ranking->list[ties].side == 0;
+    if (base)
+        buf_printf(&b, "None of %zu is faster than %s beyond the noise.", ranking->n - 1,
+                   reports[0]->base);
+    else if (ties > 1)
+        buf_printf(&b, "%zu of %zu are the fastest; %s is %.1f %% faster than %s.", ties,
+                   ranking->n, best->test, -100 * compare_change(best->c->step), best->base);
+    else
+        buf_printf(&b, "%s is the fastest of %zu, %.1f %% faster than %s.", best->test, ranking->n,
+                   -100 * compare_change(best->c->step), best->base);
+    screen_line(s, SCREEN_STRONG, b.data, 0);
+    buf_release(&b);
+}
+
+static void put_ranked(struct table *t, const struct compare_report *const *reports,
+                       const struct ranked *ranked, size_t names, size_t causes)
+{
+    const struct compare_report *r = report_of(reports, ranked);
+    struct buf cause = BUF_INIT;
+    const char *mostly = NULL;
+    char time[32];
+    double ns;
+    table_cell(t, "%zu", ranked->place);
+    table_text(t, label_of(reports, ranked), names);
+    table_cell(t, "%s", text_ns(time, sizeof time, ranked->step_ns));
+    if (r == NULL)
+        table_cell(t, "%s", "base");
+    else
+        table_cell(t, "%+.1f %%", 100 * compare_change(r->c->step));
+    if (r == NULL || !isfinite(r->c->step->noise.low))
+        table_cell(t, "%s", "");
+    else
+        table_cell(t, "%+.1f to %+.1f", 100 * (r->c->step->noise.low - 1),
+                   100 * (r->c->step->noise.high - 1));
+    if (r != NULL && r->c->step->verdict != COMPARE_IS_SIMILAR)
+        mostly = main_cause(&cause, r->causes, &ns);
+    table_text(t, mostly != NULL ? mostly : "", causes);
+    buf_release(&cause);
+}
+
+#define RANKING_FIGURES 48 /* columns beside names and causes */
+
+void compare_ranking(const struct compare_report *const *reports, const struct ranking *ranking,
+                     struct screen *screen)
+{
+    const size_t left = screen->width - RANKING_FIGURES;
+    struct table t;
+    size_t rows = 0;
+    for (size_t i = 0; i + 1 < ranking->n; i++) {
+        if (reports[i]->c->ndifferences > 0 && screen_left(screen) > 12)
+            put_differences(screen, reports[i]->c);
+    }
+    put_fastest(screen, reports, ranking);
+    if (reports[0]->c->nbase == 1)
+        screen_line(screen, SCREEN_PLAIN, "One run of a side: noise between runs is not known.",
+                    0);
+    screen_line(screen, SCREEN_PLAIN, "", 0);
+    table_init(&t);
+    table_column(&t, "place", TABLE_RIGHT);
+    table_column(&t, "side", TABLE_LEFT);
+    table_column(&t, "step", TABLE_RIGHT);
+    table_column(&t, "change", TABLE_RIGHT);
+    table_column(&t, "95 %", TABLE_RIGHT);
+    table_column(&t, "mostly", TABLE_LEFT);
+    for (; rows < ranking->n && screen_left(screen) > OTHER_LINES + rows; rows++)
+        put_ranked(&t, reports, &ranking->list[rows], left / 2, left - left / 2);
+    screen_table(screen, &t);
+    table_release(&t);
+    screen_line(screen, SCREEN_PLAIN, "", 0);
+    screen_line(screen, SCREEN_SOFT, "More: --table step,causes. All: specter help compare", 0);
+}
+
+cJSON *compare_ranking_json(const struct compare_report *const *reports,
+                            const struct ranking *ranking)
+{
+    cJSON *list = cJSON_CreateArray();
+    for (size_t i = 0; i < ranking->n; i++) {
+        const struct ranked *ranked = &ranking->list[i];
+        const struct compare_report *r = report_of(reports, ranked);
+        cJSON *o = cJSON_CreateObject();
+        cJSON_AddNumberToObject(o, "place", (double)ranked->place);
+        json_add_text(o, "side", label_of(reports, ranked));
+        json_add_us(o, "step_us", ranked->step_ns);
+        json_add_number(o, "change", r != NULL ? compare_change(r->c->step) : NAN);
+        cJSON_AddItemToArray(list, o);
+    }
+    return list;
 }
 
 /* ---- tables ---- */

@@ -8,7 +8,10 @@
 
 #include "compare/causes.h"
 #include "compare/compare.h"
+#include "compare/ranking.h"
 #include "report/screen.h"
+
+struct cJSON;
 
 /* A comparison with the names of its sides. */
 struct compare_report {
@@ -20,11 +23,17 @@ struct compare_report {
 /* The first screen: at most SCREEN_LINES. */
 void compare_summary(const struct compare_report *r, struct screen *screen);
 
+/* The same of several tests: which is the fastest, and all of them in order. reports[i]: side i + 1
+ * of the ranking beside side 0, the base. */
+void compare_ranking(const struct compare_report *const *reports, const struct ranking *ranking,
+                     struct screen *screen);
+struct cJSON *compare_ranking_json(const struct compare_report *const *reports,
+                                   const struct ranking *ranking);
+
 /* A table alone; its rows all. */
 struct sheet;
 void compare_sheet(struct sheet *s, const struct compare_report *r, enum compare_table table);
 
-struct cJSON;
 struct cJSON *compare_json(const struct compare_report *r); /* an element of "comparisons" */
 
 #endif

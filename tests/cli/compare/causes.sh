@@ -46,8 +46,14 @@ for pair in 'base gemm' 'base rank' 'base network' 'small host' 'base hidden' 'g
 mkdir part && cp base/* part/ && rm part/*_rank7.jsonl
 "$SPECTER" compare base part 2>/dev/null | head -n 1
 
+# Of several tests the answer is their order; those that are alike share a place.
+"$SPECTER" compare base gemm hidden network | sed '/^$/d; s/[0-9.]* ms/N ms/; s/[-+][0-9.]* %/N %/; s/[-+][0-9.]* to [-+][0-9.]*/.../; s/[0-9.]* % faster/N % faster/; s/   */  /g'
+"$SPECTER" compare gemm base hidden | head -n 1 | sed 's/[0-9.]* % faster/N % faster/'
+
 # One screen, whatever its width.
 for width in 60 80 160; do
-    COLUMNS=$width LC_ALL=C "$SPECTER" compare base rank |
-        awk -v width=$width 'length > width { print length " columns at " width } END { if (NR > 14) print NR " lines at " width }'
+    for sides in 'base rank' 'base rank gemm network hidden'; do
+        COLUMNS=$width LC_ALL=C "$SPECTER" compare $sides |
+            awk -v width=$width 'length > width { print length " columns at " width } END { if (NR > 14) print NR " lines at " width }'
+    done
 done

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Several sides in the order of their step times. Sides whose difference is within the noise or the
+ * threshold share a place.
+ *
+ *     struct ranking r;
+ *     ranking_init(&r, sides, counts, n, 0.01);
+ *     for (size_t i = 0; i < r.n; i++)
+ *         use(r.list[i].side, r.list[i].place);
+ *     ranking_release(&r);
+ */
+#ifndef SPECTER_COMPARE_RANKING_H
+#define SPECTER_COMPARE_RANKING_H
+
+#include "compare/compare.h"
+
+struct ranked {
+    size_t side;  /* of those given */
+    size_t place; /* from 1; equal ones are followed by as many free places */
+    double step_ns;
+};
+
+struct ranking {
+    struct ranked *list; /* owned; fastest first */
+    size_t n;
+};
+
+/* sides[i]: counts[i] analyses, as of compare_init(). The samples are runs where every side has
+ * several, else steps. */
+void ranking_init(struct ranking *r, const struct analysis *const *const *sides,
+                  const size_t *counts, size_t n, double threshold);
+void ranking_release(struct ranking *r);
+
+#endif
