@@ -54,7 +54,7 @@ static _Noreturn void child_exec(char **argv, const struct child_env *env, size_
 /* Waits for pid. Signals from the kernel (si_code > 0: the terminal) have reached the whole process
  * group already. Those from a process are passed on: a scheduler sends them to us alone. One that a
  * process sends to the whole group cannot be told from them, and reaches the program twice. */
-static int wait_passing_signals(pid_t pid, const sigset_t *set)
+static int wait_passing_signals(pid_t pid, const sigset_t *set, int *ended_by)
 {
     siginfo_t info;
     int status;
@@ -62,6 +62,8 @@ static int wait_passing_signals(pid_t pid, const sigset_t *set)
         int signo = sigwaitinfo(set, &info);
         if (signo > 0 && signo != SIGCHLD && info.si_code <= 0)
             kill(pid, signo);
+        if (signo == SIGHUP || signo == SIGINT || signo == SIGQUIT || signo == SIGTERM)
+            *ended_by = signo;
     }
     return WIFSIGNALED(status) ? SIGNALLED + WTERMSIG(status) : WEXITSTATUS(status);
 }
@@ -93,11 +95,11 @@ bool child_find(const char *name, int mode, char *path, size_t size)
     return false;
 }
 
-int child_run(char **argv, const struct child_env *env, size_t nenv, struct err *e)
+int child_run(char **argv, const struct child_env *env, size_t nenv, int *ended_by, struct err *e)
 {
     struct signals before;
     sigset_t set;
-    int report[2], why, status = 0;
+    int report[2], why, status = 0, signo = 0;
     pid_t pid;
     if (pipe2(report, O_CLOEXEC) < 0) {
         err_set(e, ERR_INPUT, "cannot start '%s': %s", argv[0], strerror(errno));
@@ -118,10 +120,12 @@ int child_run(char **argv, const struct child_env *env, size_t nenv, struct err 
     close(report[1]);
     if (pid > 0) {
         why = read_report(report[0]);
-        status = wait_passing_signals(pid, &set);
+        status = wait_passing_signals(pid, &set, &signo);
     }
     close(report[0]);
     signals_restore(&before);
+    if (ended_by != NULL)
+        *ended_by = signo;
     if (why == 0)
         return status;
     /* One folder in PATH that may not be searched makes execvp() say EACCES, though the program is

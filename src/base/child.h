@@ -7,7 +7,7 @@
  * is the program's business) and pass on signals that are sent to us alone.
  *
  *     struct child_env env[] = {{"LD_PRELOAD", path}};
- *     int status = child_run(argv, env, 1, e);
+ *     int status = child_run(argv, env, 1, NULL, e);
  */
 #ifndef SPECTER_BASE_CHILD_H
 #define SPECTER_BASE_CHILD_H
@@ -24,8 +24,9 @@ struct child_env {
 
 /* argv[0] is looked up in PATH; argv ends with NULL. Returns the program's exit status, 128+n when
  * signal n ended it; with e filled (ERR_INPUT) when it could not be started: 127 not found, 126
- * found but not executable. */
-int child_run(char **argv, const struct child_env *env, size_t nenv, struct err *e);
+ * found but not executable. *ended_by, unless NULL: the last of SIGHUP, SIGINT, SIGQUIT and SIGTERM
+ * that came meanwhile, from the terminal or to us; 0: none. */
+int child_run(char **argv, const struct child_env *env, size_t nenv, int *ended_by, struct err *e);
 
 /* Where the program called `name` is: itself when it holds a slash, else the first file in PATH
  * that access() allows in the given mode, no folder but for F_OK. false when there is none, or its

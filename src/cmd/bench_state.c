@@ -58,7 +58,7 @@ static int watch(const struct state_opts *o, char **command, FILE *table, struct
         fprintf(stderr, "specter: note: temperature, power and clocks are not known: %s\n", e->msg);
     *e = (struct err){0};
     if (command != NULL)
-        status = child_run(command, NULL, 0, e);
+        status = child_run(command, NULL, 0, NULL, e);
     n = bench_watch_stop(w, gpus);
     if (n > 0 && print(o, gpus, n, command != NULL, e) < 0)
         return (int)e->code;

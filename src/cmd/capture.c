@@ -23,7 +23,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
-#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -133,24 +132,12 @@ int cmd_library(struct arena *a, const char **library, struct err *e)
     return 0;
 }
 
-/* mkdir -p; what is made is for its owner only, as traces tell much about a program. */
-static int make_folders(char *path)
-{
-    for (char *slash = strchr(path + 1, '/'); slash != NULL; slash = strchr(slash + 1, '/')) {
-        *slash = '\0';
-        if (mkdir(path, 0700) < 0 && errno != EEXIST)
-            return -1;
-        *slash = '/';
-    }
-    return mkdir(path, 0700) < 0 && errno != EEXIST ? -1 : 0;
-}
-
 static int make_output(struct capture *c, struct err *e)
 {
     char full[PATH_MAX];
     if (c->dir[0] == '\0')
         return err_set(e, ERR_USAGE, "--output: the name of the directory is empty");
-    if (make_folders(arena_strdup(&c->arena, c->dir)) < 0)
+    if (cmd_make_folders(arena_strdup(&c->arena, c->dir)) < 0)
         return err_set(e, ERR_INPUT, "cannot make directory '%s': %s", c->dir, strerror(errno));
     /* "/." tells a directory from a file, which would pass the test for write access. */
     if (realpath(c->dir, full) == NULL ||
@@ -409,7 +396,7 @@ static int capture(struct capture *c, const struct capture_opts *o, char **argv,
         if (is_to_be_set(t, c, o))
             env[n++] = (struct child_env){t->variable, c->library};
     }
-    status = child_run(argv, env, n, e);
+    status = child_run(argv, env, n, NULL, e);
     if (e->code == ERR_NONE)
         report(c, o, argv);
     return status;

@@ -15,6 +15,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <zlib.h>
 /* Libraries that the build can do without. */
 #ifdef SPECTER_HAVE_SQLITE
@@ -246,6 +247,17 @@ int cmd_close_json(FILE *out, const char *where, struct err *e)
     if (fclose(out) != 0 || failed)
         return err_set(e, ERR_INPUT, "cannot write '%s': %s", where, strerror(errno));
     return 0;
+}
+
+int cmd_make_folders(char *path)
+{
+    for (char *slash = strchr(path + 1, '/'); slash != NULL; slash = strchr(slash + 1, '/')) {
+        *slash = '\0';
+        if (mkdir(path, 0700) < 0 && errno != EEXIST)
+            return -1;
+        *slash = '/';
+    }
+    return mkdir(path, 0700) < 0 && errno != EEXIST ? -1 : 0;
 }
 
 int cmd_write_json(struct cJSON *doc, const char *where, struct err *e)

@@ -45,6 +45,7 @@ struct command {
     X(analyze)      \
     X(metrics)      \
     X(compare)      \
+    X(experiment)   \
     X(export)       \
     X(replay)       \
     X(sweep)        \
@@ -100,6 +101,10 @@ struct arena;
 /* Where libspecter.so is, absolute: $SPECTER_LIB, else beside this program (a build folder), else
  * where `make install` puts it. 0, or -1 with e filled. */
 int cmd_library(struct arena *a, const char **library, struct err *e);
+
+/* mkdir -p; what is made is for its owner only, as traces tell much about a program. The path is
+ * changed meanwhile. 0, or -1 with errno. */
+int cmd_make_folders(char *path);
 
 /* The text for an entry of a trace's "unseen", before and after the path. */
 void cmd_coverage_gap_text(const char *kind, const char **before, const char **behind);

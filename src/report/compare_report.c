@@ -417,6 +417,20 @@ static void put_ranked(struct table *t, const struct compare_report *const *repo
     buf_release(&cause);
 }
 
+/* "2 more in --json, the slowest channels_4: 5.10 ms." */
+static void put_rest(struct screen *s, const struct compare_report *const *reports,
+                     const struct ranking *ranking, size_t shown)
+{
+    const struct ranked *last = &ranking->list[ranking->n - 1];
+    char label[4 * NAME_COLUMNS + 1], time[32];
+    struct buf b = BUF_INIT;
+    text_safe(label, sizeof label, label_of(reports, last), NAME_COLUMNS);
+    buf_printf(&b, "%zu more in --json, the slowest %s: %s.", ranking->n - shown, label,
+               text_ns(time, sizeof time, last->step_ns));
+    screen_line(s, SCREEN_PLAIN, b.data, 0);
+    buf_release(&b);
+}
+
 #define RANKING_FIGURES 48 /* columns beside names and causes */
 
 void compare_ranking(const struct compare_report *const *reports, const struct ranking *ranking,
@@ -441,10 +455,12 @@ void compare_ranking(const struct compare_report *const *reports, const struct r
     table_column(&t, "change", TABLE_RIGHT);
     table_column(&t, "95 %", TABLE_RIGHT);
     table_column(&t, "mostly", TABLE_LEFT);
-    for (; rows < ranking->n && screen_left(screen) > OTHER_LINES + rows; rows++)
+    for (; rows < ranking->n && screen_left(screen) > OTHER_LINES + 1 + rows; rows++)
         put_ranked(&t, reports, &ranking->list[rows], left / 2, left - left / 2);
     screen_table(screen, &t);
     table_release(&t);
+    if (rows < ranking->n)
+        put_rest(screen, reports, ranking, rows);
     screen_line(screen, SCREEN_PLAIN, "", 0);
     screen_line(screen, SCREEN_SOFT, "More: --table step,causes. All: specter help compare", 0);
 }

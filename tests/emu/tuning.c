@@ -123,6 +123,10 @@ static void read_limits(void)
     limits.ctas_min = number_of("NCCL_MIN_CTAS", CHANNELS_MAX);
     limits.ctas_max = number_of("NCCL_MAX_CTAS", CHANNELS_MAX);
     limits.threads = number_of("NCCL_NTHREADS", THREADS_MAX);
+    if (number_of("RCCL_WARP_SPEED_ENABLE", 1)) {
+        limits.ctas_min = limits.ctas_max = number_of("RCCL_WARP_SPEED_CU_COUNT", CHANNELS_MAX);
+        limits.threads = number_of("RCCL_THREADS_PER_BLOCK", THREADS_MAX);
+    }
     if (limits.threads % WARP)
         limits.threads = 0;
     else if (limits.threads && limits.threads < 2 * WARP)
