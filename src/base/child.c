@@ -14,8 +14,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { NOT_EXECUTABLE = 126, NOT_FOUND = 127, SIGNALLED = 128 };
-
 /* Signals that would end or disturb us and are meant for the program. Stop signals are left alone:
  * parent and child stop and go on together. */
 static const int watched[] = {SIGCHLD, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGALRM};
@@ -48,7 +46,7 @@ static _Noreturn void child_exec(char **argv, const struct child_env *env, size_
     }
     while (write(report, &why, sizeof why) < 0 && errno == EINTR)
         continue;
-    _exit(NOT_FOUND);
+    _exit(CHILD_NOT_FOUND);
 }
 
 /* Waits for pid. Signals from the kernel (si_code > 0: the terminal) have reached the whole process
@@ -65,7 +63,7 @@ static int wait_passing_signals(pid_t pid, const sigset_t *set, int *ended_by)
         if (signo == SIGHUP || signo == SIGINT || signo == SIGQUIT || signo == SIGTERM)
             *ended_by = signo;
     }
-    return WIFSIGNALED(status) ? SIGNALLED + WTERMSIG(status) : WEXITSTATUS(status);
+    return WIFSIGNALED(status) ? CHILD_SIGNALLED + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
 /* Reads the child's report from the pipe: an errno, or end of file once it has become the program.
@@ -95,6 +93,18 @@ bool child_find(const char *name, int mode, char *path, size_t size)
     return false;
 }
 
+/* A signal that is blocked is kept also where it is ignored: one that we ignore is not watched. */
+static void watch_signals(sigset_t *set)
+{
+    struct sigaction had;
+    sigemptyset(set);
+    for (size_t i = 0; i < sizeof watched / sizeof *watched; i++) {
+        if (watched[i] == SIGCHLD || sigaction(watched[i], NULL, &had) < 0 ||
+            had.sa_handler != SIG_IGN)
+            sigaddset(set, watched[i]);
+    }
+}
+
 int child_run(char **argv, const struct child_env *env, size_t nenv, int *ended_by, struct err *e)
 {
     struct signals before;
@@ -103,14 +113,12 @@ int child_run(char **argv, const struct child_env *env, size_t nenv, int *ended_
     pid_t pid;
     if (pipe2(report, O_CLOEXEC) < 0) {
         err_set(e, ERR_INPUT, "cannot start '%s': %s", argv[0], strerror(errno));
-        return NOT_EXECUTABLE;
+        return CHILD_NOT_EXECUTABLE;
     }
     /* Blocked and fetched one by one, not handled: no race between a signal and the wait. SIGCHLD
      * may have been inherited as ignored, and then there would be nothing to wait for. */
     struct sigaction usual = {.sa_handler = SIG_DFL};
-    sigemptyset(&set);
-    for (size_t i = 0; i < sizeof watched / sizeof *watched; i++)
-        sigaddset(&set, watched[i]);
+    watch_signals(&set);
     sigprocmask(SIG_BLOCK, &set, &before.mask);
     sigaction(SIGCHLD, &usual, &before.child);
     pid = fork();
@@ -134,5 +142,5 @@ int child_run(char **argv, const struct child_env *env, size_t nenv, int *ended_
     if (why == ENOENT || (why == EACCES && !child_find(argv[0], F_OK, path, sizeof path)))
         why = ENOENT;
     err_set(e, ERR_INPUT, "cannot run '%s': %s", argv[0], strerror(why));
-    return why == ENOENT ? NOT_FOUND : NOT_EXECUTABLE;
+    return why == ENOENT ? CHILD_NOT_FOUND : CHILD_NOT_EXECUTABLE;
 }

@@ -17,6 +17,9 @@
 
 struct err;
 
+/* Statuses as shells have them; CHILD_SIGNALLED + n: signal n ended it. */
+enum { CHILD_NOT_EXECUTABLE = 126, CHILD_NOT_FOUND = 127, CHILD_SIGNALLED = 128 };
+
 /* Set in the child only; borrowed. value NULL: left as it is. */
 struct child_env {
     const char *name, *value;
@@ -25,7 +28,8 @@ struct child_env {
 /* argv[0] is looked up in PATH; argv ends with NULL. Returns the program's exit status, 128+n when
  * signal n ended it; with e filled (ERR_INPUT) when it could not be started: 127 not found, 126
  * found but not executable. *ended_by, unless NULL: the last of SIGHUP, SIGINT, SIGQUIT and SIGTERM
- * that came meanwhile, from the terminal or to us; 0: none. */
+ * that came meanwhile, from the terminal or to us; 0: none. Signals that we ignore, as below
+ * nohup, are as if they had not come. */
 int child_run(char **argv, const struct child_env *env, size_t nenv, int *ended_by, struct err *e);
 
 /* Where the program called `name` is: itself when it holds a slash, else the first file in PATH

@@ -27,7 +27,9 @@ struct compare_opts {
 static const struct opt rows[] = {
     {"name", 0, OPT_STR, AT(names), "LABEL,...", "what the sides are called, base first"},
     {"table", 0, OPT_STR, AT(tables), "NAME[,NAME]",
-     "print these tables in full: step, causes, ranks, collectives, gemms, kernels, copies, idle"},
+#define X(id, name, title) " " name
+     "print these tables in full:" COMPARE_TABLES(X)},
+#undef X
     {"format", 0, OPT_STR, AT(form), "table|csv|md", "the form of tables (default: table)"},
     {"threshold", 0, OPT_DOUBLE, AT(threshold), "PCT",
      "the least change that counts, in per cent (default: 1)"},
@@ -41,16 +43,14 @@ static const struct opt rows[] = {
 
 /* ---- sides ---- */
 
-#define RUNS_MAX 64 /* of a side */
-
 /* One side: its runs, loaded. */
 struct compared {
-    const char *paths;    /* with commas between repeats */
-    const char *label;    /* in the arena */
-    char *real[RUNS_MAX]; /* real paths of its runs; owned */
-    struct run runs[RUNS_MAX];
-    struct analysis analyses[RUNS_MAX];
-    const struct analysis *list[RUNS_MAX];
+    const char *paths;            /* with commas between repeats */
+    const char *label;            /* in the arena */
+    char *real[COMPARE_RUNS_MAX]; /* real paths of its runs; owned */
+    struct run runs[COMPARE_RUNS_MAX];
+    struct analysis analyses[COMPARE_RUNS_MAX];
+    const struct analysis *list[COMPARE_RUNS_MAX];
     size_t n; /* runs that are loaded and analysed */
     bool partial;
 };
@@ -103,8 +103,8 @@ static int load_side(struct compared *sides, size_t at, struct arena *arena, str
     struct compared *side = &sides[at];
     char *copy = arena_strndup(arena, side->paths, strlen(side->paths)), *save = NULL;
     for (char *path = strtok_r(copy, ",", &save); path != NULL; path = strtok_r(NULL, ",", &save)) {
-        if (side->n == RUNS_MAX)
-            return err_set(e, ERR_USAGE, "more than %d runs of one side", RUNS_MAX);
+        if (side->n == COMPARE_RUNS_MAX)
+            return err_set(e, ERR_USAGE, "more than %d runs of one side", COMPARE_RUNS_MAX);
         if (check_new(sides, at, path, e) < 0 || load_run(side, path, e) < 0)
             return -1;
     }
@@ -179,11 +179,11 @@ static int check_tables(const char *names, struct err *e)
             const char *name = compare_table_name((enum compare_table)t);
             known = known || (strlen(name) == len && strncmp(name, p, len) == 0);
         }
+#define X(id, name, title) " " name
         if (!known)
-            return err_set(e, ERR_USAGE,
-                           "there is no table '%.*s'; there are step, causes, ranks, collectives, "
-                           "gemms, kernels, copies, idle",
+            return err_set(e, ERR_USAGE, "there is no table '%.*s'; there are" COMPARE_TABLES(X),
                            (int)len, p);
+#undef X
         p += len;
         p += *p == ',';
     }
@@ -381,7 +381,8 @@ const struct command cmd_compare = {
     .details =
         "Compares each TEST with BASE: the step and its parts, each rank, each kind of collective\n"
         "by size, each shape of GEMM, kernels, copies and causes of idle time; all times are a\n"
-        "step's, so that recordings may differ in length. BASE and TEST are what 'specter analyze' reads; several repeats of one side are\n"
+        "step's, so that recordings may differ in length. BASE and TEST are what 'specter analyze' "
+        "reads; several repeats of one side are\n"
         "paths with commas between them.\n"
         "\n"
         "Causes: the base's job is simulated with the test's times of one kind of work at a time,\n"

@@ -10,22 +10,24 @@
 #include "base/buf.h"
 #include "base/child.h"
 #include "cmd/cmd.h"
+#include "compare/compare.h"
 #include "compare/experiment.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <ftw.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
-#define MANIFEST "manifest.json"
-#define SIGNALLED 128 /* status of a program that a signal ended, less the signal */
-#define NOT_FOUND 127 /* as shells say */
-#define LOG_LINES 10   /* of a run that failed, shown */
+#define LOG_LINES 10    /* of a run that failed, shown, */
+#define LOG_COLUMNS 200 /* with so much of each */
 
 struct experiment_opts {
     const char *preset, *pairs, *base, *output, *profiler;
@@ -36,17 +38,20 @@ struct experiment_opts {
 #define AT(field) offsetof(struct experiment_opts, field)
 
 static const struct opt rows[] = {
-    {"preset", 0, OPT_STR, AT(preset), "NAME", "settings of that name: nccl_tuning, rccl_warp_speed"},
+    {"preset", 0, OPT_STR, AT(preset), "NAME",
+#define X(name) " " #name
+     "settings of that name:" EXPERIMENT_PRESETS(X)},
+#undef X
     {"pairs", 'p', OPT_STR, AT(pairs), "CU,THREADS ...",
-     "of rccl_warp_speed (default: \"56,256 37,384 32,512\")"},
+     "pairs that rccl_warp_speed tries (default: \"56,256 37,384 32,512\")"},
     {"repeat", 0, OPT_I64, AT(repeat), "N", "runs of each setting (default: 3)"},
     {"base", 0, OPT_STR, AT(base), "LABEL", "compare with this one (default: the first)"},
     {"output", 'o', OPT_STR, AT(output), "DIR",
-     "folder of this experiment, which is gone on with where it is there (default: "
+     "folder of the experiment; an existing one is continued (default: "
      "experiments/NAME_DATE_TIME)"},
     {"profiler", 0, OPT_STR, AT(profiler), "specter|kineto",
      "who records: capture, or the program itself into {dir}/torch_profiler (default: specter)"},
-    {"seed", 0, OPT_I64, AT(seed), "N", "of the order of runs (default: 1)"},
+    {"seed", 0, OPT_I64, AT(seed), "N", "draws the order of runs (default: 1)"},
     {"print", 0, OPT_FLAG, AT(print), NULL, "print the settings as a file, and stop"},
     OPT_END,
 };
@@ -60,7 +65,7 @@ struct job {
     const char *shown;
     size_t base; /* setting */
     int signal;  /* that ended it; 0 */
-    size_t failed;
+    bool resumed;
 };
 
 static bool is_kineto(const struct job *j)
@@ -70,7 +75,7 @@ static bool is_kineto(const struct job *j)
 
 /* ---- one run ---- */
 
-/* Of the folder of the experiment. */
+/* The folder of a run, in that of the experiment. */
 static const char *run_folder(struct job *j, const struct experiment_run *run)
 {
     return arena_printf(&j->x.arena, "%s/run%" PRId64, j->x.settings[run->setting].label,
@@ -100,13 +105,13 @@ static char **command_of(struct job *j, const struct experiment_setting *s, cons
     char **argv = arena_alloc(&j->x.arena, (most + 1) * sizeof *argv);
     size_t n = 0;
     if (!is_kineto(j)) {
-        argv[n++] = put_dir(j, j->self, dir);
-        argv[n++] = put_dir(j, "capture", dir);
-        argv[n++] = put_dir(j, "-o", dir);
-        argv[n++] = put_dir(j, "{dir}", dir);
+        argv[n++] = arena_strdup(&j->x.arena, j->self);
+        argv[n++] = arena_strdup(&j->x.arena, "capture");
+        argv[n++] = arena_strdup(&j->x.arena, "-o");
+        argv[n++] = arena_strdup(&j->x.arena, dir);
         for (size_t i = 0; i < s->ncapture; i++)
             argv[n++] = put_dir(j, s->capture[i], dir);
-        argv[n++] = put_dir(j, "--", dir);
+        argv[n++] = arena_strdup(&j->x.arena, "--");
     }
     for (size_t i = 0; i < j->x.ncommand; i++)
         argv[n++] = put_dir(j, j->x.command[i], dir);
@@ -142,23 +147,30 @@ static void redirect_end(const struct redirect *r)
     }
 }
 
+/* The end of a log. A progress bar's carriage returns end lines, too. */
 static void show_log(const char *path)
 {
     FILE *in = fopen(path, "re");
-    char *lines[LOG_LINES] = {NULL};
-    size_t caps[LOG_LINES] = {0}, n = 0;
-    ssize_t len;
-    while (in != NULL && (len = getline(&lines[n % LOG_LINES], &caps[n % LOG_LINES], in)) > 0)
-        n++;
+    char lines[LOG_LINES][LOG_COLUMNS + 1] = {{'\0'}};
+    size_t n = 0, len = 0;
+    int c;
+    while (in != NULL && (c = getc(in)) != EOF) {
+        if (c != '\n' && c != '\r') {
+            if (len < LOG_COLUMNS)
+                lines[n % LOG_LINES][len++] = (char)c;
+        } else if (len > 0) {
+            lines[n++ % LOG_LINES][len] = '\0';
+            len = 0;
+        }
+    }
+    if (len > 0)
+        lines[n++ % LOG_LINES][len] = '\0';
     for (size_t i = n > LOG_LINES ? n - LOG_LINES : 0; i < n; i++) {
         struct buf safe = BUF_INIT;
-        const char *line = lines[i % LOG_LINES];
-        buf_put_printable(&safe, line, strcspn(line, "\n"));
-        fprintf(stderr, "  %s\n", safe.data != NULL ? safe.data : "");
+        buf_put_printable(&safe, lines[i % LOG_LINES], strlen(lines[i % LOG_LINES]));
+        fprintf(stderr, "  %s\n", safe.data);
         buf_release(&safe);
     }
-    for (size_t i = 0; i < LOG_LINES; i++)
-        free(lines[i]);
     if (in != NULL)
         fclose(in);
 }
@@ -170,12 +182,47 @@ static double now_s(void)
     return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
 }
 
+static int remove_entry(const char *path, const struct stat *st, int type, struct FTW *ftw)
+{
+    (void)st;
+    (void)type;
+    return ftw->level > 0 && remove(path) < 0 ? -1 : 0;
+}
+
+static bool is_empty(const char *dir)
+{
+    DIR *d = opendir(dir);
+    bool empty = true;
+    struct dirent *entry;
+    while (d != NULL && empty && (entry = readdir(d)) != NULL)
+        empty = strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0;
+    if (d != NULL)
+        closedir(d);
+    return empty;
+}
+
+/* Makes the folder of a run. What an attempt that was cut off has left is removed; what was there
+ * before the experiment is not ours. */
+static int make_run_folder(struct job *j, const char *dir, const char *shown, struct err *e)
+{
+    if (cmd_make_folders(arena_strdup(&j->x.arena, dir)) < 0)
+        return err_set(e, ERR_INPUT, "cannot make directory '%s': %s", shown, strerror(errno));
+    if (is_empty(dir))
+        return 0;
+    if (!j->resumed)
+        return err_set(e, ERR_INPUT, "'%s' is not empty", shown);
+    if (nftw(dir, remove_entry, 16, FTW_DEPTH | FTW_PHYS) < 0)
+        return err_set(e, ERR_INPUT, "cannot empty '%s': %s", shown, strerror(errno));
+    return 0;
+}
+
 /* Runs one; only what lies in its folder and the manifest outlive it. */
 static int run_one(struct job *j, struct experiment_run *run, struct err *e)
 {
     const struct experiment_setting *s = &j->x.settings[run->setting];
     const char *dir = arena_printf(&j->x.arena, "%s/%s", j->dir, run_folder(j, run));
-    const char *log = arena_printf(&j->x.arena, "%s.log", dir);
+    const char *shown = arena_printf(&j->x.arena, "%s/%s", j->shown, run_folder(j, run));
+    const char *log = arena_printf(&j->x.arena, "%s.log", shown);
     struct child_env *env = arena_alloc(&j->x.arena, (s->nenv + 1) * sizeof *env);
     const double began_s = now_s();
     struct redirect r = {{-1, -1}};
@@ -183,8 +230,8 @@ static int run_one(struct job *j, struct experiment_run *run, struct err *e)
     int status;
     for (size_t i = 0; i < s->nenv; i++)
         env[i] = (struct child_env){s->env[i].name, put_dir(j, s->env[i].value, dir)};
-    if (cmd_make_folders(put_dir(j, "{dir}", dir)) < 0)
-        return err_set(e, ERR_INPUT, "cannot make directory '%s': %s", dir, strerror(errno));
+    if (make_run_folder(j, dir, shown, e) < 0)
+        return -1;
     if (redirect_begin(&r, log, e) < 0)
         return -1;
     status = child_run(command_of(j, s, dir), env, s->nenv, &j->signal, &why);
@@ -205,7 +252,7 @@ static int run_one(struct job *j, struct experiment_run *run, struct err *e)
 
 static int run_all(struct job *j, struct err *e)
 {
-    const char *manifest = arena_printf(&j->x.arena, "%s/" MANIFEST, j->dir);
+    const char *manifest = arena_printf(&j->x.arena, "%s/" EXPERIMENT_MANIFEST, j->shown);
     if (experiment_write(&j->x, manifest, e) < 0)
         return -1;
     for (size_t i = 0; i < j->x.nruns && j->signal == 0; i++) {
@@ -222,20 +269,28 @@ static int run_all(struct job *j, struct err *e)
 
 /* ---- the comparison ---- */
 
-/* The paths of a setting's runs that ended well, with commas between; "": none did. */
+/* Where the traces of a run are, in the folder of the experiment; NULL: it failed, or left none. */
+static const char *traces_of(struct job *j, const struct experiment_run *run)
+{
+    const char *dir = run_folder(j, run);
+    if (is_kineto(j))
+        dir = arena_printf(&j->x.arena, "%s/torch_profiler", dir);
+    return run->status == 0 && !is_empty(arena_printf(&j->x.arena, "%s/%s", j->dir, dir)) ? dir
+                                                                                          : NULL;
+}
+
+/* The paths of a setting's runs that left traces, with commas between; "": none did. */
 static char *paths_of(struct job *j, size_t setting)
 {
     struct buf b = BUF_INIT;
-    struct stat st;
     char *out;
     for (size_t i = 0; i < j->x.nruns; i++) {
-        const char *dir = run_folder(j, &j->x.runs[i]);
-        const char *torch = arena_printf(&j->x.arena, "%s/torch_profiler", dir);
-        if (j->x.runs[i].setting != setting || j->x.runs[i].status != 0)
+        const char *dir = traces_of(j, &j->x.runs[i]);
+        if (j->x.runs[i].setting != setting || dir == NULL)
             continue;
         if (b.len > 0)
             buf_putc(&b, ',');
-        buf_puts(&b, is_kineto(j) && stat(torch, &st) == 0 ? torch : dir);
+        buf_puts(&b, dir);
     }
     out = arena_strndup(&j->x.arena, b.len > 0 ? b.data : "", b.len);
     buf_release(&b);
@@ -255,7 +310,7 @@ static int compare(struct job *j, struct err *e)
         const size_t setting = i == 0 ? j->base : i - 1;
         char *of = paths_of(j, setting);
         if (of[0] == '\0')
-            fprintf(stderr, "specter: no run of '%s' ended well: it is not compared\n",
+            fprintf(stderr, "specter: no run of '%s' left traces: it is not compared\n",
                     j->x.settings[setting].label);
         if (of[0] == '\0' || (i > 0 && setting == j->base))
             continue;
@@ -265,13 +320,13 @@ static int compare(struct job *j, struct err *e)
     if (sides < 2) {
         buf_release(&labels);
         return err_set(e, ERR_INPUT, "nothing to compare: %s",
-                       paths[0] == '\0' ? "no run of the base ended well"
-                                        : "no run of another setting ended well");
+                       paths[0] == '\0' ? "no run of the base left traces"
+                                        : "no run of another setting left traces");
     }
-    argv[0] = put_dir(j, j->self, "");
-    argv[1] = put_dir(j, "compare", "");
+    argv[0] = arena_strdup(&j->x.arena, j->self);
+    argv[1] = arena_strdup(&j->x.arena, "compare");
     argv[2] = arena_printf(&j->x.arena, "--name=%s", labels.data);
-    argv[3] = put_dir(j, "--json=comparison.json", "");
+    argv[3] = arena_strdup(&j->x.arena, "--json=" EXPERIMENT_COMPARISON);
     buf_release(&labels);
     if (chdir(j->dir) < 0)
         return err_set(e, ERR_INPUT, "%s: %s", j->dir, strerror(errno));
@@ -308,11 +363,24 @@ static int make_folder(struct job *j, struct err *e)
     return 0;
 }
 
+/* Held by us and by what we start: after a kill a program may still run and write. */
+static int lock(struct job *j, struct err *e)
+{
+    const int fd = open(j->dir, O_RDONLY | O_DIRECTORY); /* without O_CLOEXEC */
+    if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0)
+        return 0;
+    if (errno == EWOULDBLOCK)
+        return err_set(e, ERR_INPUT, "'%s' is in use: an experiment, or what it has started, runs",
+                       j->shown);
+    return err_set(e, ERR_INPUT, "cannot lock '%s': %s", j->shown, strerror(errno));
+}
+
 static int resume(struct job *j, struct err *e)
 {
-    const char *manifest = arena_printf(&j->x.arena, "%s/" MANIFEST, j->shown);
+    const char *manifest = arena_printf(&j->x.arena, "%s/" EXPERIMENT_MANIFEST, j->shown);
     size_t done = 0;
-    if (access(manifest, F_OK) < 0)
+    j->resumed = access(manifest, F_OK) == 0;
+    if (!j->resumed)
         return 0;
     if (experiment_resume(&j->x, manifest, e) < 0)
         return -1;
@@ -324,17 +392,18 @@ static int resume(struct job *j, struct err *e)
 
 static int status_of(struct job *j, int compared)
 {
+    bool lost = false;
     for (size_t i = 0; i < j->x.nruns; i++)
-        j->failed += j->x.runs[i].status != 0;
+        lost = lost || traces_of(j, &j->x.runs[i]) == NULL;
     if (j->signal != 0)
-        return SIGNALLED + j->signal;
-    return compared == 0 && j->failed > 0 ? ERR_PARTIAL : compared;
+        return CHILD_SIGNALLED + j->signal;
+    return compared == 0 && lost ? ERR_PARTIAL : compared;
 }
 
 static int experiment(struct job *j, struct err *e)
 {
     int status;
-    if (make_folder(j, e) < 0 || resume(j, e) < 0 || run_all(j, e) < 0)
+    if (make_folder(j, e) < 0 || lock(j, e) < 0 || resume(j, e) < 0 || run_all(j, e) < 0)
         return (int)e->code;
     fprintf(stderr, "specter: in %s\n", j->shown);
     if (j->signal != 0)
@@ -352,12 +421,12 @@ static int experiment(struct job *j, struct err *e)
 
 static int check_opts(const struct experiment_opts *o, struct err *e)
 {
-    if (o->repeat < 1 || o->repeat > EXPERIMENT_REPEAT_MAX)
-        return err_set(e, ERR_USAGE, "--repeat: out of range: 1 to %d", EXPERIMENT_REPEAT_MAX);
+    if (o->repeat < 1 || o->repeat > COMPARE_RUNS_MAX)
+        return err_set(e, ERR_USAGE, "--repeat: out of range: 1 to %d", COMPARE_RUNS_MAX);
     if (o->profiler != NULL && strcmp(o->profiler, "specter") != 0 &&
         strcmp(o->profiler, "kineto") != 0)
         return err_set(e, ERR_USAGE, "--profiler is specter or kineto, not '%s'", o->profiler);
-    if (o->pairs != NULL && o->preset == NULL)
+    if (o->pairs != NULL && (o->preset == NULL || strcmp(o->preset, "rccl_warp_speed") != 0))
         return err_set(e, ERR_USAGE, "-p is for --preset rccl_warp_speed");
     return 0;
 }
@@ -385,7 +454,11 @@ static int run(struct job *j, int n, char **command, struct err *e)
     }
     if (!child_find(command[0], X_OK, path, sizeof path)) {
         err_set(e, ERR_INPUT, "cannot run '%s': not found, or not executable", command[0]);
-        return NOT_FOUND;
+        return CHILD_NOT_FOUND;
+    }
+    if (j->x.nsettings < 2) {
+        err_set(e, ERR_USAGE, "there is one setting alone, and nothing to compare it with");
+        return ERR_USAGE;
     }
     j->base = j->opts->base != NULL ? experiment_find(&j->x, j->opts->base) : 0;
     if (j->base == j->x.nsettings) {
@@ -394,6 +467,7 @@ static int run(struct job *j, int n, char **command, struct err *e)
     }
     j->x.command = (const char **)command;
     j->x.ncommand = (size_t)n;
+    j->x.profiler = is_kineto(j) ? "kineto" : "specter";
     experiment_plan(&j->x, j->opts->repeat, j->opts->seed);
     return experiment(j, e);
 }
@@ -420,8 +494,8 @@ const struct command cmd_experiment = {
     .summary = "run a command under several settings, and compare",
     .details =
         "Runs COMMAND under `specter capture`, once for each setting and repeat, in an order that "
-        "--seed draws, and ends with `specter compare` of all settings, whose samples are the "
-        "runs.\n"
+        "--seed draws, and ends with `specter compare` of all settings; with several repeats the "
+        "samples are the runs.\n"
         "\n"
         "A setting is environment, arguments behind COMMAND, and options of capture. FILE lists "
         "them as JSON; --print shows a preset in that form:\n"
@@ -432,8 +506,9 @@ const struct command cmd_experiment = {
         "\n"
         "DIR holds manifest.json (settings, order, status and seconds of each run), "
         "LABEL/runN with the traces, LABEL/runN.log with what the program wrote, and "
-        "comparison.json. {dir} in COMMAND and settings is the run's folder. A run that fails is "
-        "told and left out. After Ctrl-C what is done is compared, and the same command with -o "
+        "comparison.json. {dir} in COMMAND and settings is the run's folder. A failed "
+        "run is reported and left out. After Ctrl-C what is done is compared, and the same command "
+        "with -o "
         "DIR goes on.\n"
         "\n"
         "Exit status: 0 done, 2 bad usage, 3 nothing to compare or DIR cannot be written, 4 a run "

@@ -66,16 +66,23 @@ static double mean_of(double sum, const struct entry *e)
     return e != NULL && e->runs > 0 ? sum / (double)e->runs : NAN;
 }
 
+/* A run that does not have an operation has none of it in a step; of a part of the step that it
+ * does not tell nothing is known. */
+static size_t runs_of(const struct entry *e, size_t all)
+{
+    return e->of.table == COMPARE_STEP || e->of.table == COMPARE_RANKS ? e->runs : all;
+}
+
 static void add_row(struct comparison *c, const struct entry *base, const struct entry *test)
 {
     static const struct time_series none;
     struct compare_row row = {.of = base != NULL ? base->of : test->of};
     row.base_ns = mean_of(base != NULL ? base->one_ns : 0, base);
     row.test_ns = mean_of(test != NULL ? test->one_ns : 0, test);
-    row.base_count = mean_of(base != NULL ? base->count : 0, base);
-    row.test_count = mean_of(test != NULL ? test->count : 0, test);
-    row.base_step_ns = mean_of(base != NULL ? base->step_ns : 0, base);
-    row.test_step_ns = mean_of(test != NULL ? test->step_ns : 0, test);
+    row.base_count = base != NULL ? base->count / (double)runs_of(base, c->nbase) : NAN;
+    row.test_count = test != NULL ? test->count / (double)runs_of(test, c->ntest) : NAN;
+    row.base_step_ns = base != NULL ? base->step_ns / (double)runs_of(base, c->nbase) : NAN;
+    row.test_step_ns = test != NULL ? test->step_ns / (double)runs_of(test, c->ntest) : NAN;
     for (int k = 0; k < COMPARE_FIGURE_COUNT; k++) {
         row.base_figures[k] = mean_of(base != NULL ? base->figures[k] : 0, base);
         row.test_figures[k] = mean_of(test != NULL ? test->figures[k] : 0, test);
@@ -84,6 +91,8 @@ static void add_row(struct comparison *c, const struct entry *base, const struct
     row.test_two_groups = test != NULL && time_series_has_two_groups(&test->samples);
     sample_test(&row.noise, base != NULL ? &base->samples : &none,
                 test != NULL ? &test->samples : &none, COMPARE_LEVEL);
+    if (row.of.table == COMPARE_IDLE_CAUSES && row.base_ns == 0 && row.test_ns == 0)
+        return;
     row.verdict = base == NULL ? COMPARE_IS_ADDED : test == NULL ? COMPARE_IS_REMOVED : 0;
     ARRAY_GROW(c->rows, c->cap_rows, c->nrows + 1);
     c->rows[c->nrows++] = row;
@@ -107,6 +116,8 @@ static bool less_is_better(const struct compare_key *of)
 enum compare_verdict compare_judge(const struct compare_row *row, double threshold)
 {
     const double change = compare_change(row);
+    if (row->base_ns == 0 && row->test_ns == 0)
+        return COMPARE_IS_SIMILAR;
     if (!is_known(row) && row->base_ns == 0 && row->test_ns > 0)
         return COMPARE_IS_ADDED;
     if (!is_known(row) && row->test_ns == 0 && row->base_ns > 0)
@@ -135,8 +146,8 @@ static void judge_all(struct comparison *c, const struct side *base, const struc
         if (row->verdict == COMPARE_IS_ADDED || row->verdict == COMPARE_IS_REMOVED)
             continue;
         if (is_known(row) && n > 1)
-            sample_test(&row->noise, &side_find(base, &row->of)->samples, &side_find(test, &row->of)->samples,
-                        1 - (1 - COMPARE_LEVEL) / (double)n);
+            sample_test(&row->noise, &side_find(base, &row->of)->samples,
+                        &side_find(test, &row->of)->samples, 1 - (1 - COMPARE_LEVEL) / (double)n);
         row->verdict = compare_judge(row, c->threshold);
     }
 }

@@ -25,12 +25,13 @@
 
 #define COMPARE_LEVEL 0.95     /* of all verdicts of a table together */
 #define COMPARE_THRESHOLD 0.01 /* the least change that counts, where nothing else is said */
+#define COMPARE_RUNS_MAX 64    /* of a side */
 
 /* X(id, name, title): the tables. Causes are no rows of the comparison: causes.h. */
 #define COMPARE_TABLES(X)                                     \
     X(STEP, "step", "The step and its parts, mean of ranks")  \
     X(CAUSES, "causes", "Why the step changed")               \
-    X(RANKS, "ranks", "Each rank's step")                     \
+    X(RANKS, "ranks", "Parts of each rank's step")            \
     X(COLLECTIVES, "collectives", "Collectives and messages") \
     X(GEMMS, "gemms", "GEMMs by shape")                       \
     X(KERNELS, "kernels", "Other kernels by name")            \
@@ -66,14 +67,14 @@ const char *compare_verdict_name(enum compare_verdict verdict);
 
 /* X(id, name, less is better): the parts of a step, as analyze has them. The step is compute, comm,
  * copies and idle; the others are parts or sums of these. */
-#define COMPARE_PARTS(X)                                                      \
-    X(WHOLE, "step", true)                                                    \
-    X(COMPUTE, "compute", true)                                               \
-    X(COMM, "exposed comm", true)                                             \
-    X(WAIT, "exposed comm: waits", true) /* for ranks that come later */      \
-    X(COPIES, "exposed copies", true)                                         \
-    X(IDLE, "idle", true)                                                     \
-    X(OVERLAP, "overlapped comm", false)                                      \
+#define COMPARE_PARTS(X)                                                 \
+    X(WHOLE, "step", true)                                               \
+    X(COMPUTE, "compute", true)                                          \
+    X(COMM, "exposed comm", true)                                        \
+    X(WAIT, "exposed comm: waits", true) /* for ranks that come later */ \
+    X(COPIES, "exposed copies", true)                                    \
+    X(IDLE, "idle", true)                                                \
+    X(OVERLAP, "overlapped comm", false)                                 \
     X(BUSY, "busy", false)
 
 enum compare_part {

@@ -4,6 +4,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/hash.h"
+#include "base/opt.h"
 
 #include <cjson/cJSON.h>
 #include <ctype.h>
@@ -39,7 +40,24 @@ static bool is_label(const char *text)
         if (iscntrl((unsigned char)text[i]) || strchr("/,", text[i]) != NULL)
             return false;
     }
-    return len > 0 && len <= EXPERIMENT_LABEL_MAX && text[0] != '.' && text[0] != '-';
+    return len > 0 && len <= EXPERIMENT_LABEL_MAX && text[0] != '.' && text[0] != '-' &&
+           strncmp(text, EXPERIMENT_MANIFEST, strlen(EXPERIMENT_MANIFEST)) != 0 &&
+           strcmp(text, EXPERIMENT_COMPARISON) != 0;
+}
+
+/* A key that is misspelt would leave a setting without what it is to set. */
+static int check_keys(const struct reader *r, const cJSON *o, const char *known, const char *label)
+{
+    const cJSON *item;
+    cJSON_ArrayForEach(item, o)
+    {
+        if (!opt_list_names(known, item->string))
+            return wrong(
+                r,
+                arena_printf(&r->x->arena, "unknown key \"%s\"; there are %s", item->string, known),
+                label);
+    }
+    return 0;
 }
 
 /* A list of texts that may be missing. */
@@ -80,8 +98,13 @@ static int read_env(struct reader *r, const cJSON *o, struct experiment_setting 
             value = arena_printf(arena, "%.15g", item->valuedouble);
         else if (!cJSON_IsString(item))
             return wrong(r, arena_printf(arena, "\"%s\" is no text", item->string), s->label);
-        s->env[s->nenv++] = (struct experiment_env){arena_strdup(arena, item->string),
-                                                    arena_strdup(arena, value)};
+        for (size_t i = 0; i < s->nenv; i++) {
+            if (strcmp(s->env[i].name, item->string) == 0)
+                return wrong(r, arena_printf(arena, "\"%s\" is there twice", item->string),
+                             s->label);
+        }
+        s->env[s->nenv++] =
+            (struct experiment_env){arena_strdup(arena, item->string), arena_strdup(arena, value)};
     }
     return 0;
 }
@@ -98,7 +121,8 @@ static int read_setting(struct reader *r, const cJSON *o)
     s.label = arena_strdup(&r->x->arena, label->valuestring);
     if (experiment_find(r->x, s.label) < r->x->nsettings)
         return wrong(r, "there are two of that label", s.label);
-    if (read_env(r, o, &s) < 0 || read_texts(r, o, "args", s.label, &s.args, &s.nargs) < 0 ||
+    if (check_keys(r, o, "label,env,args,capture", s.label) < 0 || read_env(r, o, &s) < 0 ||
+        read_texts(r, o, "args", s.label, &s.args, &s.nargs) < 0 ||
         read_texts(r, o, "capture", s.label, &s.capture, &s.ncapture) < 0)
         return -1;
     r->x->settings[r->x->nsettings++] = s;
@@ -114,6 +138,8 @@ static int read_settings(struct reader *r, const cJSON *doc)
         return wrong(r, "\"name\" is no name of a folder", NULL);
     if (n < 1 || n > EXPERIMENT_SETTINGS_MAX)
         return wrong(r, "\"settings\" is a list of 1 to 256", NULL);
+    if (check_keys(r, doc, "schema,name,settings,command,repeat,seed,profiler,runs", NULL) < 0)
+        return -1;
     r->x->name = arena_strdup(&r->x->arena, name != NULL ? name->valuestring : "experiment");
     r->x->settings = arena_alloc(&r->x->arena, (size_t)n * sizeof *r->x->settings);
     cJSON_ArrayForEach(item, list)
@@ -145,7 +171,9 @@ static cJSON *parse_file(const char *path, struct err *e)
         err_set(e, ERR_INPUT, "%s: %s", path, strerror(failed));
     else if (text.len > FILE_MAX)
         err_set(e, ERR_INPUT, "%s: larger than 16 MiB", path);
-    else if ((doc = cJSON_ParseWithLength(text.data, text.len)) == NULL || !cJSON_IsObject(doc))
+    else if (text.len == 0 ||
+             (doc = cJSON_ParseWithLengthOpts(text.data, text.len + 1, NULL, 1)) == NULL ||
+             !cJSON_IsObject(doc))
         err_set(e, ERR_INPUT, "%s: no JSON object", path);
     if (doc != NULL && !cJSON_IsObject(doc)) {
         cJSON_Delete(doc);
@@ -218,8 +246,8 @@ static int fill_nccl_tuning(struct experiment *x, const char *pairs, struct err 
         {"channels_16", "NCCL_MAX_NCHANNELS", "16"},
         {"channels_32", "NCCL_MIN_NCHANNELS", "32"},
     };
-    if (pairs != NULL)
-        return err_set(e, ERR_USAGE, "-p is for --preset rccl_warp_speed");
+    (void)pairs;
+    (void)e;
     add_setting(x, "base");
     for (size_t i = 0; i < sizeof list / sizeof *list; i++)
         add_env(add_setting(x, list[i].label), list[i].name, list[i].value);
@@ -268,7 +296,7 @@ int experiment_preset(struct experiment *x, const char *name, const char *pairs,
         const char *name;
         int (*fill)(struct experiment *x, const char *pairs, struct err *e);
     } presets[] = {
-#define X(name, what) {#name, fill_##name},
+#define X(name) {#name, fill_##name},
         EXPERIMENT_PRESETS(X)
 #undef X
     };
@@ -283,7 +311,10 @@ int experiment_preset(struct experiment *x, const char *name, const char *pairs,
         experiment_release(x);
         return -1;
     }
-    return err_set(e, ERR_USAGE, "--preset: '%s' is none of nccl_tuning, rccl_warp_speed", name);
+#define X(name) " " #name
+    return err_set(e, ERR_USAGE, "--preset: there is no '%s'; there are" EXPERIMENT_PRESETS(X),
+                   name);
+#undef X
 }
 
 /* ---- the order ---- */
@@ -352,6 +383,7 @@ static cJSON *experiment_json(const struct experiment *x)
     cJSON_AddItemToObject(doc, "command", texts_json(x->command, x->ncommand));
     cJSON_AddNumberToObject(doc, "repeat", (double)x->repeat);
     cJSON_AddNumberToObject(doc, "seed", (double)x->seed);
+    cJSON_AddStringToObject(doc, "profiler", x->profiler);
     list = cJSON_AddArrayToObject(doc, "runs");
     for (size_t i = 0; i < x->nruns; i++) {
         cJSON *o = cJSON_CreateObject();
@@ -366,44 +398,51 @@ static cJSON *experiment_json(const struct experiment *x)
 
 static int put_text(const char *text, const char *path, struct err *e)
 {
-    FILE *out = path != NULL ? fopen(path, "we") : stdout;
-    int failed = out == NULL;
-    if (!failed)
-        failed = fprintf(out, "%s\n", text) < 0 || fflush(out) != 0 ||
-                 (path != NULL && fsync(fileno(out)) != 0);
-    if (out != NULL && path != NULL && fclose(out) != 0)
-        failed = 1;
-    return failed ? err_set(e, ERR_INPUT, "cannot write '%s': %s", path != NULL ? path : "stdout",
-                            strerror(errno))
-                  : 0;
+    FILE *out = fopen(path, "we");
+    bool failed = out == NULL || fprintf(out, "%s\n", text) < 0 || fflush(out) != 0 ||
+                  fsync(fileno(out)) != 0;
+    const int why = errno;
+    if (out != NULL)
+        failed = fclose(out) != 0 || failed;
+    return failed ? err_set(e, ERR_INPUT, "cannot write '%s': %s", path, strerror(why)) : 0;
+}
+
+/* Replaces the file at once. */
+static int replace_text(const char *text, const char *path, struct err *e)
+{
+    struct buf next = BUF_INIT;
+    int rc;
+    buf_printf(&next, "%s.next", path);
+    rc = put_text(text, next.data, e);
+    if (rc == 0 && rename(next.data, path) < 0)
+        rc = err_set(e, ERR_INPUT, "cannot write '%s': %s", path, strerror(errno));
+    if (rc < 0)
+        unlink(next.data);
+    buf_release(&next);
+    return rc;
 }
 
 int experiment_write(const struct experiment *x, const char *path, struct err *e)
 {
     cJSON *doc = experiment_json(x);
     char *text = cJSON_Print(doc);
-    struct buf next = BUF_INIT;
-    int rc;
+    int rc = 0;
     cJSON_Delete(doc);
     if (text == NULL)
         die("out of memory");
     if (path != NULL)
-        buf_printf(&next, "%s.next", path);
-    rc = put_text(text, path != NULL ? next.data : NULL, e);
-    if (rc == 0 && path != NULL && rename(next.data, path) < 0)
-        rc = err_set(e, ERR_INPUT, "cannot write '%s': %s", path, strerror(errno));
-    if (rc < 0 && path != NULL)
-        unlink(next.data);
-    buf_release(&next);
+        rc = replace_text(text, path, e);
+    else
+        puts(text); /* whether stdout took it is asked at the end of the program */
     free(text);
     return rc;
 }
 
-/* What is not the same in a manifest and in what is asked for; NULL: all is. */
-static const char *difference(const cJSON *had, const cJSON *asked)
+/* The first of the keys whose values differ; NULL: none. */
+static const char *difference(const cJSON *had, const cJSON *asked, const char *const *keys,
+                              size_t n)
 {
-    static const char *const keys[] = {"settings", "command", "repeat", "seed"};
-    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+    for (size_t i = 0; i < n; i++) {
         if (!cJSON_Compare(cJSON_GetObjectItemCaseSensitive(had, keys[i]),
                            cJSON_GetObjectItemCaseSensitive(asked, keys[i]), 1))
             return keys[i];
@@ -411,11 +450,16 @@ static const char *difference(const cJSON *had, const cJSON *asked)
     return NULL;
 }
 
+#define KEYS(list) list, sizeof(list) / sizeof *(list)
+static const char *const experiment_keys[] = {"settings", "command", "repeat", "seed", "profiler"};
+static const char *const run_keys[] = {"label", "repeat"};
+
 int experiment_resume(struct experiment *x, const char *path, struct err *e)
 {
     cJSON *had = parse_file(path, e), *asked = experiment_json(x);
-    const char *differs = had != NULL ? difference(had, asked) : NULL;
+    const char *differs = had != NULL ? difference(had, asked, KEYS(experiment_keys)) : NULL;
     const cJSON *runs = cJSON_GetObjectItemCaseSensitive(had, "runs");
+    const cJSON *asked_runs = cJSON_GetObjectItemCaseSensitive(asked, "runs");
     int rc = had == NULL ? -1 : 0;
     if (rc == 0 && differs != NULL)
         rc = err_set(e, ERR_USAGE, "%s: of another experiment: \"%s\" is not the same", path,
@@ -426,6 +470,10 @@ int experiment_resume(struct experiment *x, const char *path, struct err *e)
         const cJSON *o = cJSON_GetArrayItem(runs, (int)i);
         const cJSON *status = cJSON_GetObjectItemCaseSensitive(o, "status");
         const cJSON *seconds = cJSON_GetObjectItemCaseSensitive(o, "seconds");
+        const char *differs_in =
+            difference(o, cJSON_GetArrayItem(asked_runs, (int)i), KEYS(run_keys));
+        if (differs_in != NULL)
+            rc = err_set(e, ERR_INPUT, "%s: run %zu: \"%s\" is damaged", path, i + 1, differs_in);
         if (!cJSON_IsNumber(status))
             continue;
         x->runs[i].status = status->valueint;

@@ -23,15 +23,15 @@
 struct err;
 
 #define EXPERIMENT_SETTINGS_MAX 256
-#define EXPERIMENT_REPEAT_MAX 64 /* as many as compare takes of a side */
-#define EXPERIMENT_LABEL_MAX 64  /* bytes */
+#define EXPERIMENT_LABEL_MAX 64 /* bytes */
 
 struct experiment_env {
     const char *name, *value;
 };
 
 struct experiment_setting {
-    const char *label; /* the name of its folder, too: no '/', ',' or control character */
+    const char *label; /* the name of its folder, too: no '/', ',' or control character, and no
+                          name of a file that stands beside it */
     struct experiment_env *env;
     size_t nenv;
     const char **args; /* behind the command */
@@ -57,14 +57,17 @@ struct experiment {
     const char **command;
     size_t ncommand;
     int64_t repeat, seed;
+    const char *profiler;        /* "specter", "kineto" */
     struct experiment_run *runs; /* in the order in which they run */
     size_t nruns;
 };
 
-/* X(name, what it varies) */
-#define EXPERIMENT_PRESETS(X)                                            \
-    X(nccl_tuning, "NCCL's algorithm, protocol and number of channels")  \
-    X(rccl_warp_speed, "RCCL's compute units and threads, by -p CU,THREADS")
+#define EXPERIMENT_MANIFEST "manifest.json"
+#define EXPERIMENT_COMPARISON "comparison.json"
+
+/* X(name): the presets. nccl_tuning: NCCL's algorithm, protocol and number of channels, one at a
+ * time. rccl_warp_speed: RCCL's compute units and threads. */
+#define EXPERIMENT_PRESETS(X) X(nccl_tuning) X(rccl_warp_speed)
 
 /* Settings from a file, or of a preset by its name. pairs: "56,256 37,384" for rccl_warp_speed;
  * NULL: the usual ones. 0, or -1 with e filled (ERR_INPUT, ERR_USAGE), and nothing to release. */
@@ -72,7 +75,7 @@ int experiment_read(struct experiment *x, const char *path, struct err *e);
 int experiment_preset(struct experiment *x, const char *name, const char *pairs, struct err *e);
 
 /* The runs: every setting once in each round, rounds shuffled one by one. The same seed gives the
- * same order everywhere. */
+ * same order everywhere. Command and profiler are set by the caller. */
 void experiment_plan(struct experiment *x, int64_t repeat, int64_t seed);
 
 /* Writes the manifest, or without a plan what experiment_read() takes. The file is replaced at

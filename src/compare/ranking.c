@@ -12,29 +12,40 @@ static int by_step(const void *pa, const void *pb)
     return a->step_ns != b->step_ns ? ORDER(a->step_ns, b->step_ns) : ORDER(a->side, b->side);
 }
 
+/* A side's step twice: with steps as samples, and with runs. */
+struct candidate {
+    struct side steps, runs;
+    bool several;
+};
+
 static const struct entry *step_of(const struct side *s)
 {
     return side_find(s, &(struct compare_key){.table = COMPARE_STEP, .part = COMPARE_WHOLE});
 }
 
 /* Returns whether b takes longer than a by more than noise and threshold. */
-static bool is_slower(const struct entry *a, const struct entry *b, double threshold)
+static bool is_slower(const struct candidate *a, const struct candidate *b, double level,
+                      double threshold)
 {
-    struct compare_row row = {.of = a->of,
-                              .base_ns = a->one_ns / (double)a->runs,
-                              .test_ns = b->one_ns / (double)b->runs};
-    sample_test(&row.noise, &a->samples, &b->samples, COMPARE_LEVEL);
+    const bool several = a->several && b->several;
+    const struct entry *base = step_of(several ? &a->runs : &a->steps);
+    const struct entry *test = step_of(several ? &b->runs : &b->steps);
+    struct compare_row row = {.of = base->of,
+                              .base_ns = base->one_ns / (double)base->runs,
+                              .test_ns = test->one_ns / (double)test->runs};
+    sample_test(&row.noise, &base->samples, &test->samples, level);
     return compare_judge(&row, threshold) == COMPARE_IS_WORSE;
 }
 
-/* A place is that of the fastest that the side is no slower than. */
-static void set_places(struct ranking *r, const struct side *sides, double threshold)
+static void set_places(struct ranking *r, const struct candidate *list, double threshold)
 {
-    size_t first = 0;
+    const double level = 1 - (1 - COMPARE_LEVEL) / (double)(r->n > 1 ? r->n - 1 : 1);
     for (size_t i = 0; i < r->n; i++) {
-        if (is_slower(step_of(&sides[r->list[first].side]), step_of(&sides[r->list[i].side]),
-                      threshold))
-            first = i;
+        size_t first = 0; /* of a place */
+        while (first < i &&
+               (r->list[first].place != first + 1 ||
+                is_slower(&list[r->list[first].side], &list[r->list[i].side], level, threshold)))
+            first++;
         r->list[i].place = first + 1;
     }
 }
@@ -42,24 +53,25 @@ static void set_places(struct ranking *r, const struct side *sides, double thres
 void ranking_init(struct ranking *r, const struct analysis *const *const *sides,
                   const size_t *counts, size_t n, double threshold)
 {
-    struct side *list = array_new(n, sizeof *list);
-    bool several = true;
+    struct candidate *list = array_new(n, sizeof *list);
     r->list = array_new(n, sizeof *r->list);
     r->n = n;
-    for (size_t i = 0; i < n; i++)
-        several = several && counts[i] > 1;
     for (size_t i = 0; i < n; i++) {
         const struct entry *step;
-        list[i].several = several;
-        for (size_t k = 0; k < counts[i]; k++)
-            side_add_step(&list[i], sides[i][k]);
-        step = step_of(&list[i]);
+        list[i].several = list[i].runs.several = counts[i] > 1;
+        for (size_t k = 0; k < counts[i]; k++) {
+            side_add_step(&list[i].steps, sides[i][k]);
+            side_add_step(&list[i].runs, sides[i][k]);
+        }
+        step = step_of(&list[i].steps);
         r->list[i] = (struct ranked){.side = i, .step_ns = step->one_ns / (double)step->runs};
     }
     qsort(r->list, n, sizeof *r->list, by_step);
     set_places(r, list, threshold);
-    for (size_t i = 0; i < n; i++)
-        side_release(&list[i]);
+    for (size_t i = 0; i < n; i++) {
+        side_release(&list[i].steps);
+        side_release(&list[i].runs);
+    }
     free(list);
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Several sides in the order of their step times. Sides whose difference is within the noise or the
- * threshold share a place.
+ * Several sides in the order of their step times. A side has the place of the fastest one that it
+ * is not slower than by more than noise and threshold.
  *
  *     struct ranking r;
  *     ranking_init(&r, sides, counts, n, 0.01);
@@ -25,8 +25,9 @@ struct ranking {
     size_t n;
 };
 
-/* sides[i]: counts[i] analyses, as of compare_init(). The samples are runs where every side has
- * several, else steps. */
+/* sides[i]: counts[i] analyses, as of compare_init(). Of two sides the samples are runs where both
+ * have several, else steps; each test is at a level at which all those with one side hold together.
+ */
 void ranking_init(struct ranking *r, const struct analysis *const *const *sides,
                   const size_t *counts, size_t n, double threshold);
 void ranking_release(struct ranking *r);

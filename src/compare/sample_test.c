@@ -119,7 +119,8 @@ static double freedom_of(const struct log_mean *a, const struct log_mean *b)
     return parts > 0 ? sum * sum / parts : a->n + b->n - 2;
 }
 
-/* Student's t for degrees of freedom between whole numbers, to which 1 / freedom is nearly linear. */
+/* Student's t for degrees of freedom between whole numbers, to which 1 / freedom is nearly linear.
+ */
 static double t_between(double level, double freedom)
 {
     const double least = fmax(floor(freedom), 1);

@@ -184,8 +184,7 @@ static void add_idle(struct side *s, const struct analysis *a)
     for (int cause = 0; cause < IDLE_CAUSE_COUNT; cause++) {
         const double ns = (double)a->idle.total.ns[cause] / n;
         const struct compare_key of = {.table = COMPARE_IDLE_CAUSES, .cause = cause};
-        if (a->idle.total.gaps[cause] > 0)
-            add_run(s, entry_of(s, &of), ns, (double)a->idle.total.gaps[cause] / n, ns);
+        add_run(s, entry_of(s, &of), ns, (double)a->idle.total.gaps[cause] / n, ns);
     }
 }
 
@@ -239,12 +238,12 @@ static void add_figures(struct side *s, const struct comm_rows *rows)
                                                       [COMPARE_ALGBW] = row->algbw_GBps,
                                                       [COMPARE_BUSBW] = row->busbw_GBps,
                                                       [COMPARE_OF_EXPECTED] = row->of_expected};
-        struct entry *e =
-            side_find(s, &(struct compare_key){.table = COMPARE_COLLECTIVES,
-                                               .op = row->op,
-                                               .dtype = row->dtype,
-                                               .ranks = row->comm_size,
-                                               .bytes = row->bytes_known ? (int64_t)row->bytes : -1});
+        struct entry *e = side_find(
+            s, &(struct compare_key){.table = COMPARE_COLLECTIVES,
+                                     .op = row->op,
+                                     .dtype = row->dtype,
+                                     .ranks = row->comm_size,
+                                     .bytes = row->bytes_known ? (int64_t)row->bytes : -1});
         for (int k = 0; e != NULL && k < COMPARE_FIGURE_COUNT; k++)
             e->figures[k] += figures[k];
     }

@@ -20,7 +20,9 @@
 #define SHOWN_NS 1e3  /* of a step: a smaller change is in the tables alone */
 #define SETTINGS_SHOWN 3
 #define SETTING_COLUMNS 32
-#define MOST 0.5 /* of the step's change: a cause with so much of it is in the first sentence */
+/* Of the step's change: a cause with so much of it is in the first sentence, where no more than
+ * this is left unexplained. */
+#define MOST 0.5
 
 /* "exposed comm", "rank 3: compute", "AllReduce 64 MiB bf16, 8 ranks", "GEMM 128 x 256 x 64 fp16".
  */
@@ -105,11 +107,17 @@ static enum cause_kind main_kind(const struct causes *causes, double *change_ns)
     return CAUSE_KIND_COUNT;
 }
 
+static bool is_sure(const struct compare_row *row)
+{
+    return row->verdict == COMPARE_IS_BETTER || row->verdict == COMPARE_IS_WORSE;
+}
+
 /* What made most of the change, and in *change_ns how much of it; NULL: no single thing did. */
 static const char *main_cause(struct buf *name, const struct causes *causes, double *change_ns)
 {
     const enum cause_kind kind = main_kind(causes, change_ns);
-    if (causes->unknown != NULL || kind == CAUSE_KIND_COUNT)
+    if (causes->unknown != NULL || kind == CAUSE_KIND_COUNT ||
+        llabs(causes->rest_ns) > MOST * (double)llabs(causes->change_ns))
         return NULL;
     if ((double)causes->list[0].change_ns / (double)causes->change_ns < MOST)
         return kind == CAUSE_RANK ? "ranks that differ" : "communication";
@@ -120,12 +128,11 @@ static const char *main_cause(struct buf *name, const struct causes *causes, dou
 /* Of a change that is no noise: " Mostly AllReduce 64 MiB: +0.21 ms of +0.30 ms." */
 static void put_main_cause(struct buf *b, const struct compare_report *r)
 {
-    const enum compare_verdict verdict = r->c->step->verdict;
     char part[48], all[48];
     struct buf name = BUF_INIT;
     double ns;
     const char *what = main_cause(&name, r->causes, &ns);
-    if (what != NULL && (verdict == COMPARE_IS_BETTER || verdict == COMPARE_IS_WORSE))
+    if (what != NULL && is_sure(r->c->step))
         buf_printf(b, " Mostly %s: %s of %s.", what, text_change(part, sizeof part, ns),
                    text_change(all, sizeof all, (double)r->causes->change_ns));
     buf_release(&name);
@@ -145,10 +152,9 @@ static void put_answer(struct screen *s, const struct compare_report *r)
     const double change = compare_change(step);
     struct buf b = BUF_INIT;
     char base[32], test[32];
-    bool sure = step->verdict == COMPARE_IS_BETTER || step->verdict == COMPARE_IS_WORSE;
     if (step->verdict == COMPARE_IS_SIMILAR)
         buf_printf(&b, "%s takes as long as %s", r->test, r->base);
-    else if (sure)
+    else if (is_sure(step))
         buf_printf(&b, "%s is %.1f %% %s", r->test, 100 * fabs(change),
                    change < 0 ? "faster" : "slower");
     else if (isfinite(step->noise.low))
@@ -216,12 +222,13 @@ static void put_settings(struct screen *s, const struct comparison *c)
     buf_release(&b);
 }
 
-static void put_differences(struct screen *s, const struct comparison *c)
+/* side: of several tests the one that it is of; NULL. */
+static void put_differences(struct screen *s, const struct comparison *c, const char *side)
 {
     struct buf b = BUF_INIT;
     if (c->ndifferences == 0)
         return;
-    buf_puts(&b, "Hard to compare: ");
+    buf_printf(&b, "%s%sard to compare: ", side != NULL ? side : "", side != NULL ? " is h" : "H");
     for (size_t i = 0; i < c->ndifferences; i++)
         buf_printf(&b, "%s%s", i > 0 ? "; " : "", c->differences[i]);
     buf_putc(&b, '.');
@@ -338,7 +345,7 @@ static void put_table(struct screen *s, const struct compare_report *r, size_t r
 void compare_summary(const struct compare_report *r, struct screen *screen)
 {
     size_t rows;
-    put_differences(screen, r->c);
+    put_differences(screen, r->c, NULL);
     put_answer(screen, r);
     put_settings(screen, r->c);
     put_unknown_causes(screen, r->causes);
@@ -350,7 +357,8 @@ void compare_summary(const struct compare_report *r, struct screen *screen)
     else
         put_table(screen, r, rows);
     screen_line(screen, SCREEN_PLAIN, "", 0);
-    screen_line(screen, SCREEN_SOFT, "More: --table causes,collectives. All: specter help compare", 0);
+    screen_line(screen, SCREEN_SOFT, "More: --table causes,collectives. All: specter help compare",
+                0);
 }
 
 /* ---- several tests ---- */
@@ -373,20 +381,27 @@ static void put_fastest(struct screen *s, const struct compare_report *const *re
                         const struct ranking *ranking)
 {
     const struct compare_report *best = report_of(reports, &ranking->list[0]);
+    const struct compare_row *step = best != NULL ? best->c->step : NULL;
+    const double faster = step != NULL ? -100 * compare_change(step) : NAN;
     struct buf b = BUF_INIT;
     size_t ties = 0;
     bool base = false;
-    for (; ties < ranking->n && ranking->list[ties].place == 1; ties++)
-        base = base || ranking->list[ties].side == 0;
-    if (base)
+    for (size_t i = 0; i < ranking->n; i++) {
+        ties += ranking->list[i].place == 1;
+        base = base || (ranking->list[i].place == 1 && ranking->list[i].side == 0);
+    }
+    if (step != NULL && !isfinite(step->noise.low))
+        buf_printf(&b, "Not known: %s looks %.1f %% faster than %s, and the noise is not known.",
+                   best->test, faster, best->base);
+    else if (step == NULL || base || !is_sure(step))
         buf_printf(&b, "None of %zu is faster than %s beyond the noise.", ranking->n - 1,
                    reports[0]->base);
     else if (ties > 1)
         buf_printf(&b, "%zu of %zu are the fastest; %s is %.1f %% faster than %s.", ties,
-                   ranking->n, best->test, -100 * compare_change(best->c->step), best->base);
+                   ranking->n, best->test, faster, best->base);
     else
         buf_printf(&b, "%s is the fastest of %zu, %.1f %% faster than %s.", best->test, ranking->n,
-                   -100 * compare_change(best->c->step), best->base);
+                   faster, best->base);
     screen_line(s, SCREEN_STRONG, b.data, 0);
     buf_release(&b);
 }
@@ -411,7 +426,7 @@ static void put_ranked(struct table *t, const struct compare_report *const *repo
     else
         table_cell(t, "%+.1f to %+.1f", 100 * (r->c->step->noise.low - 1),
                    100 * (r->c->step->noise.high - 1));
-    if (r != NULL && r->c->step->verdict != COMPARE_IS_SIMILAR)
+    if (r != NULL && is_sure(r->c->step))
         mostly = main_cause(&cause, r->causes, &ns);
     table_text(t, mostly != NULL ? mostly : "", causes);
     buf_release(&cause);
@@ -422,9 +437,9 @@ static void put_rest(struct screen *s, const struct compare_report *const *repor
                      const struct ranking *ranking, size_t shown)
 {
     const struct ranked *last = &ranking->list[ranking->n - 1];
-    char label[4 * NAME_COLUMNS + 1], time[32];
+    char label[4 * LABEL_COLUMNS + 1], time[32];
     struct buf b = BUF_INIT;
-    text_safe(label, sizeof label, label_of(reports, last), NAME_COLUMNS);
+    text_safe(label, sizeof label, label_of(reports, last), LABEL_COLUMNS);
     buf_printf(&b, "%zu more in --json, the slowest %s: %s.", ranking->n - shown, label,
                text_ns(time, sizeof time, last->step_ns));
     screen_line(s, SCREEN_PLAIN, b.data, 0);
@@ -439,14 +454,15 @@ void compare_ranking(const struct compare_report *const *reports, const struct r
     const size_t left = screen->width - RANKING_FIGURES;
     struct table t;
     size_t rows = 0;
+    bool one = false;
     for (size_t i = 0; i + 1 < ranking->n; i++) {
-        if (reports[i]->c->ndifferences > 0 && screen_left(screen) > 12)
-            put_differences(screen, reports[i]->c);
+        one = one || reports[i]->c->nbase == 1 || reports[i]->c->ntest == 1;
+        if (screen_left(screen) > 12)
+            put_differences(screen, reports[i]->c, reports[i]->test);
     }
     put_fastest(screen, reports, ranking);
-    if (reports[0]->c->nbase == 1)
-        screen_line(screen, SCREEN_PLAIN, "One run of a side: noise between runs is not known.",
-                    0);
+    if (one)
+        screen_line(screen, SCREEN_PLAIN, "One run of a side: noise between runs is not known.", 0);
     screen_line(screen, SCREEN_PLAIN, "", 0);
     table_init(&t);
     table_column(&t, "place", TABLE_RIGHT);
@@ -525,19 +541,26 @@ static void causes_sheet(struct sheet *s, const struct compare_report *r)
 }
 
 /* Between the name of a row and its verdict. */
-#define ROW_COLUMNS                                                                               \
-    {"base_us", "base", SHEET_TIME, 0}, {"test_us", "test", SHEET_TIME, 0},                       \
-        {"change", "change", SHEET_SHARE, 0}, {"low", NULL, SHEET_SHARE, 0},                      \
-        {"high", NULL, SHEET_SHARE, 0}, {"base_count", NULL, SHEET_RATE, 0},                      \
-        {"test_count", NULL, SHEET_RATE, 0}, {"base_step_us", NULL, SHEET_TIME, 0},               \
-        {"test_step_us", "a step", SHEET_TIME, 0}, {"base_n", NULL, SHEET_RATE, 0},               \
-        {"test_n", NULL, SHEET_RATE, 0}
-#define VERDICT_COLUMN {"verdict", "verdict", SHEET_TEXT, 0}
+#define ROW_COLUMNS                                                                 \
+    {"base_us", "base", SHEET_TIME, 0}, {"test_us", "test", SHEET_TIME, 0},         \
+        {"change", "change", SHEET_SHARE, 0}, {"low", NULL, SHEET_SHARE, 0},        \
+        {"high", NULL, SHEET_SHARE, 0}, {"base_count", NULL, SHEET_RATE, 0},        \
+        {"test_count", NULL, SHEET_RATE, 0}, {"base_step_us", NULL, SHEET_TIME, 0}, \
+        {"test_step_us", "a step", SHEET_TIME, 0}, {"base_n", NULL, SHEET_RATE, 0}, \
+    {                                                                               \
+        "test_n", NULL, SHEET_RATE, 0                                               \
+    }
+#define VERDICT_COLUMN                      \
+    {                                       \
+        "verdict", "verdict", SHEET_TEXT, 0 \
+    }
 
 static void sheet_begin(struct sheet *s, enum compare_table table)
 {
-    static const struct sheet_column columns[] = {{"what", "what", SHEET_TEXT, 36}, ROW_COLUMNS, VERDICT_COLUMN};
-    static const struct sheet_column kernels[] = {{"what", "what", SHEET_NAME, 36}, ROW_COLUMNS, VERDICT_COLUMN};
+    static const struct sheet_column columns[] = {
+        {"what", "what", SHEET_TEXT, 36}, ROW_COLUMNS, VERDICT_COLUMN};
+    static const struct sheet_column kernels[] = {
+        {"what", "what", SHEET_NAME, 36}, ROW_COLUMNS, VERDICT_COLUMN};
     static const struct sheet_column collectives[] = {
         {"what", "what", SHEET_TEXT, 36},
         ROW_COLUMNS,

@@ -58,7 +58,6 @@ awk -v pairs=$pairs '
         print "pairs with a false verdict of a collective: " (n <= 16 ? "at most 8 %" : n " of " pairs)
         print "false verdicts of one collective: " (most <= 8 ? "at most 4 %" : most " of " pairs)
         print "false verdicts of the step: " (step <= 16 ? "at most 8 %" : step " of " pairs)
-        print n + 0, most + 0, step + 0 >"figures"
     }' equal
 awk '$1 == "6" && $2 == "worse" { found++ } $1 != "6" && $1 != "step" && ($2 == "better" || $2 == "worse") { bad++ }
-     END { print "5 % found: " (found >= 95 ? "at least 95 of 100" : found + 0); print "others: " (bad <= 16 ? "at most 16 of 300" : bad); print found, bad + 0 >>"figures" }' planted
+     END { print "5 % found: " (found >= 95 ? "at least 95 of 100" : found + 0); print "others: " (bad <= 16 ? "at most 16 of 300" : bad) }' planted

@@ -4,7 +4,8 @@
 export EMU_FABRIC=$ROOT/tests/emu/fabric/h100.conf LD_LIBRARY_PATH=$BUILD/emu/lib
 cat >job.sh <<SH
 [ -z "\$FAIL" ] || { echo "no such thing: \$FAIL"; exit 7; }
-[ ! -e hold ] || [ "\$1" = base ] || { touch held; sleep 100; }
+echo "\${1:-another}" >>runs
+[ ! -e hold ] || [ "\$1" = base ] || { echo \$\$ >held; while :; do sleep 0.1; done; }
 exec "$ROOT/examples/launch.sh" -n 2 "$BUILD/examples/train" --iters 4
 SH
 cat >settings.json <<'J'
@@ -27,14 +28,26 @@ until_held() {
     done
     echo "the program did not start"
 }
+# What a kill leaves running holds the folder until it has ended.
 touch hold
 run -o cut >/dev/null 2>&1 &
 until_held
-kill -KILL $! && wait $! 2>/dev/null
-rm hold held
+{ kill -KILL $! && wait $!; } 2>/dev/null
+rm hold
+(run -o cut) 2>&1
+echo "status $?"
+kill "$(cat held)"
+for _ in $(seq 600); do
+    (run -o cut --seed 2) 2>&1 | grep -q 'in use' || break
+    sleep 0.1
+done
+rm runs held
+touch "cut/few channels/run1/of_the_first_attempt"
 "$SPECTER" experiment settings.json --repeat 3 -o cut -- sh job.sh 2>&1
 echo "status $?"
-(run -o cut) 2>&1 >/dev/null | grep -c 'goes on'
+(run -o cut) 2>&1 >/dev/null | grep 'goes on'
+cat runs
+ls "cut/few channels/run1"
 sed '/"seconds"/d' whole/manifest.json >whole.json
 sed '/"seconds"/d' cut/manifest.json | cmp - whole.json && echo "the same manifest"
 
@@ -44,5 +57,19 @@ until_held
 kill -TERM $! # a shell starts its background jobs with SIGINT ignored
 wait $!
 echo "status $?"
-grep -c 'goes on' stopped.err
+grep 'goes on' stopped.err
 grep -c '"status":	null' stopped/manifest.json | sed 's/^[1-6]$/some are left/'
+
+# Below nohup neither the program nor the experiment ends by SIGHUP.
+rm hold held
+printf '{"settings": [{"label": "a"}, {"label": "b"}]}' >two.json
+(trap '' HUP; exec "$SPECTER" experiment two.json --repeat 1 -o nohup -- sh -c '[ -e held ] || { touch held; sleep 1; }; exec "$@"' \
+    sh "$ROOT/examples/launch.sh" -n 2 "$BUILD/examples/train" --iters 4) >/dev/null 2>&1 &
+until_held
+kill -HUP $!
+wait $!
+echo "status $?"
+
+# A run that ends well without traces is left out, and the others are compared.
+printf '{"settings": [{"label": "a"}, {"label": "b"}, {"label": "none", "args": ["--help"]}]}' >three.json
+"$SPECTER" experiment three.json --repeat 1 -o three -- "$ROOT/examples/launch.sh" -n 2 "$BUILD/examples/train" --iters 4 2>&1 >/dev/null | grep none
