@@ -13,10 +13,16 @@
 #define CARD_NETWORK "consumer_pcie" /* where graphics cards sit */
 #define L2_UNKNOWN 64e6              /* bytes */
 
+/* When a rank's recording begins and ends: rank_extent(). */
+struct extent {
+    int64_t begin_ns, end_ns;
+};
+
 struct limits {
     const struct run *run;
     const struct gpu_profile **gpus; /* [run->nranks] NULL unknown; owned */
     int64_t longest_ns;              /* recording of a rank */
+    struct extent *extents;          /* [run->nranks], owned */
 };
 
 /* A figure that is too large. */
@@ -251,14 +257,12 @@ static int check_moved(const struct member_times *t, double bytes, bool whole, s
  * recordings where these overlap, else the longest recording. */
 static int64_t longest_wait(const struct limits *l, const struct coll_timing *m)
 {
-    int64_t first_begin_ns, first_end_ns, last_begin_ns, last_end_ns;
-    rank_extent(&l->run->ranks[m->first_rank], &first_begin_ns, &first_end_ns);
-    rank_extent(&l->run->ranks[m->last_rank], &last_begin_ns, &last_end_ns);
-    if (first_begin_ns == UNKNOWN_NS || last_begin_ns == UNKNOWN_NS ||
-        first_end_ns <= last_begin_ns || last_end_ns <= first_begin_ns)
+    const struct extent first = l->extents[m->first_rank], last = l->extents[m->last_rank];
+    if (first.begin_ns == UNKNOWN_NS || last.begin_ns == UNKNOWN_NS ||
+        first.end_ns <= last.begin_ns || last.end_ns <= first.begin_ns)
         return l->longest_ns;
-    return (first_end_ns > last_end_ns ? first_end_ns : last_end_ns) -
-           (first_begin_ns < last_begin_ns ? first_begin_ns : last_begin_ns);
+    return (first.end_ns > last.end_ns ? first.end_ns : last.end_ns) -
+           (first.begin_ns < last.begin_ns ? first.begin_ns : last.begin_ns);
 }
 
 static int check_match(const struct limits *l, const struct matches *all, const struct match *match,
@@ -317,14 +321,16 @@ static int check_lone(const struct limits *l, struct err *e)
 
 int limits_check(const struct run *run, struct err *e)
 {
-    struct limits l = {.run = run, .gpus = array_new(run->nranks + 1, sizeof *l.gpus)};
+    struct limits l = {.run = run,
+                       .gpus = array_new(run->nranks + 1, sizeof *l.gpus),
+                       .extents = array_new(run->nranks + 1, sizeof *l.extents)};
     struct matches all;
     int rc = 0;
     for (size_t r = 0; r < run->nranks; r++) {
-        int64_t begin_ns, end_ns;
-        rank_extent(&run->ranks[r], &begin_ns, &end_ns);
-        if (begin_ns != UNKNOWN_NS && end_ns - begin_ns > l.longest_ns)
-            l.longest_ns = end_ns - begin_ns;
+        struct extent *x = &l.extents[r];
+        rank_extent(&run->ranks[r], &x->begin_ns, &x->end_ns);
+        if (x->begin_ns != UNKNOWN_NS && x->end_ns - x->begin_ns > l.longest_ns)
+            l.longest_ns = x->end_ns - x->begin_ns;
         if (run->ranks[r].gpu[0] != '\0')
             l.gpus[r] = gpu_profile_of_device(run->ranks[r].gpu);
     }
@@ -339,5 +345,6 @@ int limits_check(const struct run *run, struct err *e)
     if (rc == 0)
         rc = check_lone(&l, e);
     free(l.gpus);
+    free(l.extents);
     return rc;
 }

@@ -58,6 +58,11 @@ $(B)/bench/grow: tests/bench/grow.c $(B)/flags
 bench-sweep: $(B)/specter
 	$(Q)BUILD=$(B) tests/bench/sweep.sh
 
+.PHONY: bench-compare
+## bench-compare: what `specter compare` takes beyond loading, 64 ranks with 10,000 operations a side
+bench-compare: all emu
+	$(Q)BUILD=$(B) tests/bench/compare.sh
+
 LOOPS := $(if $(MPI_FOUND),$(B)/bench/loop_mpi) $(if $(GLOO_FOUND),$(B)/bench/loop_gloo)
 .PHONY: bench-collective
 ## bench-collective: a 1 MiB AllReduce of MPI and gloo as `specter bench` times it, beside a plain loop

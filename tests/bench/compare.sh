@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 #
 # What `specter compare` takes beyond loading: two recordings of 64 ranks with 10,000 operations each, on the
-# stand-ins, one on a slower network. Loading is `specter analyze` of both. The best of three.
+# stand-ins, one on a slower network. Loading is `specter analyze` of both. The best of three. At most 3 s beyond.
 #
 #   BUILD=build tests/bench/compare.sh
 set -euo pipefail
@@ -14,9 +14,10 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
 record() { # FOLDER CONF
+    local train="$BUILD/examples/train --tp 8 --iters 264 --hidden 512 --tokens 256"
+    # shellcheck disable=SC2086  # words
     EMU_FABRIC=$2 LD_LIBRARY_PATH=$BUILD/emu/lib "$SPECTER" capture -o "$work/$1" -- \
-        "$ROOT/examples/launch.sh" -n 64 "$BUILD/examples/train" --tp 8 --iters 264 --hidden 512 --tokens 256 >/dev/null 2>"$work/log" ||
-        { cat "$work/log" && exit 1; }
+        "$ROOT/examples/launch.sh" -n 64 $train >/dev/null 2>"$work/log" || { cat "$work/log" && exit 1; }
 }
 fabric=$ROOT/tests/emu/fabric/h100.conf
 { cat "$fabric"; echo 'intra_GBps = 200'; } >"$work/slow.conf"
