@@ -2,8 +2,8 @@
 # specter: `make help` lists the targets.
 #
 # V=1 shows commands; WERROR=1 is what CI uses; SAN=address,undefined (or thread) builds into a folder
-# of its own, B=build/<name> into any other; WITHOUT_LIBS=1 builds without SQLite, zstd, libyaml and
-# the modules of MPI and gloo. A changed compiler or flag rebuilds everything.
+# of its own, B=build/<name> into any other; WITHOUT_LIBS=1 builds without SQLite, zstd, libyaml,
+# libxlsxwriter and the modules of MPI and gloo. A changed compiler or flag rebuilds everything.
 
 VERSION  := 0.1.0
 CC       ?= cc

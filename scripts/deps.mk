@@ -19,6 +19,7 @@ no_hash := \#
 $(call optional,sqlite3.h,SQLITE,-lsqlite3)
 $(call optional,zstd.h,ZSTD,-lzstd)
 $(call optional,yaml.h,YAML,-lyaml)
+$(call optional,xlsxwriter.h,XLSX,-lxlsxwriter)
 
 # Libraries of collectives for `specter bench`, whose modules are built where they compile and link:
 # $(call builds,HEADER,COMPILER,FLAGS). MPI's flags are those of its compiler's wrapper (Open MPI), or

@@ -47,6 +47,12 @@ has_zstd() { builds '#include <zstd.h>
 int main(void) { return ZSTD_versionNumber() == 0; }' -lzstd; }
 has_yaml() { builds '#include <yaml.h>
 int main(void) { return yaml_get_version_string() == 0; }' -lyaml; }
+has_xlsx() { builds '#include <xlsxwriter.h>
+int main(void) { return lxw_version() == NULL; }' -lxlsxwriter; }
+has_openpyxl() {
+    [[ -x /usr/bin/python3 ]] && /usr/bin/python3 -c \
+        'import importlib.util, sys; sys.exit(importlib.util.find_spec("openpyxl") is None)'
+}
 has_sqlite_cli() { command -v sqlite3 >/dev/null; }
 has_zstd_cli() { command -v zstd >/dev/null; }
 has_protoc() { command -v protoc >/dev/null; }
@@ -78,6 +84,8 @@ zlib|zlib1g-dev|zlib-devel|zlib|zlib-dev|zlib-devel
 sqlite|libsqlite3-dev|sqlite-devel|sqlite|sqlite-dev|sqlite3-devel
 zstd|libzstd-dev|libzstd-devel|zstd|zstd-dev|libzstd-devel
 yaml|libyaml-dev|libyaml-devel|libyaml|yaml-dev|libyaml-devel
+xlsx|libxlsxwriter-dev|libxlsxwriter-devel|libxlsxwriter|libxlsxwriter-dev|libxlsxwriter-devel
+openpyxl|python3-openpyxl|python3-openpyxl|python-openpyxl|py3-openpyxl|python3-openpyxl
 sqlite_cli|sqlite3|sqlite|sqlite|sqlite|sqlite3
 zstd_cli|zstd|zstd|zstd|zstd|zstd
 protoc|protobuf-compiler|protobuf-compiler|protobuf|protoc|protobuf-devel
@@ -176,6 +184,7 @@ unpackable() {
         sqlite) echo libsqlite3-dev libsqlite3-0 ;;
         zstd) echo libzstd-dev libzstd1 ;;
         yaml) echo libyaml-dev libyaml-0-2 ;;
+        xlsx) echo libxlsxwriter-dev ;;
         esac
     done
 }
@@ -220,7 +229,7 @@ main() {
         exit 2
         ;;
     esac
-    mapfile -t needs < <(missing cc make cjson zlib sqlite zstd yaml)
+    mapfile -t needs < <(missing cc make cjson zlib sqlite zstd yaml xlsx)
     [[ ${#needs[@]} == 0 ]] || get "${needs[@]}"
     left=$(missing cc make cjson zlib | tr '\n' ' ')
     if [[ -n $left ]]; then
@@ -228,7 +237,7 @@ main() {
         say "still missing: $left- ask an administrator for: $(install_command) $(packages $left)" >&2
         exit 1
     fi
-    left=$(missing sqlite zstd yaml | tr '\n' ' ')
+    left=$(missing sqlite zstd yaml xlsx | tr '\n' ' ')
     if [[ -n $left ]]; then
         # shellcheck disable=SC2086  # words
         say "building without $(packages $left)"
@@ -237,7 +246,7 @@ main() {
     fi
     [[ ${1:-} != --build ]] || exec make -j"$(nproc)"
     [[ ${1:-} == --ci ]] || return 0
-    for need in cxx gloo mpi slurm clang clang_rt clang_format torch sqlite_cli zstd_cli protoc locales aarch64 mandoc shells; do
+    for need in cxx gloo mpi slurm clang clang_rt clang_format torch sqlite_cli zstd_cli protoc locales aarch64 mandoc shells openpyxl; do
         "has_$need" && continue
         [[ $(id -u) != 0 ]] || install_packages "" "$(packages "$need")" || true
         "has_$need" || optional+=("$need")

@@ -36,6 +36,12 @@
 #else
 #define YAML_NUMBER "-"
 #endif
+#ifdef SPECTER_HAVE_XLSX
+#include <xlsxwriter.h>
+#define XLSX_NUMBER lxw_version()
+#else
+#define XLSX_NUMBER "-"
+#endif
 
 const struct command *const commands[] = {
 #define X(name) &cmd_##name,
@@ -225,7 +231,8 @@ void cmd_version(void)
            "cJSON %s\n"
            "zlib %s\n",
            SPECTER_TRACE_VERSION, cJSON_Version(), zlibVersion());
-    printf("SQLite %s\nzstd %s\nlibyaml %s\n", SQLITE_NUMBER, ZSTD_NUMBER, YAML_NUMBER);
+    printf("SQLite %s\nzstd %s\nlibyaml %s\nlibxlsxwriter %s\n", SQLITE_NUMBER, ZSTD_NUMBER,
+           YAML_NUMBER, XLSX_NUMBER);
 }
 
 FILE *cmd_open_json(const char *where, struct err *e)

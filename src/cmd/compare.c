@@ -9,6 +9,7 @@
 #include "compare/compare.h"
 #include "compare/ranking.h"
 #include "report/compare_report.h"
+#include "report/compare_workbook.h"
 #include "report/sheet.h"
 
 #include <cjson/cJSON.h>
@@ -17,7 +18,7 @@
 #include <string.h>
 
 struct compare_opts {
-    const char *names, *tables, *json, *form, *fail_on, *color;
+    const char *names, *tables, *json, *form, *fail_on, *color, *output;
     double threshold; /* per cent */
     int colored;      /* `color`, read: screen_init() */
 };
@@ -35,6 +36,8 @@ static const struct opt rows[] = {
      "the least change that counts, in per cent (default: 1)"},
     {"json", 0, OPT_STR, AT(json), "FILE|-",
      "write everything as JSON; -: to stdout, in place of the text"},
+    {"output", 'o', OPT_STR, AT(output), "DIR",
+     "write workbooks there: final_analysis_report.xlsx and others"},
     {"fail-on", 0, OPT_STR, AT(fail_on), "EXPR",
      "exit with status 1 when EXPR holds, such as 'step_low>0'"},
     {"color", 0, OPT_STR, AT(color), "WHEN", "auto, always or never (default: auto)"},
@@ -219,7 +222,7 @@ static void print_tables(const struct compare_report *r, const struct compare_op
 /* Their simulations take most of the time: not for tables that do not hold them. */
 static bool wants_causes(const struct compare_opts *o)
 {
-    return o->json != NULL || o->tables == NULL ||
+    return o->json != NULL || o->output != NULL || o->tables == NULL ||
            opt_list_names(o->tables, compare_table_name(COMPARE_CAUSES));
 }
 
@@ -289,6 +292,29 @@ static int write_json(const struct compare_report *const *reports, const struct 
     return cmd_write_json(doc, where, e);
 }
 
+/* Where the workbooks of a pair go: of several tests each has a folder of its own. */
+static int write_workbooks(const struct compare_report *r, const struct compared *base,
+                           const struct compared *test, const char *dir, bool several,
+                           struct err *e)
+{
+    struct buf path = BUF_INIT;
+    int rc = 0;
+    buf_puts(&path, dir);
+    if (several) {
+        const size_t at = path.len + 1;
+        buf_printf(&path, "/comparison_%s_vs_%s", r->base, r->test);
+        for (char *p = path.data + at; *p != '\0'; p++)
+            *p = *p == '/' ? '_' : *p;
+    }
+    if (cmd_make_folders(path.data) < 0)
+        rc = err_set(e, ERR_INPUT, "cannot make directory '%s': %s", path.data, strerror(errno));
+    else
+        rc = compare_workbooks(path.data, r, (struct compare_runs){base->list, base->n},
+                               (struct compare_runs){test->list, test->n}, e);
+    buf_release(&path);
+    return rc;
+}
+
 static int report(const struct compared *sides, size_t n, const struct compare_opts *o,
                   struct err *e)
 {
@@ -305,6 +331,8 @@ static int report(const struct compared *sides, size_t n, const struct compare_o
         print(reports, &ranking, o);
     if (o->json != NULL)
         status = write_json(reports, &ranking, o->json, e);
+    for (size_t i = 0; i + 1 < n && o->output != NULL && status == 0; i++)
+        status = write_workbooks(reports[i], &sides[0], &sides[i + 1], o->output, n > 2, e);
     for (size_t i = 0; i + 1 < n && o->fail_on != NULL && held.code != ERR_NO; i++)
         compare_apply_conditions(o->fail_on, &pairs[i].c, &held);
     if (status == 0 && held.code != ERR_NONE) {
@@ -396,6 +424,10 @@ const struct command cmd_compare = {
         "than\n"
         "the threshold; unknown: the noise is not known, or larger than the change. What one side\n"
         "alone has is added or removed.\n"
+        "\n"
+        "-o writes workbooks (docs/compare.md): a dashboard, all tables, and hidden the figures "
+        "of\n"
+        "each side; of several tests into DIR/comparison_BASE_vs_TEST.\n"
         "\n"
         "EXPR compares a name with a number (> >= < <=; 0.02 or 2%); of several with commas "
         "between\n"

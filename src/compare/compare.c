@@ -108,7 +108,7 @@ static bool is_step(const struct compare_row *row)
     return row->of.table == COMPARE_STEP && row->of.part == COMPARE_WHOLE;
 }
 
-static bool less_is_better(const struct compare_key *of)
+bool compare_less_is_better(const struct compare_key *of)
 {
     return (of->table != COMPARE_STEP && of->table != COMPARE_RANKS) || parts[of->part].less;
 }
@@ -126,7 +126,7 @@ enum compare_verdict compare_judge(const struct compare_row *row, double thresho
         return fabs(change) < threshold ? COMPARE_IS_SIMILAR : COMPARE_IS_UNKNOWN;
     if (row->noise.low > 1 || row->noise.high < 1)
         return fabs(row->noise.ratio - 1) < threshold ? COMPARE_IS_SIMILAR
-               : !less_is_better(&row->of)            ? COMPARE_IS_CHANGED
+               : !compare_less_is_better(&row->of)    ? COMPARE_IS_CHANGED
                : row->noise.ratio < 1                 ? COMPARE_IS_BETTER
                                                       : COMPARE_IS_WORSE;
     return row->noise.low >= 1 - threshold && row->noise.high <= 1 + threshold ? COMPARE_IS_SIMILAR

@@ -28,14 +28,15 @@
 #define COMPARE_RUNS_MAX 64    /* of a side */
 
 /* X(id, name, title): the tables. Causes are no rows of the comparison: causes.h. */
-#define COMPARE_TABLES(X)                                     \
-    X(STEP, "step", "The step and its parts, mean of ranks")  \
-    X(CAUSES, "causes", "Why the step changed")               \
-    X(RANKS, "ranks", "Parts of each rank's step")            \
-    X(COLLECTIVES, "collectives", "Collectives and messages") \
-    X(GEMMS, "gemms", "GEMMs by shape")                       \
-    X(KERNELS, "kernels", "Other kernels by name")            \
-    X(MEMORY, "copies", "Copies and memsets")                 \
+#define COMPARE_TABLES(X)                                                            \
+    X(STEP, "step", "The step and its parts, mean of ranks")                         \
+    X(CAUSES, "causes", "Why the step changed")                                      \
+    X(RANKS, "ranks", "Parts of each rank's step")                                   \
+    X(COLLECTIVES, "collectives", "Collectives and messages")                        \
+    X(RANK_COLLECTIVES, "rank_collectives", "Collectives and messages of each rank") \
+    X(GEMMS, "gemms", "GEMMs by shape")                                              \
+    X(KERNELS, "kernels", "Other kernels by name")                                   \
+    X(MEMORY, "copies", "Copies and memsets")                                        \
     X(IDLE_CAUSES, "idle", "Idle time of a rank by cause")
 
 enum compare_table {
@@ -100,7 +101,7 @@ enum compare_figure {
 struct compare_key {
     int32_t table;            /* enum compare_table */
     int32_t part;             /* enum compare_part; of the step and of ranks */
-    int32_t rank;             /* of ranks */
+    int32_t rank;             /* of ranks, and of their collectives */
     int32_t op, dtype, ranks; /* of collectives; GEMMs have the dtype, kernels in op their class.
                                  Codes of trace.h; ranks 0: unknown */
     int64_t bytes;            /* of collectives; -1 unknown */
@@ -148,6 +149,9 @@ void compare_release(struct comparison *c);
 /* test / base - 1 of one: of the geometric means where there are samples, so that it lies within
  * its interval; 0 where both are 0; NAN. */
 double compare_change(const struct compare_row *row);
+
+/* false: neither direction is better. */
+bool compare_less_is_better(const struct compare_key *of);
 
 /* The verdict of a row whose times and noise are known; no other field is looked at but `of`. */
 enum compare_verdict compare_judge(const struct compare_row *row, double threshold);

@@ -214,9 +214,7 @@ static void add_instance(struct side *s, struct comm_sum **sums, size_t *cap,
                                    .bytes = in->bytes_known ? (int64_t)in->bytes : -1};
     struct entry *e = entry_of(s, &of);
     struct comm_sum *sum;
-    const size_t had = *cap;
     ARRAY_GROW(*sums, *cap, s->n);
-    memset(*sums + had, 0, (*cap - had) * sizeof **sums);
     sum = &(*sums)[e - s->list];
     sum->count++;
     if (in->transfer_ns == UNKNOWN_NS)
@@ -264,6 +262,53 @@ static void add_collectives(struct side *s, const struct analysis *a)
     }
     add_figures(s, &a->collectives);
     add_figures(s, &a->p2p);
+    free(sums);
+}
+
+/* The sum of an operation's kind on its rank; `sums` as above. */
+static struct comm_sum *own_sum(struct side *s, struct comm_sum **sums, size_t *cap,
+                                const struct run *run, const struct rank *rank, const struct op *op)
+{
+    const struct compare_key of = {
+        .table = COMPARE_RANK_COLLECTIVES,
+        .rank = rank->rank,
+        .op = op->coll.op,
+        .dtype = op->dtype,
+        .ranks = op->class == OP_P2P  ? 2
+                 : op->coll.comm >= 0 ? run->comms[op->coll.comm].size
+                                      : 0,
+        .bytes = (op->flags & OP_BYTES_UNKNOWN) != 0 ? -1 : (int64_t)op->bytes};
+    const struct entry *e = entry_of(s, &of);
+    ARRAY_GROW(*sums, *cap, s->n);
+    return &(*sums)[e - s->list];
+}
+
+/* What each rank's collectives take, waits included: its own operations. */
+static void add_rank_collectives(struct side *s, const struct analysis *a)
+{
+    struct comm_sum *sums = NULL;
+    size_t cap = 0;
+    const double steps = recorded_steps(a);
+    for (size_t r = 0; r < a->nranks; r++) {
+        const struct rank *rank = a->ranks[r].rank;
+        for (size_t i = 0; i < rank->nops; i++) {
+            struct comm_sum *sum;
+            int64_t dur_ns;
+            if (!op_is_comm(&rank->ops[i]))
+                continue;
+            sum = own_sum(s, &sums, &cap, a->run, rank, &rank->ops[i]);
+            sum->count++;
+            if (!op_device_duration(&rank->ops[i], &dur_ns))
+                continue;
+            sum->timed++;
+            sum->ns += (double)dur_ns;
+        }
+    }
+    for (size_t k = 0; k < cap && k < s->n; k++) {
+        const double one_ns = sums[k].timed > 0 ? sums[k].ns / sums[k].timed : NAN;
+        if (sums[k].count > 0)
+            add_run(s, &s->list[k], one_ns, sums[k].count / steps, one_ns * sums[k].count / steps);
+    }
     free(sums);
 }
 
@@ -316,6 +361,7 @@ void side_add_run(struct side *s, const struct analysis *a)
     add_ranks(s, a);
     add_idle(s, a);
     add_collectives(s, a);
+    add_rank_collectives(s, a);
     add_gemms(s, a);
     add_kernels(s, a);
     add_copies(s, a);

@@ -26,7 +26,7 @@
 
 /* "exposed comm", "rank 3: compute", "AllReduce 64 MiB bf16, 8 ranks", "GEMM 128 x 256 x 64 fp16".
  */
-static char *name_of(struct buf *b, const struct compare_key *k)
+const char *compare_row_name(struct buf *b, const struct compare_key *k)
 {
     char size[32];
     buf_reset(b);
@@ -35,7 +35,10 @@ static char *name_of(struct buf *b, const struct compare_key *k)
         buf_printf(b, "rank %d: ", k->rank);
         buf_puts(b, compare_part_name((enum compare_part)k->part));
         break;
+    case COMPARE_RANK_COLLECTIVES:
     case COMPARE_COLLECTIVES:
+        if (k->table == COMPARE_RANK_COLLECTIVES)
+            buf_printf(b, "rank %d: ", k->rank);
         buf_puts(b, k->op < SPECTER_COMM_OP_COUNT
                         ? specter_comm_op_name((enum specter_comm_op)k->op)
                         : "communication");
@@ -74,7 +77,7 @@ static const char *cause_name(struct buf *b, const struct cause *cause)
                                                         [CAUSE_COPIES] = "copies and memsets",
                                                         [CAUSE_HOST] = "CPU time"};
     if (cause->kind == CAUSE_COLLECTIVE)
-        return name_of(b, &cause->row->of);
+        return compare_row_name(b, &cause->row->of);
     buf_reset(b);
     if (cause->kind == CAUSE_RANK)
         buf_printf(b, "rank %d's compute", cause->rank);
@@ -327,7 +330,7 @@ static void put_table(struct screen *s, const struct compare_report *r, size_t r
         const struct compare_row *row = &r->c->rows[i];
         if (!is_shown(row))
             continue;
-        table_text(&t, name_of(&name, &row->of), names);
+        table_text(&t, compare_row_name(&name, &row->of), names);
         cell_ns(&t, row->base_step_ns);
         cell_ns(&t, row->test_step_ns);
         table_cell(&t, "%s", text_change(change, sizeof change, step_change(row)));
@@ -550,7 +553,8 @@ static void causes_sheet(struct sheet *s, const struct compare_report *r)
     {                                                                               \
         "test_n", NULL, SHEET_RATE, 0                                               \
     }
-#define VERDICT_COLUMN                      \
+#define LAST_COLUMNS                        \
+    {"better", NULL, SHEET_TEXT, 0},        \
     {                                       \
         "verdict", "verdict", SHEET_TEXT, 0 \
     }
@@ -558,9 +562,9 @@ static void causes_sheet(struct sheet *s, const struct compare_report *r)
 static void sheet_begin(struct sheet *s, enum compare_table table)
 {
     static const struct sheet_column columns[] = {
-        {"what", "what", SHEET_TEXT, 36}, ROW_COLUMNS, VERDICT_COLUMN};
+        {"what", "what", SHEET_TEXT, 36}, ROW_COLUMNS, LAST_COLUMNS};
     static const struct sheet_column kernels[] = {
-        {"what", "what", SHEET_NAME, 36}, ROW_COLUMNS, VERDICT_COLUMN};
+        {"what", "what", SHEET_NAME, 36}, ROW_COLUMNS, LAST_COLUMNS};
     static const struct sheet_column collectives[] = {
         {"what", "what", SHEET_TEXT, 36},
         ROW_COLUMNS,
@@ -574,7 +578,7 @@ static void sheet_begin(struct sheet *s, enum compare_table table)
         {"test_busbw_GBps", NULL, SHEET_RATE, 0},
         {"base_of_expected", NULL, SHEET_SHARE, 0},
         {"test_of_expected", NULL, SHEET_SHARE, 0},
-        VERDICT_COLUMN,
+        LAST_COLUMNS,
     };
     const char *name = compare_table_name(table), *title = compare_table_title(table);
     if (table == COMPARE_COLLECTIVES)
@@ -603,6 +607,7 @@ static void sheet_add(struct sheet *s, const struct compare_row *row, const char
         sheet_number(s, row->base_figures[k]);
         sheet_number(s, row->test_figures[k]);
     }
+    sheet_text(s, compare_less_is_better(&row->of) ? "less" : "");
     sheet_text(s, compare_verdict_name(row->verdict));
 }
 
@@ -617,7 +622,7 @@ void compare_sheet(struct sheet *s, const struct compare_report *r, enum compare
     for (size_t i = 0; i < r->c->nrows; i++) {
         const struct compare_row *row = &r->c->rows[i];
         if ((enum compare_table)row->of.table == table)
-            sheet_add(s, row, name_of(&name, &row->of));
+            sheet_add(s, row, compare_row_name(&name, &row->of));
     }
     buf_release(&name);
 }

@@ -30,6 +30,9 @@ void compare_ranking(const struct compare_report *const *reports, const struct r
 struct cJSON *compare_ranking_json(const struct compare_report *const *reports,
                                    const struct ranking *ranking);
 
+/* "AllReduce 64 MiB bf16, 8 ranks", "rank 3: compute"; in `b`. */
+const char *compare_row_name(struct buf *b, const struct compare_key *of);
+
 /* A table alone; its rows all. */
 struct sheet;
 void compare_sheet(struct sheet *s, const struct compare_report *r, enum compare_table table);
