@@ -14,7 +14,8 @@ program() {
     "${tmux[@]}" kill-server
     echo "status $?"
 }
-# Which terminal it gets is not its choice; whether the client has left by then is chance.
+# Which terminal it gets is not its choice; whether the client has left by then, and whether the server has removed
+# the lock by then, is chance.
 normalize() {
-    sed -E '/^tmux utempter /s/:.*/:/; s,/dev/pts/[0-9]+( \(deleted\))?,TERMINAL,g; s/^[0-9]+ ([0-9]+) run\/tty/run\/tty/'
+    sed -E '/^tmux utempter /s/:.*/:/; s,/dev/pts/[0-9]+( \(deleted\))?,TERMINAL,g; s,socket.lock \(deleted\),socket.lock,; s/^[0-9]+ ([0-9]+) run\/tty/run\/tty/'
 }
