@@ -13,12 +13,15 @@
 #include "report/sheet.h"
 
 #include <cjson/cJSON.h>
+#include <dirent.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 struct compare_opts {
     const char *names, *tables, *json, *form, *fail_on, *color, *output;
+    bool all_runs;
     double threshold; /* per cent */
     int colored;      /* `color`, read: screen_init() */
 };
@@ -27,6 +30,8 @@ struct compare_opts {
 
 static const struct opt rows[] = {
     {"name", 0, OPT_STR, AT(names), "LABEL,...", "what the sides are called, base first"},
+    {"all-runs", 0, OPT_FLAG, AT(all_runs), NULL,
+     "each side is a folder, and every folder in it a run"},
     {"table", 0, OPT_STR, AT(tables), "NAME[,NAME]",
 #define X(id, name, title) " " name
      "print these tables in full:" COMPARE_TABLES(X)},
@@ -101,14 +106,45 @@ static int load_run(struct compared *side, const char *path, struct err *e)
     return 0;
 }
 
-static int load_side(struct compared *sides, size_t at, struct arena *arena, struct err *e)
+static int add_path(struct compared *sides, size_t at, const char *path, struct err *e)
+{
+    if (sides[at].n == COMPARE_RUNS_MAX)
+        return err_set(e, ERR_USAGE, "more than %d runs of one side", COMPARE_RUNS_MAX);
+    return check_new(sides, at, path, e) < 0 ? -1 : load_run(&sides[at], path, e);
+}
+
+/* Every folder in this one, by name; hidden ones passed over. */
+static int add_folders(struct compared *sides, size_t at, const char *path, struct err *e)
+{
+    struct dirent **list;
+    const int n = scandir(path, &list, NULL, alphasort);
+    struct buf folder = BUF_INIT;
+    size_t found = 0;
+    int rc = n < 0 ? err_set(e, ERR_INPUT, "%s: %s", path, strerror(errno)) : 0;
+    for (int i = 0; i < n; i++) {
+        struct stat st;
+        buf_reset(&folder);
+        buf_printf(&folder, "%s/%s", path, list[i]->d_name);
+        if (rc == 0 && list[i]->d_name[0] != '.' && stat(folder.data, &st) == 0 &&
+            S_ISDIR(st.st_mode)) {
+            rc = add_path(sides, at, folder.data, e);
+            found++;
+        }
+        free(list[i]);
+    }
+    if (n >= 0)
+        free(list);
+    buf_release(&folder);
+    return rc == 0 && found == 0 ? err_set(e, ERR_INPUT, "%s: no folders of runs", path) : rc;
+}
+
+static int load_side(struct compared *sides, size_t at, bool all_runs, struct arena *arena,
+                     struct err *e)
 {
     struct compared *side = &sides[at];
     char *copy = arena_strndup(arena, side->paths, strlen(side->paths)), *save = NULL;
     for (char *path = strtok_r(copy, ",", &save); path != NULL; path = strtok_r(NULL, ",", &save)) {
-        if (side->n == COMPARE_RUNS_MAX)
-            return err_set(e, ERR_USAGE, "more than %d runs of one side", COMPARE_RUNS_MAX);
-        if (check_new(sides, at, path, e) < 0 || load_run(side, path, e) < 0)
+        if ((all_runs ? add_folders : add_path)(sides, at, path, e) < 0)
             return -1;
     }
     return side->n > 0 ? 0 : err_set(e, ERR_USAGE, "'%s' names no run", side->paths);
@@ -357,7 +393,7 @@ static int compare(const struct compare_opts *o, struct compared *sides, size_t 
     if (set_labels(sides, n, o->names, arena, e) < 0)
         return -1;
     for (size_t i = 0; i < n && status == 0; i++)
-        status = load_side(sides, i, arena, e);
+        status = load_side(sides, i, o->all_runs, arena, e);
     if (status == 0)
         status = report(sides, n, o, e);
     for (size_t i = 0; i < n; i++) {
@@ -411,7 +447,7 @@ const struct command cmd_compare = {
         "by size, each shape of GEMM, kernels, copies and causes of idle time; all times are a\n"
         "step's, so that recordings may differ in length. BASE and TEST are what 'specter analyze' "
         "reads; several repeats of one side are\n"
-        "paths with commas between them.\n"
+        "paths with commas between them, or the folders in it (--all-runs).\n"
         "\n"
         "Causes: the base's job is simulated with the test's times of one kind of work at a time,\n"
         "waits and overlap recomputed; what is hidden behind other work changes the step by 0.\n"
