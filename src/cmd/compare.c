@@ -21,7 +21,7 @@
 
 struct compare_opts {
     const char *names, *tables, *json, *form, *fail_on, *color, *output;
-    bool all_runs;
+    bool all_runs, pairs;
     double threshold; /* per cent */
     int colored;      /* `color`, read: screen_init() */
 };
@@ -32,6 +32,7 @@ static const struct opt rows[] = {
     {"name", 0, OPT_STR, AT(names), "LABEL,...", "what the sides are called, base first"},
     {"all-runs", 0, OPT_FLAG, AT(all_runs), NULL,
      "each side is a folder, and every folder in it a run"},
+    {"pairs", 0, OPT_FLAG, AT(pairs), NULL, "compare the tests with each other, too"},
     {"table", 0, OPT_STR, AT(tables), "NAME[,NAME]",
 #define X(id, name, title) " " name
      "print these tables in full:" COMPARE_TABLES(X)},
@@ -262,24 +263,53 @@ static bool wants_causes(const struct compare_opts *o)
            opt_list_names(o->tables, compare_table_name(COMPARE_CAUSES));
 }
 
-/* Each test beside the base. */
-struct pair {
+/* Two sides beside each other. */
+struct compared_pair {
+    const struct compared *base, *test;
     struct comparison c;
     struct causes causes;
     struct compare_report report;
 };
 
-static void compare_pairs(struct pair *pairs, const struct compared *sides, size_t n,
-                          const struct compare_opts *o)
+/* Each test beside the base, and with --pairs behind them the tests beside each other. */
+struct comparisons {
+    struct compared_pair *list;            /* owned */
+    const struct compare_report **reports; /* theirs; owned */
+    size_t n;
+};
+
+static void add_pair(struct comparisons *p, const struct compared *base,
+                     const struct compared *test, const struct compare_opts *o)
 {
-    for (size_t i = 1; i < n; i++) {
-        struct pair *p = &pairs[i - 1];
-        compare_init(&p->c, sides[0].list, sides[0].n, sides[i].list, sides[i].n,
-                     o->threshold / 100);
-        if (wants_causes(o))
-            causes_find(&p->causes, &p->c, sides[0].list, sides[0].n, sides[i].list, sides[i].n);
-        p->report = (struct compare_report){&p->c, &p->causes, sides[0].label, sides[i].label};
+    struct compared_pair *pair = &p->list[p->n];
+    *pair = (struct compared_pair){.base = base, .test = test};
+    compare_init(&pair->c, base->list, base->n, test->list, test->n, o->threshold / 100);
+    if (wants_causes(o))
+        causes_find(&pair->causes, &pair->c, base->list, base->n, test->list, test->n);
+    pair->report = (struct compare_report){&pair->c, &pair->causes, base->label, test->label};
+    p->reports[p->n++] = &pair->report;
+}
+
+static void comparisons_init(struct comparisons *p, const struct compared *sides, size_t n,
+                             const struct compare_opts *o)
+{
+    const size_t most = o->pairs ? n * (n - 1) / 2 : n - 1;
+    p->list = array_new(most, sizeof *p->list);
+    p->reports = array_new(most, sizeof *p->reports);
+    for (size_t i = 0; p->n < most; i++) {
+        for (size_t k = i + 1; k < n; k++)
+            add_pair(p, &sides[i], &sides[k], o);
     }
+}
+
+static void comparisons_release(struct comparisons *p)
+{
+    for (size_t i = 0; i < p->n; i++) {
+        causes_release(&p->list[i].causes);
+        compare_release(&p->list[i].c);
+    }
+    free(p->list);
+    free(p->reports);
 }
 
 static void rank(struct ranking *r, const struct compared *sides, size_t n, double threshold)
@@ -296,41 +326,40 @@ static void rank(struct ranking *r, const struct compared *sides, size_t n, doub
 }
 
 /* Of several tests the first screen is their ranking. */
-static void print(const struct compare_report *const *reports, const struct ranking *ranking,
+static void print(const struct comparisons *pairs, const struct ranking *ranking,
                   const struct compare_opts *o)
 {
     struct screen screen;
     if (o->tables != NULL || o->form != NULL) {
-        for (size_t i = 0; i + 1 < ranking->n; i++) {
+        for (size_t i = 0; i < pairs->n; i++) {
             if (i > 0)
                 putchar('\n');
-            print_tables(reports[i], o, ranking->n > 2);
+            print_tables(pairs->reports[i], o, pairs->n > 1);
         }
         return;
     }
     screen_init(&screen, stdout, o->colored);
     if (ranking->n > 2)
-        compare_ranking(reports, ranking, &screen);
+        compare_ranking(pairs->reports, ranking, &screen);
     else
-        compare_summary(reports[0], &screen);
+        compare_summary(pairs->reports[0], &screen);
     screen_release(&screen);
 }
 
-static int write_json(const struct compare_report *const *reports, const struct ranking *ranking,
+static int write_json(const struct comparisons *pairs, const struct ranking *ranking,
                       const char *where, struct err *e)
 {
     cJSON *doc = cJSON_CreateObject(), *list;
     cJSON_AddStringToObject(doc, "schema", "specter.compare/1");
-    cJSON_AddItemToObject(doc, "ranking", compare_ranking_json(reports, ranking));
+    cJSON_AddItemToObject(doc, "ranking", compare_ranking_json(pairs->reports, ranking));
     list = cJSON_AddArrayToObject(doc, "comparisons");
-    for (size_t i = 0; i + 1 < ranking->n; i++)
-        cJSON_AddItemToArray(list, compare_json(reports[i]));
+    for (size_t i = 0; i < pairs->n; i++)
+        cJSON_AddItemToArray(list, compare_json(pairs->reports[i]));
     return cmd_write_json(doc, where, e);
 }
 
-/* Where the workbooks of a pair go: of several tests each has a folder of its own. */
-static int write_workbooks(const struct compare_report *r, const struct compared *base,
-                           const struct compared *test, const char *dir, bool several,
+/* Where the workbooks of a pair go: of several each has a folder of its own. */
+static int write_workbooks(const struct compared_pair *pair, const char *dir, bool several,
                            struct err *e)
 {
     struct buf path = BUF_INIT;
@@ -338,15 +367,16 @@ static int write_workbooks(const struct compare_report *r, const struct compared
     buf_puts(&path, dir);
     if (several) {
         const size_t at = path.len + 1;
-        buf_printf(&path, "/comparison_%s_vs_%s", r->base, r->test);
+        buf_printf(&path, "/comparison_%s_vs_%s", pair->base->label, pair->test->label);
         for (char *p = path.data + at; *p != '\0'; p++)
             *p = *p == '/' ? '_' : *p;
     }
     if (cmd_make_folders(path.data) < 0)
         rc = err_set(e, ERR_INPUT, "cannot make directory '%s': %s", path.data, strerror(errno));
     else
-        rc = compare_workbooks(path.data, r, (struct compare_runs){base->list, base->n},
-                               (struct compare_runs){test->list, test->n}, e);
+        rc = compare_workbooks(path.data, &pair->report,
+                               (struct compare_runs){pair->base->list, pair->base->n},
+                               (struct compare_runs){pair->test->list, pair->test->n}, e);
     buf_release(&path);
     return rc;
 }
@@ -354,34 +384,26 @@ static int write_workbooks(const struct compare_report *r, const struct compared
 static int report(const struct compared *sides, size_t n, const struct compare_opts *o,
                   struct err *e)
 {
-    struct pair *pairs = array_new(n - 1, sizeof *pairs);
-    const struct compare_report **reports = array_new(n - 1, sizeof *reports);
+    struct comparisons pairs = {0};
     struct ranking ranking;
     struct err held = {0};
     int status = 0;
-    compare_pairs(pairs, sides, n, o);
+    comparisons_init(&pairs, sides, n, o);
     rank(&ranking, sides, n, o->threshold / 100);
-    for (size_t i = 0; i + 1 < n; i++)
-        reports[i] = &pairs[i].report;
     if (o->json == NULL || strcmp(o->json, "-") != 0)
-        print(reports, &ranking, o);
+        print(&pairs, &ranking, o);
     if (o->json != NULL)
-        status = write_json(reports, &ranking, o->json, e);
-    for (size_t i = 0; i + 1 < n && o->output != NULL && status == 0; i++)
-        status = write_workbooks(reports[i], &sides[0], &sides[i + 1], o->output, n > 2, e);
-    for (size_t i = 0; i + 1 < n && o->fail_on != NULL && held.code != ERR_NO; i++)
-        compare_apply_conditions(o->fail_on, &pairs[i].c, &held);
+        status = write_json(&pairs, &ranking, o->json, e);
+    for (size_t i = 0; i < pairs.n && o->output != NULL && status == 0; i++)
+        status = write_workbooks(&pairs.list[i], o->output, pairs.n > 1, e);
+    for (size_t i = 0; i < pairs.n && o->fail_on != NULL && held.code != ERR_NO; i++)
+        compare_apply_conditions(o->fail_on, &pairs.list[i].c, &held);
     if (status == 0 && held.code != ERR_NONE) {
         *e = held;
         status = -1;
     }
-    for (size_t i = 0; i + 1 < n; i++) {
-        causes_release(&pairs[i].causes);
-        compare_release(&pairs[i].c);
-    }
     ranking_release(&ranking);
-    free(reports);
-    free(pairs);
+    comparisons_release(&pairs);
     return status;
 }
 

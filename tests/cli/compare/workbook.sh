@@ -75,7 +75,8 @@ for name in "gpu_timeline_combined", "gpu_timeline_comparison", "collective_comb
     print(name, *openpyxl.load_workbook("out/" + name + ".xlsx").sheetnames)
 PY
 # Several tests have a folder each; a setting that begins with = is text; a name with / is none of a folder.
-"$SPECTER" compare base test again --name x/base,y/test,again -o several >/dev/null && ls several
+"$SPECTER" compare base test again --name x/base,y/test,again --pairs --json pairs.json -o several >/dev/null && ls several
+grep -c '"base":	"y/test"' pairs.json
 /usr/bin/python3 - <<'PY'
 import openpyxl
 sheet = openpyxl.load_workbook("several/comparison_x_base_vs_again/final_analysis_report.xlsx")["Settings"]
