@@ -575,6 +575,10 @@ void format_plugin(struct out *o, const struct plugin_line *l)
 #define INIT_sample l->sample
 #define INIT_nccl l->nccl
 #define INIT_cuda l->cuda
+#define INIT_nccl_file l->nccl_file
+#define INIT_HAS_nccl_file (l->nccl_file != NULL)
+#define INIT_nccl_build l->nccl_build
+#define INIT_HAS_nccl_build (l->nccl_build != NULL)
 #define INIT_gpus l->gpus
 #define INIT_env l->env
 #define INIT_window l->window

@@ -53,6 +53,7 @@ struct init_line {
     int64_t rank, world_size, local_rank;
     uint64_t sync_mode, pid, mono_ns, real_ns, sample, nccl, cuda;
     const char *coverage, *gpus, *env; /* JSON */
+    const char *nccl_file, *nccl_build; /* NULL: not known */
     const char *window;                /* NULL: the whole run */
     uint64_t ring;                     /* 0: none */
 };

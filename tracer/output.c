@@ -9,6 +9,7 @@
 #include "filter.h"
 #include "flight.h"
 #include "graph_ops.h"
+#include "library.h"
 #include "lookup.h"
 #include "request.h"
 #include "tracer.h"
@@ -384,28 +385,33 @@ void output_init(void)
 {
     const struct config *c = output.config;
     char coverage[256], window[128];
+    struct library nccl;
     struct out o = {output.gpus}, looked = {coverage};
     put_gpus(&o);
     put_coverage(&looked);
-    format_init(line(LINE_HEAD, 0), &(struct init_line){
-                                        .run = c->run,
-                                        .host = c->host,
-                                        .rank = c->rank,
-                                        .world_size = c->world_size,
-                                        .local_rank = c->local_rank,
-                                        .sync_mode = c->sync,
-                                        .pid = (uint64_t)c->pid,
-                                        .mono_ns = (uint64_t)output.mono_ns,
-                                        .real_ns = (uint64_t)output.real_ns,
-                                        .nccl = nccl_version(),
-                                        .cuda = cuda_version(),
-                                        .sample = (uint64_t)c->sample,
-                                        .coverage = coverage,
-                                        .gpus = output.gpus,
-                                        .env = c->env,
-                                        .window = filter_is_windowed(window) ? window : NULL,
-                                        .ring = (uint64_t)c->ring,
-                                    });
+    library_of(&nccl, (uintptr_t)resolve_any(GETTER_ncclGetVersion));
+    format_init(line(LINE_HEAD, 0),
+                &(struct init_line){
+                    .run = c->run,
+                    .host = c->host,
+                    .rank = c->rank,
+                    .world_size = c->world_size,
+                    .local_rank = c->local_rank,
+                    .sync_mode = c->sync,
+                    .pid = (uint64_t)c->pid,
+                    .mono_ns = (uint64_t)output.mono_ns,
+                    .real_ns = (uint64_t)output.real_ns,
+                    .nccl = nccl_version(),
+                    .cuda = cuda_version(),
+                    .nccl_file = nccl.path[0] != '\0' ? nccl.path : NULL,
+                    .nccl_build = nccl.build_id[0] != '\0' ? nccl.build_id : NULL,
+                    .sample = (uint64_t)c->sample,
+                    .coverage = coverage,
+                    .gpus = output.gpus,
+                    .env = c->env,
+                    .window = filter_is_windowed(window) ? window : NULL,
+                    .ring = (uint64_t)c->ring,
+                });
     if (output.in_slots && !open_flight())
         return;
     flush(); /* whatever becomes of the program, its trace says whose it is */

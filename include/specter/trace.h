@@ -203,6 +203,8 @@ enum specter_mark {
     X(sample, U64, ALWAYS)     \
     X(nccl, U64, ALWAYS)       \
     X(cuda, U64, ALWAYS)       \
+    X(nccl_file, STR, SOME)    \
+    X(nccl_build, STR, SOME)   \
     X(gpus, RAW, ALWAYS)       \
     X(env, RAW, ALWAYS)        \
     X(window, STR, SOME)       \

@@ -12,6 +12,7 @@
 #include "cmd/cmd.h"
 #include "compare/compare.h"
 #include "compare/experiment.h"
+#include "trace/run.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -30,7 +31,7 @@
 #define LOG_COLUMNS 200 /* with so much of each */
 
 struct experiment_opts {
-    const char *preset, *pairs, *base, *output, *profiler;
+    const char *preset, *pairs, *base, *output, *profiler, *library;
     int64_t repeat, seed;
     bool print;
 };
@@ -51,6 +52,7 @@ static const struct opt rows[] = {
      "experiments/NAME_DATE_TIME)"},
     {"profiler", 0, OPT_STR, AT(profiler), "specter|kineto",
      "who records: capture, or the program itself into {dir}/torch_profiler (default: specter)"},
+    {"expect-lib", 0, OPT_STR, AT(library), "PATH", "a run whose NCCL is another file has failed"},
     {"seed", 0, OPT_I64, AT(seed), "N", "draws the order of runs (default: 1)"},
     {"print", 0, OPT_FLAG, AT(print), NULL, "print the settings as a file, and stop"},
     OPT_END,
@@ -250,6 +252,46 @@ static int run_one(struct job *j, struct experiment_run *run, struct err *e)
     return 0;
 }
 
+/* The file of NCCL that a rank loaded; NULL: the traces do not tell. */
+static const char *library_of(const struct rank *rank)
+{
+    for (size_t i = 0; i < rank->nsettings; i++) {
+        if (strcmp(rank->settings[i].name, SETTING_NCCL_FILE) == 0)
+            return rank->settings[i].value;
+    }
+    return NULL;
+}
+
+static bool is_expected(const struct job *j, const char *library)
+{
+    char expected[PATH_MAX], found[PATH_MAX];
+    return j->opts->library == NULL ||
+           (realpath(j->opts->library, expected) != NULL && realpath(library, found) != NULL &&
+            strcmp(expected, found) == 0);
+}
+
+/* Notes which file of NCCL a run loaded, and whether it is the expected one on every rank. */
+static void check_library(struct job *j, struct experiment_run *run)
+{
+    const char *dir = arena_printf(&j->x.arena, "%s/%s", j->dir, run_folder(j, run));
+    struct err why = {0};
+    struct run traces;
+    if (is_kineto(j) || run->status != 0 || cmd_load(&traces, dir, NULL, &why) < 0)
+        return;
+    for (size_t r = 0; r < traces.nranks && run->status == 0; r++) {
+        const char *library = library_of(&traces.ranks[r]);
+        if (library == NULL)
+            continue;
+        run->library = arena_strdup(&j->x.arena, library);
+        if (is_expected(j, library))
+            continue;
+        run->status = ERR_NO;
+        fprintf(stderr, "specter: '%s', run %" PRId64 ": loaded '%s', not '%s'\n",
+                j->x.settings[run->setting].label, run->repeat, library, j->opts->library);
+    }
+    run_release(&traces);
+}
+
 static int run_all(struct job *j, struct err *e)
 {
     const char *manifest = arena_printf(&j->x.arena, "%s/" EXPERIMENT_MANIFEST, j->shown);
@@ -261,7 +303,10 @@ static int run_all(struct job *j, struct err *e)
             continue;
         fprintf(stderr, "specter: run %zu of %zu: %s\n", i + 1, j->x.nruns,
                 j->x.settings[run->setting].label);
-        if (run_one(j, run, e) < 0 || experiment_write(&j->x, manifest, e) < 0)
+        if (run_one(j, run, e) < 0)
+            return -1;
+        check_library(j, run);
+        if (experiment_write(&j->x, manifest, e) < 0)
             return -1;
     }
     return 0;
@@ -459,6 +504,10 @@ static int run(struct job *j, int n, char **command, struct err *e)
     if (j->x.nsettings < 2) {
         err_set(e, ERR_USAGE, "there is one setting alone, and nothing to compare it with");
         return ERR_USAGE;
+    }
+    if (j->opts->library != NULL && access(j->opts->library, R_OK) < 0) {
+        err_set(e, ERR_INPUT, "--expect-lib: '%s': %s", j->opts->library, strerror(errno));
+        return (int)e->code;
     }
     j->base = j->opts->base != NULL ? experiment_find(&j->x, j->opts->base) : 0;
     if (j->base == j->x.nsettings) {

@@ -332,7 +332,7 @@ void experiment_plan(struct experiment *x, int64_t repeat, int64_t seed)
             state = hash_mix(state, i + 1);
             at = (size_t)((state >> 33) % (i + 1));
             round[i] = round[at];
-            round[at] = (struct experiment_run){i, k, EXPERIMENT_NOT_RUN, NAN};
+            round[at] = (struct experiment_run){i, k, EXPERIMENT_NOT_RUN, NAN, NULL};
         }
         x->nruns += x->nsettings;
     }
@@ -390,6 +390,8 @@ static cJSON *experiment_json(const struct experiment *x)
         cJSON_AddStringToObject(o, "label", x->settings[x->runs[i].setting].label);
         cJSON_AddNumberToObject(o, "repeat", (double)x->runs[i].repeat);
         add_if_run(o, "status", &x->runs[i], x->runs[i].status);
+        if (x->runs[i].library != NULL)
+            cJSON_AddStringToObject(o, "library", x->runs[i].library);
         add_if_run(o, "seconds", &x->runs[i], round(1e3 * x->runs[i].seconds) / 1e3);
         cJSON_AddItemToArray(list, o);
     }
@@ -477,6 +479,9 @@ int experiment_resume(struct experiment *x, const char *path, struct err *e)
         if (!cJSON_IsNumber(status))
             continue;
         x->runs[i].status = status->valueint;
+        if (cJSON_IsString(cJSON_GetObjectItemCaseSensitive(o, "library")))
+            x->runs[i].library = arena_strdup(
+                &x->arena, cJSON_GetObjectItemCaseSensitive(o, "library")->valuestring);
         x->runs[i].seconds = cJSON_IsNumber(seconds) ? seconds->valuedouble : NAN;
     }
     cJSON_Delete(had);

@@ -47,6 +47,7 @@ struct experiment_run {
     int64_t repeat; /* from 1 */
     int status;     /* of the command; EXPERIMENT_NOT_RUN */
     double seconds;
+    const char *library; /* the file of NCCL that it loaded, as traces tell; NULL: not known */
 };
 
 struct experiment {

@@ -180,8 +180,9 @@ static void add_version(struct jsonl *r, const char *of, const char *text)
 
 /* NCCL's number of a version: 22809 is 2.28.9; before 2.9 2708 was 2.7.8. The driver's: 12040 is
  * 12.4. */
-static void take_versions(struct jsonl *r, uint64_t nccl, uint64_t cuda)
+static void take_versions(struct jsonl *r, const struct line *l)
 {
+    const uint64_t nccl = line_u64(l, INIT_nccl, 0), cuda = line_u64(l, INIT_cuda, 0);
     const uint64_t unit = nccl >= 10000 ? 10000 : 1000;
     char text[80];
     snprintf(text, sizeof text, "%llu.%llu.%llu", (unsigned long long)(nccl / unit),
@@ -192,6 +193,13 @@ static void take_versions(struct jsonl *r, uint64_t nccl, uint64_t cuda)
              (unsigned long long)(cuda % 1000 / 10));
     if (cuda > 0)
         add_version(r, "CUDA driver", text);
+    if (line_has(l, INIT_nccl_file))
+        rank_add_setting(r->rank,
+                         intern_add(&r->run->names, SETTING_NCCL_FILE, strlen(SETTING_NCCL_FILE)),
+                         run_intern(r->run, line_text(l, INIT_nccl_file)));
+    if (line_has(l, INIT_nccl_build))
+        rank_add_setting(r->rank, intern_add(&r->run->names, "NCCL build", strlen("NCCL build")),
+                         run_intern(r->run, line_text(l, INIT_nccl_build)));
 }
 
 static const char *on_init(struct jsonl *r, const struct line *l)
@@ -232,7 +240,7 @@ static const char *on_init(struct jsonl *r, const struct line *l)
         take_coverage(r, line_text(l, INIT_coverage));
     if (line_has(l, INIT_gpus))
         take_gpus(r, line_text(l, INIT_gpus));
-    take_versions(r, line_u64(l, INIT_nccl, 0), line_u64(l, INIT_cuda, 0));
+    take_versions(r, l);
     if (line_has(l, INIT_env))
         take_environment(r, line_text(l, INIT_env));
     return NULL;

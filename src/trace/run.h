@@ -298,6 +298,9 @@ struct setting {
     const char *name, *value; /* interned */
 };
 
+/* The setting that says which file of NCCL was loaded. */
+#define SETTING_NCCL_FILE "NCCL file"
+
 /* One GPU with what was asked of it. Of a process that drives several, each is a rank (devices.c):
  * they have host, file and clock in common, and number threads, streams, events, groups and graphs
  * alike. */

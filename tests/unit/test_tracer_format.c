@@ -349,6 +349,7 @@ TEST(tracer_format_process_lines)
                              .real_ns = 2,
                              .nccl = 22809,
                              .cuda = UINT64_MAX,
+                             .nccl_file = "/lib/libnccl.so.2",
                              .coverage = "[]",
                              .gpus = "[]",
                              .env = "{}"};
@@ -366,7 +367,7 @@ TEST(tracer_format_process_lines)
                   "{\"event\":\"init\",\"version\":1,\"run\":\"r\",\"rank\":3,\"world_size\":null,"
                   "\"local_rank\":null,\"sync_mode\":0,\"pid\":9,\"host\":\"h\",\"mono_ns\":1,"
                   "\"real_ns\":2,\"coverage\":[],\"sample\":1,\"nccl\":22809,\"cuda\":null,"
-                  "\"gpus\":[],\"env\":{}}\n");
+                  "\"nccl_file\":\"/lib/libnccl.so.2\",\"gpus\":[],\"env\":{}}\n");
     CHECK_WRITTEN(format_comm(o, &comm),
                   "{\"event\":\"comm\",\"time_us\":1.500,\"comm\":\"0000000000000001\","
                   "\"comm_rank\":0,\"comm_size\":2,\"device\":0,\"parent\":null,\"split_seq\":null,"

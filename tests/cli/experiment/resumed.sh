@@ -73,3 +73,13 @@ echo "status $?"
 # A run that ends well without traces is left out, and the others are compared.
 printf '{"settings": [{"label": "a"}, {"label": "b"}, {"label": "none", "args": ["--help"]}]}' >three.json
 "$SPECTER" experiment three.json --repeat 1 -o three -- "$ROOT/examples/launch.sh" -n 2 "$BUILD/examples/train" --iters 4 2>&1 >/dev/null | grep none
+
+# The manifest says which library was loaded; another one than the expected is a failed run.
+mkdir other && cp "$BUILD"/emu/lib/*.so* other
+cat >libraries.json <<J
+{"settings": [{"label": "a"}, {"label": "b"}, {"label": "other", "env": {"LD_LIBRARY_PATH": "$PWD/other"}}]}
+J
+"$SPECTER" experiment libraries.json --repeat 1 --expect-lib "$BUILD/emu/lib/libnccl.so.2" -o libraries -- \
+    "$ROOT/examples/launch.sh" -n 2 "$BUILD/examples/train" --iters 4 2>&1 >/dev/null | sed "s#$PWD#DIR#g; s#$BUILD#BUILD#g" | grep 'loaded\|compared'
+sed -n 's#^.*"library":.*/\(.*/.*\)".*#\1#p' libraries/manifest.json | sort | uniq -c
+"$SPECTER" compare libraries/a/run1 libraries/other/run1 | grep -o 'Settings that differ: .*NCCL file'
