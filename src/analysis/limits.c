@@ -14,7 +14,7 @@
 #define L2_UNKNOWN 64e6              /* bytes */
 
 /* When a rank's recording begins and ends: rank_extent(). */
-struct extent {
+struct recorded_span {
     int64_t begin_ns, end_ns;
 };
 
@@ -22,7 +22,7 @@ struct limits {
     const struct run *run;
     const struct gpu_profile **gpus; /* [run->nranks] NULL unknown; owned */
     int64_t longest_ns;              /* recording of a rank */
-    struct extent *extents;          /* [run->nranks], owned */
+    struct recorded_span *extents;   /* [run->nranks], owned */
 };
 
 /* A figure that is too large. */
@@ -257,7 +257,7 @@ static int check_moved(const struct member_times *t, double bytes, bool whole, s
  * recordings where these overlap, else the longest recording. */
 static int64_t longest_wait(const struct limits *l, const struct coll_timing *m)
 {
-    const struct extent first = l->extents[m->first_rank], last = l->extents[m->last_rank];
+    const struct recorded_span first = l->extents[m->first_rank], last = l->extents[m->last_rank];
     if (first.begin_ns == UNKNOWN_NS || last.begin_ns == UNKNOWN_NS ||
         first.end_ns <= last.begin_ns || last.end_ns <= first.begin_ns)
         return l->longest_ns;
@@ -327,7 +327,7 @@ int limits_check(const struct run *run, struct err *e)
     struct matches all;
     int rc = 0;
     for (size_t r = 0; r < run->nranks; r++) {
-        struct extent *x = &l.extents[r];
+        struct recorded_span *x = &l.extents[r];
         rank_extent(&run->ranks[r], &x->begin_ns, &x->end_ns);
         if (x->begin_ns != UNKNOWN_NS && x->end_ns - x->begin_ns > l.longest_ns)
             l.longest_ns = x->end_ns - x->begin_ns;

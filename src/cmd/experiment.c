@@ -59,7 +59,7 @@ static const struct opt rows[] = {
 };
 
 /* An experiment under way. */
-struct job {
+struct experiment_job {
     struct experiment x;
     const struct experiment_opts *opts;
     const char *self; /* this program */
@@ -70,7 +70,7 @@ struct job {
     bool resumed;
 };
 
-static bool is_kineto(const struct job *j)
+static bool is_kineto(const struct experiment_job *j)
 {
     return j->opts->profiler != NULL && strcmp(j->opts->profiler, "kineto") == 0;
 }
@@ -78,14 +78,14 @@ static bool is_kineto(const struct job *j)
 /* ---- one run ---- */
 
 /* The folder of a run, in that of the experiment. */
-static const char *run_folder(struct job *j, const struct experiment_run *run)
+static const char *run_folder(struct experiment_job *j, const struct experiment_run *run)
 {
     return arena_printf(&j->x.arena, "%s/run%" PRId64, j->x.settings[run->setting].label,
                         run->repeat);
 }
 
 /* The text with the run's folder in place of {dir}. */
-static char *put_dir(struct job *j, const char *text, const char *dir)
+static char *put_dir(struct experiment_job *j, const char *text, const char *dir)
 {
     struct buf b = BUF_INIT;
     const char *at;
@@ -101,7 +101,8 @@ static char *put_dir(struct job *j, const char *text, const char *dir)
 }
 
 /* `specter capture -o DIR ... -- COMMAND ARGS`, or the command alone. */
-static char **command_of(struct job *j, const struct experiment_setting *s, const char *dir)
+static char **command_of(struct experiment_job *j, const struct experiment_setting *s,
+                         const char *dir)
 {
     const size_t most = 5 + s->ncapture + j->x.ncommand + s->nargs;
     char **argv = arena_alloc(&j->x.arena, (most + 1) * sizeof *argv);
@@ -205,7 +206,8 @@ static bool is_empty(const char *dir)
 
 /* Makes the folder of a run. What an attempt that was cut off has left is removed; what was there
  * before the experiment is not ours. */
-static int make_run_folder(struct job *j, const char *dir, const char *shown, struct err *e)
+static int make_run_folder(struct experiment_job *j, const char *dir, const char *shown,
+                           struct err *e)
 {
     if (cmd_make_folders(arena_strdup(&j->x.arena, dir)) < 0)
         return err_set(e, ERR_INPUT, "cannot make directory '%s': %s", shown, strerror(errno));
@@ -219,7 +221,7 @@ static int make_run_folder(struct job *j, const char *dir, const char *shown, st
 }
 
 /* Runs one; only what lies in its folder and the manifest outlive it. */
-static int run_one(struct job *j, struct experiment_run *run, struct err *e)
+static int run_one(struct experiment_job *j, struct experiment_run *run, struct err *e)
 {
     const struct experiment_setting *s = &j->x.settings[run->setting];
     const char *dir = arena_printf(&j->x.arena, "%s/%s", j->dir, run_folder(j, run));
@@ -262,7 +264,7 @@ static const char *library_of(const struct rank *rank)
     return NULL;
 }
 
-static bool is_expected(const struct job *j, const char *library)
+static bool is_expected(const struct experiment_job *j, const char *library)
 {
     char expected[PATH_MAX], found[PATH_MAX];
     return j->opts->library == NULL ||
@@ -271,7 +273,7 @@ static bool is_expected(const struct job *j, const char *library)
 }
 
 /* Notes which file of NCCL a run loaded, and whether it is the expected one on every rank. */
-static void check_library(struct job *j, struct experiment_run *run)
+static void check_library(struct experiment_job *j, struct experiment_run *run)
 {
     const char *dir = arena_printf(&j->x.arena, "%s/%s", j->dir, run_folder(j, run));
     struct err why = {0};
@@ -292,7 +294,7 @@ static void check_library(struct job *j, struct experiment_run *run)
     run_release(&traces);
 }
 
-static int run_all(struct job *j, struct err *e)
+static int run_all(struct experiment_job *j, struct err *e)
 {
     const char *manifest = arena_printf(&j->x.arena, "%s/" EXPERIMENT_MANIFEST, j->shown);
     if (experiment_write(&j->x, manifest, e) < 0)
@@ -315,7 +317,7 @@ static int run_all(struct job *j, struct err *e)
 /* ---- the comparison ---- */
 
 /* Where the traces of a run are, in the folder of the experiment; NULL: it failed, or left none. */
-static const char *traces_of(struct job *j, const struct experiment_run *run)
+static const char *traces_of(struct experiment_job *j, const struct experiment_run *run)
 {
     const char *dir = run_folder(j, run);
     if (is_kineto(j))
@@ -325,7 +327,7 @@ static const char *traces_of(struct job *j, const struct experiment_run *run)
 }
 
 /* The paths of a setting's runs that left traces, with commas between; "": none did. */
-static char *paths_of(struct job *j, size_t setting)
+static char *paths_of(struct experiment_job *j, size_t setting)
 {
     struct buf b = BUF_INIT;
     char *out;
@@ -344,7 +346,7 @@ static char *paths_of(struct job *j, size_t setting)
 
 /* Compares what there is, the base first, in the folder of the experiment, where no path holds a
  * comma. Returns compare's status. */
-static int compare(struct job *j, struct err *e)
+static int compare(struct experiment_job *j, struct err *e)
 {
     char **argv = arena_alloc(&j->x.arena, (j->x.nsettings + 8) * sizeof *argv);
     struct buf labels = BUF_INIT;
@@ -381,7 +383,7 @@ static int compare(struct job *j, struct err *e)
 
 /* ---- all of it ---- */
 
-static const char *usual_folder(struct job *j)
+static const char *usual_folder(struct experiment_job *j)
 {
     const time_t now = time(NULL);
     struct tm tm;
@@ -391,7 +393,7 @@ static const char *usual_folder(struct job *j)
     return arena_printf(&j->x.arena, "experiments/%s_%s", j->x.name, when);
 }
 
-static int make_folder(struct job *j, struct err *e)
+static int make_folder(struct experiment_job *j, struct err *e)
 {
     char full[PATH_MAX];
     ssize_t len = readlink("/proc/self/exe", full, sizeof full - 1);
@@ -409,7 +411,7 @@ static int make_folder(struct job *j, struct err *e)
 }
 
 /* Held by us and by what we start: after a kill a program may still run and write. */
-static int lock(struct job *j, struct err *e)
+static int lock(struct experiment_job *j, struct err *e)
 {
     const int fd = open(j->dir, O_RDONLY | O_DIRECTORY); /* without O_CLOEXEC */
     if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0)
@@ -420,7 +422,7 @@ static int lock(struct job *j, struct err *e)
     return err_set(e, ERR_INPUT, "cannot lock '%s': %s", j->shown, strerror(errno));
 }
 
-static int resume(struct job *j, struct err *e)
+static int resume(struct experiment_job *j, struct err *e)
 {
     const char *manifest = arena_printf(&j->x.arena, "%s/" EXPERIMENT_MANIFEST, j->shown);
     size_t done = 0;
@@ -435,7 +437,7 @@ static int resume(struct job *j, struct err *e)
     return 0;
 }
 
-static int status_of(struct job *j, int compared)
+static int status_of(struct experiment_job *j, int compared)
 {
     bool lost = false;
     for (size_t i = 0; i < j->x.nruns; i++)
@@ -445,7 +447,7 @@ static int status_of(struct job *j, int compared)
     return compared == 0 && lost ? ERR_PARTIAL : compared;
 }
 
-static int experiment(struct job *j, struct err *e)
+static int experiment(struct experiment_job *j, struct err *e)
 {
     int status;
     if (make_folder(j, e) < 0 || lock(j, e) < 0 || resume(j, e) < 0 || run_all(j, e) < 0)
@@ -477,7 +479,7 @@ static int check_opts(const struct experiment_opts *o, struct err *e)
 }
 
 /* Settings from the preset or the file, which is operand 0; *used: how many operands that took. */
-static int read_settings(struct job *j, int n, char **argv, int *used, struct err *e)
+static int read_settings(struct experiment_job *j, int n, char **argv, int *used, struct err *e)
 {
     *used = j->opts->preset != NULL ? 0 : 1;
     if (j->opts->preset != NULL)
@@ -488,7 +490,7 @@ static int read_settings(struct job *j, int n, char **argv, int *used, struct er
     return experiment_read(&j->x, argv[0], e);
 }
 
-static int run(struct job *j, int n, char **command, struct err *e)
+static int run(struct experiment_job *j, int n, char **command, struct err *e)
 {
     char path[PATH_MAX];
     if (j->opts->print)
@@ -524,7 +526,7 @@ static int run(struct job *j, int n, char **command, struct err *e)
 static int run_experiment(const struct command *self, int argc, char **argv, struct err *e)
 {
     struct experiment_opts opts = {.repeat = 3, .seed = 1};
-    struct job job = {.opts = &opts};
+    struct experiment_job job = {.opts = &opts};
     int n, used, status = cmd_parse(self, &opts, argc, argv, false, &n, e);
     if (status != 0)
         return status;

@@ -21,13 +21,13 @@
 /* ---- from JSON ---- */
 
 /* While a document is read: what a message says where it is. */
-struct reader {
+struct experiment_reader {
     struct experiment *x;
     const char *path;
     struct err *e;
 };
 
-static int wrong(const struct reader *r, const char *what, const char *label)
+static int wrong(const struct experiment_reader *r, const char *what, const char *label)
 {
     return label != NULL ? err_set(r->e, ERR_INPUT, "%s: setting '%s': %s", r->path, label, what)
                          : err_set(r->e, ERR_INPUT, "%s: %s", r->path, what);
@@ -46,7 +46,8 @@ static bool is_label(const char *text)
 }
 
 /* A key that is misspelt would leave a setting without what it is to set. */
-static int check_keys(const struct reader *r, const cJSON *o, const char *known, const char *label)
+static int check_keys(const struct experiment_reader *r, const cJSON *o, const char *known,
+                      const char *label)
 {
     const cJSON *item;
     cJSON_ArrayForEach(item, o)
@@ -61,8 +62,8 @@ static int check_keys(const struct reader *r, const cJSON *o, const char *known,
 }
 
 /* A list of texts that may be missing. */
-static int read_texts(struct reader *r, const cJSON *o, const char *key, const char *label,
-                      const char ***list, size_t *n)
+static int read_texts(struct experiment_reader *r, const cJSON *o, const char *key,
+                      const char *label, const char ***list, size_t *n)
 {
     const cJSON *array = cJSON_GetObjectItemCaseSensitive(o, key), *item;
     *n = 0;
@@ -80,7 +81,7 @@ static int read_texts(struct reader *r, const cJSON *o, const char *key, const c
     return wrong(r, arena_printf(&r->x->arena, "\"%s\" is no list of texts", key), label);
 }
 
-static int read_env(struct reader *r, const cJSON *o, struct experiment_setting *s)
+static int read_env(struct experiment_reader *r, const cJSON *o, struct experiment_setting *s)
 {
     const cJSON *env = cJSON_GetObjectItemCaseSensitive(o, "env"), *item;
     struct arena *arena = &r->x->arena;
@@ -109,7 +110,7 @@ static int read_env(struct reader *r, const cJSON *o, struct experiment_setting 
     return 0;
 }
 
-static int read_setting(struct reader *r, const cJSON *o)
+static int read_setting(struct experiment_reader *r, const cJSON *o)
 {
     const cJSON *label = cJSON_GetObjectItemCaseSensitive(o, "label");
     struct experiment_setting s = {0};
@@ -129,7 +130,7 @@ static int read_setting(struct reader *r, const cJSON *o)
     return 0;
 }
 
-static int read_settings(struct reader *r, const cJSON *doc)
+static int read_settings(struct experiment_reader *r, const cJSON *doc)
 {
     const cJSON *list = cJSON_GetObjectItemCaseSensitive(doc, "settings"), *item;
     const cJSON *name = cJSON_GetObjectItemCaseSensitive(doc, "name");
@@ -196,7 +197,7 @@ int experiment_read(struct experiment *x, const char *path, struct err *e)
     if (doc == NULL)
         return -1;
     begin(x);
-    rc = read_settings(&(struct reader){x, path, e}, doc);
+    rc = read_settings(&(struct experiment_reader){x, path, e}, doc);
     cJSON_Delete(doc);
     if (rc < 0)
         experiment_release(x);
