@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-struct library_search {
+struct file_search {
     struct library *found;
     uintptr_t address;
 };
@@ -46,7 +46,7 @@ static void take_notes(struct library *l, const unsigned char *p, const unsigned
 
 static int take(struct dl_phdr_info *object, size_t size, void *arg)
 {
-    const struct library_search *s = arg;
+    const struct file_search *s = arg;
     const size_t len = strlen(object->dlpi_name);
     (void)size;
     if (!holds(object, s->address))
@@ -64,7 +64,7 @@ static int take(struct dl_phdr_info *object, size_t size, void *arg)
 
 void library_of(struct library *l, uintptr_t function)
 {
-    struct library_search s = {l, function};
+    struct file_search s = {l, function};
     l->path[0] = l->build_id[0] = '\0';
     if (function != 0)
         loader_objects(take, &s);

@@ -13,7 +13,7 @@ static int by_step(const void *pa, const void *pb)
 }
 
 /* A side's step twice: with steps as samples, and with runs. */
-struct candidate {
+struct step_samples {
     struct side steps, runs;
     bool several;
 };
@@ -24,7 +24,7 @@ static const struct entry *step_of(const struct side *s)
 }
 
 /* Returns whether b takes longer than a by more than noise and threshold. */
-static bool is_slower(const struct candidate *a, const struct candidate *b, double level,
+static bool is_slower(const struct step_samples *a, const struct step_samples *b, double level,
                       double threshold)
 {
     const bool several = a->several && b->several;
@@ -37,7 +37,7 @@ static bool is_slower(const struct candidate *a, const struct candidate *b, doub
     return compare_judge(&row, threshold) == COMPARE_IS_WORSE;
 }
 
-static void set_places(struct ranking *r, const struct candidate *list, double threshold)
+static void set_places(struct ranking *r, const struct step_samples *list, double threshold)
 {
     const double level = 1 - (1 - COMPARE_LEVEL) / (double)(r->n > 1 ? r->n - 1 : 1);
     for (size_t i = 0; i < r->n; i++) {
@@ -53,7 +53,7 @@ static void set_places(struct ranking *r, const struct candidate *list, double t
 void ranking_init(struct ranking *r, const struct analysis *const *const *sides,
                   const size_t *counts, size_t n, double threshold)
 {
-    struct candidate *list = array_new(n, sizeof *list);
+    struct step_samples *list = array_new(n, sizeof *list);
     r->list = array_new(n, sizeof *r->list);
     r->n = n;
     for (size_t i = 0; i < n; i++) {
