@@ -278,9 +278,11 @@ static void check_library(struct experiment_job *j, struct experiment_run *run)
     const char *dir = arena_printf(&j->x.arena, "%s/%s", j->dir, run_folder(j, run));
     struct err why = {0};
     struct run traces;
-    if (is_kineto(j) || run->status != 0 || cmd_load(&traces, dir, NULL, &why) < 0)
+    int loaded;
+    if (is_kineto(j) || run->status != 0)
         return;
-    for (size_t r = 0; r < traces.nranks && run->status == 0; r++) {
+    loaded = cmd_load(&traces, dir, NULL, &why);
+    for (size_t r = 0; loaded == 0 && r < traces.nranks && run->status == 0; r++) {
         const char *library = library_of(&traces.ranks[r]);
         if (library == NULL)
             continue;
