@@ -68,14 +68,14 @@ const char *compare_verdict_name(enum compare_verdict verdict);
 
 /* X(id, name, less is better): the parts of a step, as analyze has them. The step is compute, comm,
  * copies and idle; the others are parts or sums of these. */
-#define COMPARE_PARTS(X)                                                 \
-    X(WHOLE, "step", true)                                               \
-    X(COMPUTE, "compute", true)                                          \
-    X(COMM, "exposed comm", true)                                        \
-    X(WAIT, "exposed comm: waits", true) /* for ranks that come later */ \
-    X(COPIES, "exposed copies", true)                                    \
-    X(IDLE, "idle", true)                                                \
-    X(OVERLAP, "overlapped comm", false)                                 \
+#define COMPARE_PARTS(X)                                      \
+    X(WHOLE, "step", true)                                    \
+    X(COMPUTE, "compute", true)                               \
+    X(COMM, "exposed comm", true)                             \
+    X(WAIT, "exposed comm: waits", true) /* for stragglers */ \
+    X(COPIES, "exposed copies", true)                         \
+    X(IDLE, "idle", true)                                     \
+    X(OVERLAP, "overlapped comm", false)                      \
     X(BUSY, "busy", false)
 
 enum compare_part {

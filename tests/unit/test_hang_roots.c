@@ -236,7 +236,7 @@ TEST(hang_ranks_without_a_trace)
         &run, HANG_NO_TRACE,
         "nothing is recorded of ranks 2-3, which must take part in AllReduce #0 (1 MiB bf16) "
         "of communicator \"c0ffee\" (4 ranks); 2 ranks have waited for 20.0 s");
-    run.world_size = 8; /* now nobody knows which ranks they are */
+    run.world_size = 8; /* now it is not known which ranks they are */
     hangs_find(&h, &run);
     CHECK_HAS(text_of(&h, &run), "nothing is recorded of ranks 2 that no trace names, which");
     hangs_release(&h);
@@ -254,7 +254,7 @@ TEST(hang_of_one_rank_alone)
     run_release(&run);
 }
 
-/* Where no end of an operation is seen, numbers that nobody caught up with in a second tell. */
+/* Where no end of an operation is seen, numbers that no rank reached within a second tell. */
 TEST(hang_without_device_times)
 {
     struct run run;
@@ -303,7 +303,7 @@ TEST(hang_of_device_work)
     run_release(&run);
 }
 
-/* ---- numbers that nobody can trust; many ranks ---- */
+/* ---- numbers that cannot be trusted; many ranks ---- */
 
 TEST(hang_of_impossible_numbers)
 {

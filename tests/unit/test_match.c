@@ -25,7 +25,7 @@ static struct op *message(struct run *run, size_t rank, enum specter_comm_op op,
                           int64_t seq)
 {
     struct op *o = coll(run, rank, op, seq, 100);
-    o->class = OP_P2P; /* also where nobody knows what it is */
+    o->class = OP_P2P; /* also where the operation is not known */
     o->coll.peer = peer;
     o->coll.seq = -1;
     o->coll.p2p_seq = seq;

@@ -39,7 +39,7 @@ TEST(other_work_copies_by_kind)
     small->bytes = 3;
     small->timing = SPECTER_TIMING_HOST;
     add_op(&run, OP_MEMORY, h2d, 0, 5)->timing = SPECTER_TIMING_CAPTURED;
-    add_op(&run, OP_MEMORY, d2h, 120, 1)->flags = OP_BYTES_UNKNOWN; /* as is nobody's speed */
+    add_op(&run, OP_MEMORY, d2h, 120, 1)->flags = OP_BYTES_UNKNOWN; /* no rank's speed is known */
     other_work_init(&x);
     other_work_add_rank(&x, rank);
     other_work_add_rank(&x, rank);

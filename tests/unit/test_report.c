@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The text and the JSON of an analysis: widths, heights, names that nobody can trust.
+ * The text and the JSON of an analysis: widths, heights, names that cannot be trusted.
  */
 #include "made_analysis.h"
 
