@@ -141,9 +141,9 @@ quietly() {
 }
 
 # As root, or through the sudo words given first. apt's lists may be missing or old: once more after
-# an update.
+# an update. A release that lacks one of the packages refuses all of them: then each alone.
 install_packages() {
-    local sudo=$1 list=$2
+    local sudo=$1 list=$2 package
     export DEBIAN_FRONTEND=noninteractive
     say "installing $list"
     # shellcheck disable=SC2046,SC2086  # words
@@ -153,7 +153,12 @@ install_packages() {
         quietly $sudo apt-get update || true
     fi
     # shellcheck disable=SC2046,SC2086
-    quietly $sudo $(install_command) $list
+    quietly $sudo $(install_command) $list && return
+    [[ $list == *" "* ]] || return 1
+    for package in $list; do
+        # shellcheck disable=SC2046,SC2086
+        $sudo $(install_command) $package >"$TMP/log" 2>&1 </dev/null || say "$package cannot be installed"
+    done
 }
 
 # Without root: the packages' files into build/deps/root. apt keeps state of its own there when the
@@ -166,9 +171,13 @@ unpack_packages() {
         say "fetching package lists into $DEPS/apt"
         own=(-o "Dir::State::Lists=$apt/lists" -o "Dir::Cache=$apt/cache" -o APT::Sandbox::User=)
         quietly apt-get "${own[@]}" update || return 1
-        (cd "$TMP/debs" && quietly apt-get "${own[@]}" download "$@") || return 1
+        for package in "$@"; do
+            (cd "$TMP/debs" && apt-get "${own[@]}" download "$package" >"$TMP/log" 2>&1) ||
+                say "$package cannot be had"
+        done
     fi
     for package in "$TMP"/debs/*.deb; do
+        [[ -e $package ]] || continue
         dpkg -x "$package" "$root"
     done
     rm -rf "$apt"

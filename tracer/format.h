@@ -52,10 +52,10 @@ struct init_line {
     const char *run, *host;
     int64_t rank, world_size, local_rank;
     uint64_t sync_mode, pid, mono_ns, real_ns, sample, nccl, cuda;
-    const char *coverage, *gpus, *env; /* JSON */
+    const char *coverage, *gpus, *env;  /* JSON */
     const char *nccl_file, *nccl_build; /* NULL: not known */
-    const char *window;                /* NULL: the whole run */
-    uint64_t ring;                     /* 0: none */
+    const char *window;                 /* NULL: the whole run */
+    uint64_t ring;                      /* 0: none */
 };
 
 struct comm_line {
