@@ -302,6 +302,21 @@ void score_add(struct score *s, const struct measured_row *row, const struct row
     s->noutside += outside;
 }
 
+bool scored_row_interval(const struct scored_row *s, struct accuracy_interval *in)
+{
+    const struct measured_row *row = s->row;
+    *in = (struct accuracy_interval){.known = false};
+    if (row->kind == MEASURED_COLLECTIVE)
+        accuracy_interval_of_comm(row->gpu, row->net, row->op, row->bytes, row->where, in);
+    else if (row->kind == MEASURED_GEMM)
+        accuracy_interval_of_gemm(
+            row->gpu, 2 * (double)row->m * (double)row->n * (double)row->k * (double)row->batch,
+            in);
+    else
+        accuracy_interval_of_p2p(row->net, in);
+    return in->known;
+}
+
 void score_finish(struct score *s)
 {
     struct group_member *members = NULL;

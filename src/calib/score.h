@@ -17,6 +17,7 @@
 
 #include "calib/measured.h"
 #include "calib/predict_row.h"
+#include "model/accuracy.h"
 
 struct score_stats {
     size_t n;
@@ -40,6 +41,10 @@ struct scored_row {
     double error; /* predicted.us / row->time_us - 1 */
     bool outside; /* beyond what the parameters were fitted on */
 };
+
+/* Within which factors of the prediction measured times lie. False where nothing of the kind was
+ * measured. */
+bool scored_row_interval(const struct scored_row *s, struct accuracy_interval *in);
 
 struct score {
     struct arena arena;

@@ -13,9 +13,12 @@
 
 struct validate_opts {
     const char *gpu, *network, *json, *rows, *leave_out, *format;
-    int64_t worst;
-    bool parameters;
+    int64_t worst; /* or WORST_UNSET */
+    bool parameters, full;
 };
+
+#define WORST_DEFAULT 10
+#define WORST_UNSET INT64_MIN
 
 #define AT(field) offsetof(struct validate_opts, field)
 
@@ -25,6 +28,7 @@ static const struct opt rows[] = {
     {"network", 0, OPT_STR, AT(network), "NAME|FILE", "the same for networks"},
     {"leave-one-out", 0, OPT_STR, AT(leave_out), "source|gpu",
      "fit the parameters without each, and score on it"},
+    {"full", 0, OPT_FLAG, AT(full), NULL, "print every table; so do the next three"},
     {"worst", 0, OPT_I64, AT(worst), "N", "show the N rows with the largest errors; default 10"},
     {"parameters", 0, OPT_FLAG, AT(parameters), NULL, "list the fitted parameters in use"},
     {"format", 0, OPT_STR, AT(format), "table|md", "how tables look; md: Markdown"},
@@ -35,10 +39,11 @@ static const struct opt rows[] = {
 };
 
 static const char details[] =
-    "Reads measured times of collectives, of messages (p2p) or of GEMMs (gemm),\n"
-    "predicts each, and prints the error by class: median, mean and 90 % quantile of\n"
-    "|predicted - measured| / measured, bias (the median with its sign) and the share of rows\n"
-    "whose error is at most 25 %. FILE is CSV, its columns found by the names in its header\n"
+    "Reads measured times of collectives, of messages (p2p) or of GEMMs (gemm), predicts each,\n"
+    "and says how far off predictions are and where they are worst. --full prints the error by\n"
+    "class: median, mean and 90 % quantile of |predicted - measured| / measured, bias (the median\n"
+    "with its sign) and the share of rows whose error is at most 25 %. FILE is CSV, its columns "
+    "found by the names in its header\n"
     "(docs/validate.md), plain or gzip; of a folder all *.csv are taken.\n"
     "\n"
     "A row is scored when it names a known gpu_profile and network_profile (the latter not for\n"
@@ -59,9 +64,9 @@ static int check_opts(const struct validate_opts *o, int n, struct arena *a,
     struct profile_pair named;
     if (n == 0)
         return err_set(e, ERR_USAGE, "no FILE given (see 'specter help validate')");
-    if (o->worst < 0)
+    if (o->worst < 0 && o->worst != WORST_UNSET)
         return err_set(e, ERR_USAGE, "--worst: %lld is out of range", (long long)o->worst);
-    if (strcmp(o->format, "table") != 0 && strcmp(o->format, "md") != 0)
+    if (o->format != NULL && strcmp(o->format, "table") != 0 && strcmp(o->format, "md") != 0)
         return err_set(e, ERR_USAGE, "--format: '%.64s' is neither table nor md", o->format);
     if (o->leave_out != NULL && loo_parse(o->leave_out) == LOO_NONE)
         return err_set(e, ERR_USAGE, "--leave-one-out: '%.64s' is neither source nor gpu",
@@ -95,11 +100,12 @@ static int validate(const struct validate_opts *o, struct measured *m, struct er
         .measured = m,
         .score = &s,
         .params = &params,
-        .worst = (size_t)o->worst,
+        .worst = o->worst == WORST_UNSET ? WORST_DEFAULT : (size_t)o->worst,
         .left_out = o->leave_out,
         .list_params = o->parameters,
-        .markdown = strcmp(o->format, "md") == 0,
+        .markdown = o->format != NULL && strcmp(o->format, "md") == 0,
     };
+    const bool full = o->full || o->parameters || o->format != NULL || o->worst != WORST_UNSET;
     int status = 0;
     score_init(&s);
     if (o->leave_out != NULL)
@@ -112,7 +118,7 @@ static int validate(const struct validate_opts *o, struct measured *m, struct er
     score_finish(&s);
     coverage_of(&s, v.cover);
     if (status == 0 && (o->json == NULL || strcmp(o->json, "-") != 0))
-        validate_text(&v, stdout);
+        (full ? validate_text : validate_summary)(&v, stdout);
     if (status == 0 && o->json != NULL)
         status = cmd_write_json(validate_json(&v), o->json, e);
     if (status == 0 && o->rows != NULL)
@@ -126,7 +132,7 @@ static int validate(const struct validate_opts *o, struct measured *m, struct er
 
 static int run_validate(const struct command *self, int argc, char **argv, struct err *e)
 {
-    struct validate_opts opts = {.worst = 10, .format = "table"};
+    struct validate_opts opts = {.worst = WORST_UNSET};
     struct measured_opts how;
     struct measured m;
     bool damaged = false;

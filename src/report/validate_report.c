@@ -513,18 +513,9 @@ static int in_order(const void *a, const void *b)
 /* ",low,high,low,high" of 50 and 80 %, which are empty where nothing of the kind was measured. */
 static void put_intervals(const struct scored_row *s, FILE *out)
 {
-    const struct measured_row *row = s->row;
     double us = s->predicted.us;
-    struct accuracy_interval in = {.known = false};
-    if (row->kind == MEASURED_COLLECTIVE)
-        accuracy_interval_of_comm(row->gpu, row->net, row->op, row->bytes, row->where, &in);
-    else if (row->kind == MEASURED_GEMM)
-        accuracy_interval_of_gemm(
-            row->gpu, 2 * (double)row->m * (double)row->n * (double)row->k * (double)row->batch,
-            &in);
-    else
-        accuracy_interval_of_p2p(row->net, &in);
-    if (!in.known)
+    struct accuracy_interval in;
+    if (!scored_row_interval(s, &in))
         fputs(",,,,", out);
     else
         fprintf(out, ",%.10g,%.10g,%.10g,%.10g", us / in.factor50, us * in.factor50,

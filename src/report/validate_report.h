@@ -25,6 +25,8 @@ struct validation {
     bool markdown;                           /* tables for a document, not for a terminal */
 };
 
+/* The answer in at most SCREEN_LINES lines (screen.h), and every table. */
+void validate_summary(const struct validation *v, FILE *out);
 void validate_text(const struct validation *v, FILE *out);
 
 /* One line a row of the tables, skipped ones with their reason, in the order of the files. */

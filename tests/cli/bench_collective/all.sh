@@ -18,5 +18,5 @@ for row in run["rows"]:
     assert abs(row["algbw_GBps"] - row["bytes"] / row["time_us"] / 1e3) < 1e-6 * row["algbw_GBps"], row
 PY
 sed -n '1,/ReduceScatter/s/[0-9.]* ms .*/T/p' profile_*.txt
-"$SPECTER" validate collectives_*.csv | grep -c AllReduce
+"$SPECTER" validate collectives_*.csv --full | grep -c AllReduce
 cut -d, -f1-6 messages_*.csv

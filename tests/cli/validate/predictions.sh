@@ -14,5 +14,5 @@ for factor in 1 2; do
         echo m,n,k,dtype,time_us,gpu_profile
         awk -F, -v f=$factor '$5 == "gemm" { print $14, $15, $16, $13, $19 * f, $7 }' OFS=, OFMT=%.17g rows.csv
     } >again_gemm.csv
-    "$SPECTER" validate again.csv again_gemm.csv | sed -n '/each row alike/p' | tr -s ' '
+    "$SPECTER" validate again.csv again_gemm.csv --full | sed -n '/each row alike/p' | tr -s ' '
 done

@@ -17,6 +17,8 @@ long=$(head -c 200 /dev/zero | tr '\0' w)
         done
     done
 } >far.csv
-"$SPECTER" validate far.csv >>out
-"$SPECTER" validate t.csv "$long.csv" >>out
+for form in "" --full; do
+    "$SPECTER" validate far.csv $form >>out
+    "$SPECTER" validate t.csv "$long.csv" $form >>out
+done
 awk 'length($0) > 80 { print; bad = 1 } END { exit bad }' out
