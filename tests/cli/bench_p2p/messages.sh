@@ -6,7 +6,7 @@ export EMU_FABRIC=$PWD/fabric.conf
 "$SPECTER" bench p2p --gpus 4 --sizes 1K:64M --drift 0 --network dgx_h100_400g -o out >/dev/null || exit 1
 head -1 out/*/messages.csv
 grep -c doubtful out/*/messages.csv
-"$SPECTER" validate out/*/messages.csv --json result.json | head -1
+"$SPECTER" validate out/*/messages.csv --full --json result.json | head -1
 python3 -c '
 import json
 doc = json.load(open("result.json"))
