@@ -381,7 +381,7 @@ else
     skip analyze "no traces of this run"
 fi
 profile=$(free_name "$output/profile" .json)
-step calibrate "$limit" "$BUILD/specter" calibrate "$bench" --fix open -o "$profile"
+step calibrate "$limit" "$BUILD/specter" calibrate "$bench" -o "$profile"
 finished=1 && summary >"$run/summary.txt"
 archive=$(free_name "$output" .tar.gz)
 step archive "$limit" tar -czf "$archive" --exclude=.before -C "$(dirname "$output")" "$(basename "$output")" ||

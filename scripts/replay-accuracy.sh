@@ -115,7 +115,7 @@ EOF
     done
     # What the rows do not tell keeps the value of the machine's kind.
     "$SPECTER" calibrate "$work/$fabric.measured" -o "$profile" --gpu "$gpu" --network "$work/$fabric.base.json" \
-        --fix open >"$work/$fabric.fit" 2>"$work/log" || {
+        --full >"$work/$fabric.fit" 2>"$work/log" || {
         cat "$work/log" >&2
         exit 3
     }
@@ -371,14 +371,14 @@ programs of tests/parallel.
 ## The profiles
 
 Errors of the models on measured rows that had no part in the fit (messages: in \`all\`), in %. These parameters, which
-the rows do not determine, keep the value of the machine's kind:
+the rows do not determine, keep the value of the machine's kind, or stay near it:
 
 EOF
     profile h100 2 8 16 32 64
     profile a100 2 8 16 32 64
     for fabric in h100 a100; do
         printf -- '- %s: %s\n' "$fabric" \
-            "$(sed -n 's/^ *\([a-z_A-Z0-9]*\) .* fixed$/\1/p' "$work/$fabric.fit" | paste -sd, | sed 's/,/, /g')"
+            "$(sed -nE 's/^ *([a-z_A-Z0-9]+) .* (no effect|uncertain|not to be told .*|left-out rows .*)$/\1/p' "$work/$fabric.fit" | paste -sd, | sed 's/,/, /g')"
     done
     echo
     profile_table

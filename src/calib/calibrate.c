@@ -10,8 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SAME_SD 0.99 /* parameters that trade with each other are equally uncertain */
-
 static void add_group(struct calibration *c, enum param_group group)
 {
     const struct param_table *t = &param_tables[group];
@@ -93,6 +91,28 @@ int calibration_fix(struct calibration *c, const char *name, struct err *e)
     return 0;
 }
 
+void calibration_limit(struct calibration *c, enum calibration_extent extent)
+{
+    static const char *const few[] = {"link_share", "start_us",  "nic_share",
+                                      "hop_us",     "mma_share", "mem_share"};
+    for (size_t i = 0; i < c->nparams; i++) {
+        bool kept = extent == CALIBRATION_ALL;
+        for (size_t k = 0; k < sizeof few / sizeof *few && extent == CALIBRATION_FEW; k++)
+            kept = kept || strcmp(c->params[i].param->name, few[k]) == 0;
+        if (c->params[i].held == CALIBRATION_FITTED && !kept)
+            c->params[i].held = CALIBRATION_NO_GAIN;
+    }
+}
+
+bool calibration_fits(const struct calibration *c)
+{
+    for (size_t i = 0; i < c->nparams; i++) {
+        if (c->params[i].held == CALIBRATION_FITTED)
+            return true;
+    }
+    return false;
+}
+
 /* The vector that is fitted: values of the parameters that are not held, of GEMMs or of
  * communication. No row answers to both. */
 struct vector {
@@ -155,10 +175,11 @@ static int run_half(struct calibration *c, bool gemms, const bool *skip, struct 
     struct fit_param params[FIT_PARAMS_MAX];
     struct fit_estimate fits[FIT_PARAMS_MAX];
     struct vector v = {.c = c, .gemms = gemms, .skip = skip};
+    struct fit_summary freely;
     struct fit_problem p = {.params = params,
                             .residuals = residuals,
                             .ctx = &v,
-                            .prior = CALIBRATION_PRIOR,
+                            .prior = CALIBRATION_PRIOR_MIN,
                             .starts = c->starts};
     for (size_t i = 0; i < c->rows->nrows; i++)
         p.nrows += has_row(&v, i);
@@ -174,64 +195,36 @@ static int run_half(struct calibration *c, bool gemms, const bool *skip, struct 
         v.index[v.n++] = i;
     }
     p.nparams = v.n;
-    if (v.n == c->nfitted[gemms]) /* none, or as in the last run */
+    if (v.n == 0)
         return 0;
-    if (v.n > 0 && fit_run(&p, fits, NULL, e) < 0)
+    if (fit_run(&p, fits, &freely, e) < 0)
         return -1;
-    c->nfitted[gemms] = v.n;
+    p.prior = fmin(
+        fmax(CALIBRATION_PRIOR * pow(freely.sigma / CALIBRATION_SCATTER, 2), CALIBRATION_PRIOR_MIN),
+        CALIBRATION_PRIOR_MAX);
+    if (fit_run(&p, fits, NULL, e) < 0)
+        return -1;
     keep(&v, fits);
     return 0;
 }
 
 int calibration_run(struct calibration *c, struct err *e)
 {
-    bool *skip = fit_rows_thinned(c->rows, FIT_GEMM_ROWS);
-    int status = run_half(c, true, skip, e) < 0 || run_half(c, false, skip, e) < 0 ? -1 : 0;
+    bool *skip;
+    int status;
+    if (!calibration_fits(c))
+        return err_set(e, ERR_INPUT, "no parameter is left to fit");
+    skip = fit_rows_thinned(c->rows, FIT_GEMM_ROWS);
+    status = run_half(c, true, skip, e) < 0 || run_half(c, false, skip, e) < 0 ? -1 : 0;
     free(skip);
-    if (status == 0 && c->nfitted[true] + c->nfitted[false] == 0)
-        status = err_set(e, ERR_INPUT, "no parameter is left to fit");
     return status;
-}
-
-bool calibration_is_unlike(const struct calibration_param *p)
-{
-    return p->held == CALIBRATION_FITTED &&
-           (p->fit.verdict == FIT_UNCERTAIN || p->fit.verdict == FIT_CORRELATED) &&
-           fabs(log(p->fit.value / p->before)) > CALIBRATION_UNLIKE * p->fit.sd;
 }
 
 bool calibration_is_open(const struct calibration_param *p)
 {
-    return p->held == CALIBRATION_FITTED && !calibration_is_unlike(p) &&
+    return p->held == CALIBRATION_FITTED &&
            (p->fit.verdict == FIT_NO_EFFECT || p->fit.verdict == FIT_UNCERTAIN ||
             p->fit.verdict == FIT_CORRELATED);
-}
-
-static void leave_out(struct calibration *c, struct calibration_param *p)
-{
-    p->held = CALIBRATION_FIXED;
-    for (size_t k = 0; k < c->rows->nmachines; k++)
-        *param_at(fit_rows_params(&c->rows->machines[k], p->group), p->param) = p->before;
-}
-
-bool calibration_leave_open(struct calibration *c)
-{
-    struct calibration_param *worst = NULL;
-    bool any = false;
-    for (size_t i = 0; i < c->nparams; i++) {
-        struct calibration_param *p = &c->params[i];
-        if (!calibration_is_open(p))
-            continue;
-        if (p->fit.verdict == FIT_NO_EFFECT) {
-            leave_out(c, p);
-            any = true;
-        } else if (worst == NULL || p->fit.sd >= SAME_SD * worst->fit.sd) {
-            worst = p;
-        }
-    }
-    if (!any && worst != NULL)
-        leave_out(c, worst);
-    return any || worst != NULL;
 }
 
 /* ---- advice ----

@@ -9,8 +9,9 @@
  *     for (i < c.nparams) c.params[i].fit
  *
  * The fit starts from what the machine has (its profile's own values, else its class's) and is
- * drawn back to it by CALIBRATION_PRIOR rows. Whether a parameter is determined is judged without
- * that draw (fit.h).
+ * drawn back to it by CALIBRATION_PRIOR rows: what the rows do not determine stays near it. Whether
+ * a parameter is determined is judged without that draw (fit.h). How many parameters the rows
+ * support is for cross_validate.h to say.
  */
 #ifndef SPECTER_CALIB_CALIBRATE_H
 #define SPECTER_CALIB_CALIBRATE_H
@@ -19,9 +20,16 @@
 #include "calib/predict_row.h"
 #include "calib/measured.h"
 
-#define CALIBRATION_PRIOR 0.01
+/* How many rows the value from before weighs: CALIBRATION_PRIOR where rows scatter by
+ * CALIBRATION_SCATTER about the best fit, and as the square of their scatter elsewhere. Rows of a
+ * curve err together, so that many of them can mislead as few; where they hardly err, they are
+ * right. Between 0.1 and 1 what one collective's fit says of others is best
+ * (tests/unit/test_calibrate_data.c). */
+#define CALIBRATION_PRIOR 0.3
+#define CALIBRATION_SCATTER 0.06
+#define CALIBRATION_PRIOR_MIN 0.003
+#define CALIBRATION_PRIOR_MAX 1.0
 #define CALIBRATION_STARTS 8 /* models are minima over algorithms: one start may see one only */
-#define CALIBRATION_UNLIKE 3 /* standard deviations from what was known before: that is refuted */
 
 /* Why a parameter is not fitted. */
 enum calibration_held {
@@ -30,7 +38,12 @@ enum calibration_held {
     CALIBRATION_NO_SENSE, /* nothing that this machine can do answers to it (a share of NICs where
                              there are none) */
     CALIBRATION_FIXED,    /* the caller's wish */
+    CALIBRATION_NO_GAIN,  /* with it, left-out rows are not predicted better */
 };
+
+/* How much is fitted: nothing; what differs most from machine to machine (what a link and the
+ * arithmetic reach, and what a collective takes to start); all that there are rows for. */
+enum calibration_extent { CALIBRATION_NONE, CALIBRATION_FEW, CALIBRATION_ALL, CALIBRATION_EXTENTS };
 
 struct calibration_param {
     enum param_group group;
@@ -46,8 +59,7 @@ struct calibration {
     struct fit_rows *rows; /* borrowed; of one GPU and at most one network */
     struct calibration_param params[CALIBRATION_PARAMS_MAX];
     size_t nparams;
-    int starts;        /* of each fit (struct fit_problem) */
-    size_t nfitted[2]; /* by the last run: of communication, of GEMMs; no later run fits more */
+    int starts; /* of each fit (struct fit_problem) */
 };
 
 void calibration_init(struct calibration *c, struct fit_rows *rows);
@@ -57,22 +69,19 @@ void calibration_init(struct calibration *c, struct fit_rows *rows);
 int calibration_only(struct calibration *c, const char *name, struct err *e);
 int calibration_fix(struct calibration *c, const char *name, struct err *e);
 
+/* Does not fit what is beyond the extent. */
+void calibration_limit(struct calibration *c, enum calibration_extent extent);
+
+/* Returns whether anything is fitted. */
+bool calibration_fits(const struct calibration *c);
+
 /* Fits, and leaves the machines of `rows` with the values found. 0 also when some parameters come
  * out undetermined; -1 with e filled: nothing to fit. */
 int calibration_run(struct calibration *c, struct err *e);
 
-/* Returns whether it comes out uncertain, but so far from its prior that the rows refute that. Then
- * the fitted value is the better one: so is a time that is lost on other machines and hardly at all
- * on this one. */
-bool calibration_is_unlike(const struct calibration_param *p);
-
-/* Returns whether it was fitted, and left open by the rows. A parameter at its bound is not. */
+/* Returns whether it was fitted, and left open by the rows: without an effect on them, uncertain,
+ * or not to be told from another. A parameter at its bound is not. */
 bool calibration_is_open(const struct calibration_param *p);
-
-/* Leaves out of the next run what the last one left open: all that no row answers to, else the
- * least certain parameter; of two that cannot be told apart, the latter. They have their values
- * from before. False: nothing is open. So a loop of runs ends with as few left out as need be. */
-bool calibration_leave_open(struct calibration *c);
 
 /* The measurement that answers most to a parameter of the machine, in words ("AllGather of 1 GiB on
  * 8 ranks"). False when none does. */

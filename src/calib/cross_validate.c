@@ -8,7 +8,25 @@
 static bool same_curve(const struct measured_row *a, const struct measured_row *b)
 {
     return a->kind == b->kind && a->kind != MEASURED_GEMM && a->op == b->op &&
-           memcmp(&a->where, &b->where, sizeof a->where) == 0;
+           a->direction == b->direction && memcmp(&a->where, &b->where, sizeof a->where) == 0;
+}
+
+/* Where row i stands in its curve, by bytes, as one of CROSS_FOLDS parts; CROSS_FOLDS where its
+ * group of parameters has rows of other curves, too. */
+static size_t part_of_curve(const struct fit_rows *rows, size_t i)
+{
+    const struct fit_row *of = &rows->rows[i];
+    size_t below = 0, n = 0;
+    for (size_t k = 0; k < rows->nrows; k++) {
+        const struct fit_row *other = &rows->rows[k];
+        if (other->group != of->group)
+            continue;
+        if (!same_curve(other->row, of->row))
+            return CROSS_FOLDS;
+        n++;
+        below += other->row->bytes < of->row->bytes;
+    }
+    return below * CROSS_FOLDS / n;
 }
 
 /* Fills part[] of each row; the curves are dealt in the order in which they come. */
@@ -19,13 +37,14 @@ static void deal(const struct fit_rows *rows, size_t *part)
         size_t k = 0;
         while (k < i && !same_curve(rows->rows[k].row, rows->rows[i].row))
             k++;
-        part[i] = k < i ? part[k] : next++ % CROSS_FOLDS;
+        part[i] = part_of_curve(rows, i);
+        if (part[i] == CROSS_FOLDS)
+            part[i] = k < i ? part[k] : next++ % CROSS_FOLDS;
     }
 }
 
 /* The machine of the rows that stands for `of`; NULL: none has its kind of rows. */
-static const struct fit_machine *same_machine(const struct fit_rows *rows,
-                                              const struct fit_machine *of)
+static struct fit_machine *same_machine(const struct fit_rows *rows, const struct fit_machine *of)
 {
     for (size_t i = 0; i < rows->nmachines; i++) {
         if (rows->machines[i].of_net == of->of_net)
@@ -43,7 +62,7 @@ static bool has_group(const struct fit_rows *rows, enum param_group group)
     return false;
 }
 
-/* Fits what c fitted to these rows, from where it came out: one start is enough. */
+/* Fits what c fitted to these rows, from what was known before: one start is enough. */
 static bool fit_as(struct calibration *fold, const struct calibration *c, struct fit_rows *rows)
 {
     struct err ignored;
@@ -53,16 +72,15 @@ static bool fit_as(struct calibration *fold, const struct calibration *c, struct
         struct calibration_param *p = &fold->params[k];
         if (p->held != CALIBRATION_FITTED)
             continue;
-        if (c->params[k].held == CALIBRATION_FITTED)
-            p->before = c->params[k].fit.value;
-        else
-            p->held = CALIBRATION_FIXED;
+        p->before = c->params[k].before;
+        p->held = c->params[k].held;
     }
     return calibration_run(fold, &ignored) == 0;
 }
 
-static void add_part(struct score *out, const struct calibration *c, const size_t *part,
-                     size_t left_out)
+/* start: the machines of c's rows before the fit. */
+static void add_part(struct score *out, const struct calibration *c,
+                     const struct fit_machine *start, const size_t *part, size_t left_out)
 {
     const struct fit_rows *all = c->rows;
     struct measured_row *others = array_new(all->nrows, sizeof *others);
@@ -74,6 +92,11 @@ static void add_part(struct score *out, const struct calibration *c, const size_
             others[n++] = *all->rows[i].row;
     }
     fit_rows_init(&rows, others, n);
+    for (size_t i = 0; i < all->nmachines; i++) {
+        struct fit_machine *m = same_machine(&rows, &all->machines[i]);
+        if (m != NULL)
+            *m = start[i];
+    }
     if (fit_as(&fold, c, &rows)) {
         for (size_t i = 0; i < all->nrows; i++) {
             const struct measured_row *row = all->rows[i].row;
@@ -90,13 +113,168 @@ static void add_part(struct score *out, const struct calibration *c, const size_
     free(others);
 }
 
-void cross_validate(struct score *out, const struct calibration *c)
+static void cross_validate(struct score *out, const struct calibration *c,
+                           const struct fit_machine *start)
 {
     size_t *part = array_new(c->rows->nrows, sizeof *part);
     deal(c->rows, part);
     for (size_t left_out = 0; left_out < CROSS_FOLDS; left_out++)
-        add_part(out, c, part, left_out);
+        add_part(out, c, start, part, left_out);
     free(part);
+}
+
+/* ---- how many parameters ---- */
+
+/* One try: what was fitted, the machines with it, and rows that had no part in the fit. */
+struct trial {
+    struct calibration c;
+    struct fit_machine *machines;
+    struct score left_out;
+};
+
+static bool is_gemm(const struct scored_row *s)
+{
+    return s->row->kind == MEASURED_GEMM;
+}
+
+/* What a fit minimises (fit.h), as a mean of the rows; 0 where there are none. */
+static double cost_of(const struct score *s, bool gemms)
+{
+    double sum = 0;
+    size_t n = 0;
+    for (size_t i = 0; i < s->nrows; i++) {
+        double x = log(s->rows[i].predicted.us / s->rows[i].row->time_us) / FIT_TOLERANCE;
+        if (is_gemm(&s->rows[i]) == gemms) {
+            sum += sqrt(1 + x * x) - 1;
+            n++;
+        }
+    }
+    return n > 0 ? sum / (double)n : 0;
+}
+
+static void keep_machines(struct trial *t, const struct fit_rows *rows)
+{
+    t->machines = array_new(rows->nmachines, sizeof *t->machines);
+    memcpy(t->machines, rows->machines, rows->nmachines * sizeof *t->machines);
+}
+
+/* Fits `extent` of what c would fit, from the machines as they are in `start`. */
+static int try_extent(struct trial *t, const struct calibration *c, const struct trial *start,
+                      enum calibration_extent extent, struct err *e)
+{
+    struct fit_rows *rows = c->rows;
+    int status = 0;
+    t->c = *c;
+    score_init(&t->left_out);
+    memcpy(rows->machines, start->machines, rows->nmachines * sizeof *rows->machines);
+    calibration_limit(&t->c, extent);
+    if (calibration_fits(&t->c)) {
+        status = calibration_run(&t->c, e);
+        if (status == 0)
+            cross_validate(&t->left_out, &t->c, start->machines);
+    }
+    keep_machines(t, rows);
+    return status;
+}
+
+/* The same rows as `of` has, predicted by the machines as they were. */
+static void score_start(struct trial *start, const struct fit_rows *rows, const struct score *of)
+{
+    for (size_t i = 0; i < of->nrows; i++) {
+        const struct measured_row *row = of->rows[i].row;
+        struct row_prediction p;
+        size_t k = 0;
+        while (rows->rows[k].row != row)
+            k++;
+        const struct fit_machine *m = &start->machines[rows->rows[k].machine];
+        if (predict_row(row, &m->gpu, row->kind == MEASURED_GEMM ? NULL : &m->net, &p, NULL) == 0)
+            score_add(&start->left_out, row, &p, false);
+    }
+}
+
+/* Of the tries that predict left-out rows clearly better than those of fewer parameters, the last.
+ */
+static enum calibration_extent choose(const struct trial *tries, bool gemms)
+{
+    enum calibration_extent best = CALIBRATION_NONE;
+    for (int i = CALIBRATION_FEW; i < CALIBRATION_EXTENTS; i++) {
+        if (tries[i].left_out.nrows > 0 &&
+            cost_of(&tries[i].left_out, gemms) <
+                (1 - CROSS_GAIN) * cost_of(&tries[best].left_out, gemms))
+            best = (enum calibration_extent)i;
+    }
+    return best;
+}
+
+static void copy_half(struct score *to, const struct score *from, bool gemms)
+{
+    for (size_t i = 0; i < from->nrows; i++) {
+        const struct scored_row *s = &from->rows[i];
+        if (is_gemm(s) == gemms)
+            score_add(to, s->row, &s->predicted, s->outside);
+    }
+}
+
+/* Takes over what was chosen for GEMMs, or for communication. */
+static void take(struct calibration *c, struct cross_validation *v, const struct trial *tries,
+                 bool gemms)
+{
+    const struct trial *t = &tries[v->took[gemms]];
+    for (size_t i = 0; i < c->nparams; i++) {
+        if ((c->params[i].group == PARAMS_GEMM) == gemms)
+            c->params[i] = t->c.params[i];
+    }
+    for (size_t i = 0; i < c->rows->nmachines; i++) {
+        if ((c->rows->machines[i].of_net == NULL) == gemms)
+            c->rows->machines[i] = t->machines[i];
+    }
+    copy_half(&v->before, &tries[CALIBRATION_NONE].left_out, gemms);
+    copy_half(&v->left_out, &t->left_out, gemms);
+}
+
+int cross_validate_run(struct calibration *c, struct cross_validation *v, struct err *e)
+{
+    struct trial tries[CALIBRATION_EXTENTS] = {0};
+    struct trial *start = &tries[CALIBRATION_NONE];
+    const struct score *judged = &tries[CALIBRATION_ALL].left_out;
+    int status = 0;
+    if (!calibration_fits(c))
+        return err_set(e, ERR_INPUT, "no parameter is left to fit");
+    score_init(&v->before);
+    score_init(&v->left_out);
+    start->c = *c;
+    calibration_limit(&start->c, CALIBRATION_NONE);
+    score_init(&start->left_out);
+    keep_machines(start, c->rows);
+    for (int i = CALIBRATION_FEW; status == 0 && i < CALIBRATION_EXTENTS; i++)
+        status = try_extent(&tries[i], c, start, (enum calibration_extent)i, e);
+    if (status == 0 && judged->nrows == 0)
+        status = err_set(e, ERR_INPUT,
+                         "%zu row%s cannot show what a fit to them is worth: measure at least "
+                         "five sizes",
+                         c->rows->nrows, c->rows->nrows == 1 ? "" : "s");
+    if (status == 0) {
+        score_start(start, c->rows, judged);
+        for (int gemms = 0; gemms < 2; gemms++) {
+            v->took[gemms] = choose(tries, gemms);
+            take(c, v, tries, gemms);
+        }
+        score_finish(&v->before);
+        score_finish(&v->left_out);
+    }
+    if (status < 0)
+        cross_validation_release(v);
+    for (int i = 0; i < CALIBRATION_EXTENTS; i++) {
+        free(tries[i].machines);
+        score_release(&tries[i].left_out);
+    }
+    return status;
+}
+
+void cross_validation_release(struct cross_validation *v)
+{
+    score_release(&v->before);
+    score_release(&v->left_out);
 }
 
 void cross_validate_factors(const struct score *s, struct gpu_profile *gpu,

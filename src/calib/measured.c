@@ -659,3 +659,32 @@ int measured_read(struct measured *m, const char *path, const struct measured_op
         return read_folder(m, path, opts, e);
     return read_file(m, path, opts, e) == 0 ? 0 : -1;
 }
+
+static bool measured_same(const struct measured_row *a, const struct measured_row *b)
+{
+    if (a->kind != b->kind || a->gpu != b->gpu || a->net != b->net || a->dtype != b->dtype)
+        return false;
+    if (a->kind == MEASURED_GEMM)
+        return a->m == b->m && a->n == b->n && a->k == b->k && a->batch == b->batch &&
+               a->cache == b->cache && strcmp(a->lib, b->lib) == 0;
+    return a->op == b->op && a->bytes == b->bytes && a->no_nvls == b->no_nvls &&
+           a->direction == b->direction && memcmp(&a->where, &b->where, sizeof a->where) == 0 &&
+           memcmp(&a->forced, &b->forced, sizeof a->forced) == 0;
+}
+
+struct measured_pair measured_contradiction(const struct measured_row *rows, size_t n)
+{
+    struct measured_pair most = {NULL, NULL, 1};
+    for (size_t i = 0; i < n; i++) {
+        for (size_t k = 0; k < i; k++) {
+            const struct measured_row *slow = &rows[i], *fast = &rows[k];
+            if (slow->time_us < fast->time_us) {
+                slow = &rows[k];
+                fast = &rows[i];
+            }
+            if (slow->time_us > most.ratio * fast->time_us && measured_same(slow, fast))
+                most = (struct measured_pair){slow, fast, slow->time_us / fast->time_us};
+        }
+    }
+    return most;
+}

@@ -105,4 +105,13 @@ int measured_read(struct measured *m, const char *path, const struct measured_op
 void measured_skip(struct measured *m, const char *file, size_t line, bool damaged,
                    const char *reason);
 
+/* Two rows that measured the same. */
+struct measured_pair {
+    const struct measured_row *slow, *fast;
+    double ratio; /* of their times; 1 where no two measured the same */
+};
+
+/* The pair that differs most. */
+struct measured_pair measured_contradiction(const struct measured_row *rows, size_t n);
+
 #endif

@@ -17,19 +17,18 @@
 
 struct calibrate_opts {
     const char *output, *gpu, *network, *params, *fix;
-    bool classes;
+    bool classes, full;
 };
 
 #define AT(field) offsetof(struct calibrate_opts, field)
-#define FIX_OPEN "open"
 
 static const struct opt calibrate_rows[] = {
     {"output", 'o', OPT_STR, AT(output), "FILE", "the profile to write, JSON; -: stdout"},
     {"gpu", 0, OPT_STR, AT(gpu), "NAME|FILE", "calibrate this GPU's rows; FILE: start from it"},
     {"network", 0, OPT_STR, AT(network), "NAME|FILE", "and those of this network"},
     {"params", 0, OPT_STR, AT(params), "A,B", "fit only these parameters"},
-    {"fix", 0, OPT_STR, AT(fix), "A,B",
-     "leave these as they are; open: those that the rows do not determine"},
+    {"fix", 0, OPT_STR, AT(fix), "A,B", "leave these as they are"},
+    {"full", 0, OPT_FLAG, AT(full), NULL, "print every class of rows and every parameter"},
     {"classes", 0, OPT_FLAG, AT(classes), NULL,
      "fit all machines by classes; -o FILE is then profiles/fitted.def"},
     OPT_END,
@@ -40,6 +39,8 @@ struct choice {
     const struct gpu_profile *gpu;
     const struct network_profile *net; /* NULL: rows of products only */
     struct overlap_fit overlap;        /* of this GPU; 0 rows: not measured */
+    const struct measured_row *rows;   /* of this machine: borrowed */
+    size_t nrows;
 };
 
 /* ---- which machine ---- */
@@ -136,74 +137,6 @@ static const struct fit_machine *machine_with(const struct fit_rows *rows, bool 
     return NULL;
 }
 
-static bool any_fitted(const struct calibration *c)
-{
-    for (size_t i = 0; i < c->nparams; i++) {
-        if (c->params[i].held == CALIBRATION_FITTED)
-            return true;
-    }
-    return false;
-}
-
-/* What the rows leave open, and how to know it. With what the message tells to --fix, the rows
- * determine the rest: that is tried here. Returns -1. */
-static int refuse(struct calibration *c, struct err *e)
-{
-    bool open[CALIBRATION_PARAMS_MAX];
-    struct buf fix = BUF_INIT, advice = BUF_INIT;
-    for (size_t i = 0; i < c->nparams; i++) {
-        const struct calibration_param *p = &c->params[i];
-        const struct fit_machine *m = machine_with(c->rows, p->group != PARAMS_GEMM);
-        size_t index = (size_t)(p->param - param_tables[p->group].params);
-        char text[128];
-        open[i] = calibration_is_open(p);
-        if (open[i] && m != NULL && calibration_advice(m, p->group, index, text, sizeof text))
-            buf_printf(&advice, "; %s (%s): measure %s", p->param->name,
-                       fit_verdict_name(p->fit.verdict), text);
-    }
-    while (calibration_leave_open(c) && calibration_run(c, NULL) == 0)
-        continue;
-    for (size_t i = 0; i < c->nparams; i++) {
-        if (open[i] && c->params[i].held == CALIBRATION_FIXED)
-            buf_printf(&fix, "%s%s", fix.len > 0 ? "," : "", c->params[i].param->name);
-    }
-    if (any_fitted(c))
-        err_set(e, ERR_INPUT, "the rows do not determine every parameter: --fix %s is enough%s",
-                fix.data, advice.data);
-    else
-        err_set(e, ERR_INPUT, "the rows determine no parameter%s", advice.data);
-    buf_release(&fix);
-    buf_release(&advice);
-    return -1;
-}
-
-/* --fix: takes the word "open" out of the list. */
-static int fix_named(struct calibration *c, const char *name, struct err *e)
-{
-    return strcmp(name, FIX_OPEN) == 0 ? 0 : calibration_fix(c, name, e);
-}
-
-static bool fixes_open(const char *list)
-{
-    const char *at = list;
-    for (; at != NULL; at = strchr(at, ',')) {
-        at += *at == ',';
-        if (strcspn(at, ",") == strlen(FIX_OPEN) && strncmp(at, FIX_OPEN, strlen(FIX_OPEN)) == 0)
-            return true;
-    }
-    return false;
-}
-
-/* Fits until the rows determine all that is fitted. */
-static int leave_open(struct calibration *c, struct err *e)
-{
-    int status = 0;
-    while (status == 0 && calibration_leave_open(c))
-        status = any_fitted(c) ? calibration_run(c, e)
-                               : err_set(e, ERR_INPUT, "the rows determine no parameter");
-    return status;
-}
-
 /* ---- what is written ---- */
 
 /* The profiles with the fitted values as their own. c: NULL where only overlap was measured.
@@ -251,31 +184,34 @@ static int calibrate_rows_of(const struct calibrate_opts *o, const struct choice
                              struct fit_rows *rows, FILE *talk, struct err *e)
 {
     struct calibration c;
-    struct score before, after, left_out;
-    bool any_open = false;
-    int status = -1;
+    struct cross_validation v;
+    struct score before, after;
+    int status;
     calibration_init(&c, rows);
-    score_init(&left_out);
     score_rows(&before, rows);
-    if (for_each_name(o->params, &c, calibration_only, e) == 0 &&
-        for_each_name(o->fix, &c, fix_named, e) == 0 && calibration_run(&c, e) == 0 &&
-        (!fixes_open(o->fix) || leave_open(&c, e) == 0)) {
+    score_init(&after);
+    status = for_each_name(o->params, &c, calibration_only, e);
+    if (status == 0)
+        status = for_each_name(o->fix, &c, calibration_fix, e);
+    if (status == 0)
+        status = cross_validate_run(&c, &v, e);
+    if (status == 0) {
         score_rows(&after, rows);
-        cross_validate(&left_out, &c);
-        score_finish(&left_out);
-        fprintf(talk, "%s%s%s: %zu rows\n\n", of->gpu->name, of->net != NULL ? " in " : "",
-                of->net != NULL ? of->net->name : "", rows->nrows);
-        calibrate_text_errors(&before, &after, &left_out, talk);
-        fputc('\n', talk);
-        calibrate_text_params(&c, talk);
-        calibrate_text_overlap(&of->overlap, talk);
-        score_release(&after);
-        for (size_t i = 0; i < c.nparams; i++)
-            any_open = any_open || calibration_is_open(&c.params[i]);
-        status =
-            any_open ? refuse(&c, e) : cmd_write_json(profile_doc(&c, &left_out, of), o->output, e);
+        const struct calibrate_report report = {
+            .gpu = of->gpu->name,
+            .network = of->net != NULL ? of->net->name : NULL,
+            .c = &c,
+            .v = &v,
+            .before = &before,
+            .after = &after,
+            .overlap = &of->overlap,
+            .differ = measured_contradiction(of->rows, of->nrows),
+        };
+        (o->full ? calibrate_text : calibrate_summary)(&report, talk);
+        status = cmd_write_json(profile_doc(&c, &v.left_out, of), o->output, e);
+        cross_validation_release(&v);
     }
-    score_release(&left_out);
+    score_release(&after);
     score_release(&before);
     return status;
 }
@@ -305,6 +241,8 @@ static int calibrate_machine(const struct calibrate_opts *o, struct measured *m,
         if (m->rows[i].gpu == of->gpu && (m->rows[i].net == NULL || m->rows[i].net == of->net))
             m->rows[n++] = m->rows[i];
     }
+    of->rows = m->rows;
+    of->nrows = n;
     fit_rows_init(&rows, m->rows, n);
     if (rows.nrows == 0)
         status = err_set(e, ERR_INPUT, "the models can predict no row of %s", of->gpu->name);
@@ -424,12 +362,11 @@ const struct command cmd_calibrate = {
     .details =
         "Fits the parameters of one machine to its rows in tables of measured times (those of\n"
         "'specter validate'), by relative error and robustly, starting from what is known of its\n"
-        "kind. Prints the error before and after and each parameter with its uncertainty (one\n"
-        "standard deviation), and writes a profile for --gpu and --network.\n"
+        "kind, and writes a profile for --gpu and --network.\n"
         "\n"
-        "A parameter that the rows do not determine is no result: the command names it, says\n"
-        "what to measure, and writes nothing (status 3); --fix leaves it as it is, and\n"
-        "--fix open every such one.\n"
+        "As many parameters are fitted as predict rows better that had no part in the fit: none,\n"
+        "the few that differ most between machines, or all. A parameter that the rows do not\n"
+        "determine stays near its value from before; the command names it and what to measure.\n"
         "\n"
         "With --classes all machines are fitted together, by GPU architecture, fabric and\n"
         "transport: the table that specter is built with. See docs/calibrate.md.",

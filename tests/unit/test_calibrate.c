@@ -3,7 +3,7 @@
  * Fits of the models' parameters. Rows are made by the models themselves, with parameters that a
  * fit must then find.
  */
-#include "calib/calibrate.h"
+#include "calib/cross_validate.h"
 #include "calib/fit_classes.h"
 #include "calib/score.h"
 #include "test.h"
@@ -106,34 +106,84 @@ TEST(calibration_finds_the_parameters_of_a_machine)
     measured_release(&t.m);
 }
 
-/* A machine that loses next to nothing until a transfer flows: what it loses is uncertain, that it
- * is not what others lose is not. */
-TEST(calibration_uses_what_refutes_the_value_from_before)
+/* Five sizes of one operation: a fit of all is not worth more than that of few; exact rows of a
+ * machine of other links are worth it; those that scatter about what was known change nothing. */
+TEST(cross_validation_fits_what_left_out_rows_gain_by)
 {
     struct gpu_profile gpu;
     struct network_profile net;
     struct calibration c;
+    struct cross_validation v;
     struct fit_rows rows;
     struct made_table t;
     table_init(&t);
     machine("h100_sxm", "dgx_h100_400g", &gpu, &net);
-    net.node.ramp_us = 0.2;
     for (int ranks = 2; ranks <= 8; ranks *= 2)
         add_sweep(&t, &gpu, &net, ranks, 1);
     for (size_t i = 0; i < t.m.nrows; i++)
-        t.m.rows[i].time_us *= i % 2 ? 1.10 : 0.90;
+        t.m.rows[i].time_us *= (uint32_t)i * 2654435761u >> 31 ? 1.1 : 1 / 1.1;
     fit_rows_init(&rows, t.m.rows, t.m.nrows);
     calibration_init(&c, &rows);
-    CHECK_INT(calibration_only(&c, "ramp_us", NULL), 0);
-    CHECK_INT(calibration_only(&c, "link_share", NULL), 0);
-    CHECK_INT(calibration_run(&c, NULL), 0);
-    CHECK(param(&c, "ramp_us")->fit.sd > FIT_SD_LIMIT);
-    CHECK(param(&c, "ramp_us")->before > 10);
-    CHECK(param(&c, "ramp_us")->fit.value < 10);
-    CHECK(calibration_is_unlike(param(&c, "ramp_us")));
-    CHECK(!calibration_is_open(param(&c, "ramp_us")));
-    CHECK(!calibration_is_unlike(param(&c, "link_share"))); /* it is determined */
+    CHECK_INT(cross_validate_run(&c, &v, NULL), 0);
+    CHECK_INT(v.took[0], CALIBRATION_NONE);
+    CHECK_INT((int)v.left_out.nrows, (int)rows.nrows);
+    CHECK_DOUBLE(v.left_out.all.median_ape, v.before.all.median_ape, 0);
+    CHECK_DOUBLE(rows.machines[0].net.node.link_share, 0, 0); /* still its class's */
+    cross_validation_release(&v);
     fit_rows_release(&rows);
+    measured_release(&t.m);
+
+    table_init(&t);
+    net.node.link_share = 0.5;
+    for (int ranks = 2; ranks <= 8; ranks *= 2)
+        add_sweep(&t, &gpu, &net, ranks, 1);
+    fit_rows_init(&rows, t.m.rows, t.m.nrows);
+    calibration_init(&c, &rows);
+    CHECK_INT(cross_validate_run(&c, &v, NULL), 0);
+    CHECK(v.took[0] >= CALIBRATION_FEW);
+    CHECK(v.left_out.all.median_ape < 0.1 * v.before.all.median_ape);
+    CHECK_DOUBLE(param(&c, "link_share")->fit.value, 0.5, 2e-2);
+    cross_validation_release(&v);
+    fit_rows_release(&rows);
+
+    /* One curve: ranges of sizes are left out. One row: nothing can be. */
+    for (size_t i = 0; i < t.m.nrows; i++)
+        t.m.rows[i].where = t.m.rows[0].where;
+    size_t n = 0;
+    while (n < t.m.nrows && t.m.rows[n].op == t.m.rows[0].op)
+        n++;
+    CHECK(n >= 5);
+    fit_rows_init(&rows, t.m.rows, n);
+    calibration_init(&c, &rows);
+    CHECK_INT(cross_validate_run(&c, &v, NULL), 0);
+    CHECK_INT((int)v.left_out.nrows, (int)n);
+    cross_validation_release(&v);
+    fit_rows_release(&rows);
+    struct err e;
+    fit_rows_init(&rows, t.m.rows, 1);
+    calibration_init(&c, &rows);
+    CHECK_INT(cross_validate_run(&c, &v, &e), -1);
+    CHECK_INT(e.code, ERR_INPUT);
+    CHECK_HAS(e.msg, "1 row cannot show");
+    fit_rows_release(&rows);
+    measured_release(&t.m);
+}
+
+TEST(contradicting_rows_are_found)
+{
+    struct gpu_profile gpu;
+    struct network_profile net;
+    struct made_table t;
+    table_init(&t);
+    machine("h100_sxm", "dgx_h100_400g", &gpu, &net);
+    add_sweep(&t, &gpu, &net, 8, 1);
+    CHECK_DOUBLE(measured_contradiction(t.m.rows, t.m.nrows).ratio, 1, 0);
+    size_t n = t.m.nrows;
+    add_sweep(&t, &gpu, &net, 8, 1);
+    t.m.rows[n + 2].time_us *= 3;
+    struct measured_pair pair = measured_contradiction(t.m.rows, t.m.nrows);
+    CHECK_DOUBLE(pair.ratio, 3, 1e-9);
+    CHECK(pair.slow == &t.m.rows[n + 2] && pair.fast == &t.m.rows[2]);
     measured_release(&t.m);
 }
 

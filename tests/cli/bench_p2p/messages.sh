@@ -11,5 +11,5 @@ python3 -c '
 import json
 doc = json.load(open("result.json"))
 print([(g["key"], g["n"]) for g in doc["groups"] if g["by"] in ("direction", "ranks")], [s["reason"] for s in doc["skipped_reasons"]])'
-"$SPECTER" calibrate out/*/messages.csv --fix step_us,simple_us,sync_us,ll_GBps,copy_ratio,ramp_us -o profile.json 2>/dev/null | sed -n '1p; /link_share/p' | tr -s ' '
+"$SPECTER" calibrate out/*/messages.csv --fix step_us,simple_us,sync_us,ll_GBps,copy_ratio,ramp_us --full -o profile.json 2>/dev/null | sed -n '1p; /link_share/p' | tr -s ' '
 "$SPECTER" predict p2p --bytes 64M --gpu profile.json | grep algbw

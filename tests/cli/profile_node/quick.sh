@@ -13,9 +13,9 @@ cat err
 steps out
 grep -oE '^  (collective|p2p|gemm|drift|workload)' text | uniq -c
 sed -n '1p; /^Measured/p; /^Files/,$p' text | mask
-grep -oE '(mma_share|start_us) .* determined' out/bench/run_*/calibrate.txt | sed 's/ .*//'
+grep -c 'median error' out/bench/run_*/calibrate.txt
 for command in "analyze out" "replay out --scale 1,2" "replay out --from-gpu out/profile.json --gpu b200_sxm" \
-    "validate out/bench" "calibrate out/bench --fix open -o again.json"; do
+    "validate out/bench" "calibrate out/bench -o again.json"; do
     # shellcheck disable=SC2086  # words
     "$SPECTER" $command >/dev/null 2>said
     echo "$?: $command"
