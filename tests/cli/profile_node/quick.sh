@@ -13,7 +13,7 @@ cat err
 steps out
 grep -oE '^  (collective|p2p|gemm|drift|workload)' text | uniq -c
 sed -n '1p; /^Measured/p; /^Files/,$p' text | mask
-grep -c 'median error' out/bench/run_*/calibrate.txt
+tr '\n' ' ' <"$(echo out/bench/run_*/calibrate.txt)" | grep -oE 'mma_share|start_us' | uniq
 for command in "analyze out" "replay out --scale 1,2" "replay out --from-gpu out/profile.json --gpu b200_sxm" \
     "validate out/bench" "calibrate out/bench -o again.json"; do
     # shellcheck disable=SC2086  # words
