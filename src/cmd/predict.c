@@ -90,12 +90,19 @@ uint64_t predict_sizes_next(const struct predict_sizes *s, uint64_t size)
 
 /* ---- documents ---- */
 
-void predict_print_assumptions(const char *const *texts)
+void predict_print_assumptions(const char *const *texts, bool explain)
 {
+    size_t n = 0;
+    while (texts[n] != NULL)
+        n++;
+    if (!explain) {
+        printf("\nMore: --explain (%zu assumptions), --json\n", n);
+        return;
+    }
     puts("\nassumes");
-    for (; *texts != NULL; texts++) {
+    for (size_t i = 0; i < n; i++) {
         fputs("  ", stdout);
-        opt_wrap(*texts, 2, 4, stdout);
+        opt_wrap(texts[i], 2, 4, stdout);
     }
 }
 

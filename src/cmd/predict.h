@@ -136,7 +136,7 @@ int predict_add_jumps(struct cJSON *doc, const struct predict_ask *ask, uint64_t
 /* ---- documents ---- */
 
 struct cJSON *predict_doc(const char *kind, const struct profile_pair *t);
-void predict_print_assumptions(const char *const *texts);
+void predict_print_assumptions(const char *const *texts, bool explain); /* else: how many */
 void predict_add_assumptions(struct cJSON *doc, const char *const *texts);
 
 #endif

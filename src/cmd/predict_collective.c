@@ -274,7 +274,7 @@ static int print_one(const struct collective_question *q, struct err *e)
         if (predict_print_jumps(&ask, 1, JUMPS_LAST, "  ", e) < 0)
             return -1;
     }
-    predict_print_assumptions(model_comm_assumptions);
+    predict_print_assumptions(model_comm_assumptions, explain);
     return 0;
 }
 

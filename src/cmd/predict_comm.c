@@ -484,7 +484,9 @@ int predict_rows_end(struct predict_rows *r, struct err *e)
     printf("# Avg bus bandwidth    : %g\n#\n", r->busbw_sum / (double)r->count);
     if (r->extrapolated > 0)
         puts("# * outside what the model was fitted on");
-    for (size_t i = 0; model_comm_assumptions[i] != NULL; i++)
+    if (!r->explain)
+        puts("# More: --explain");
+    for (size_t i = 0; r->explain && model_comm_assumptions[i] != NULL; i++)
         printf("# assumes: %s\n", model_comm_assumptions[i]);
     return 0;
 }

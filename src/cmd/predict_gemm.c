@@ -276,7 +276,7 @@ static int print_text(const struct gemm_prediction *p, bool explain, struct err 
     predict_print_beyond(&p->trust, 1);
     if (explain && print_tiles(p->on.gpu, &p->shape, c, e) < 0)
         return -1;
-    predict_print_assumptions(model_gemm_assumptions);
+    predict_print_assumptions(model_gemm_assumptions, explain);
     return 0;
 }
 

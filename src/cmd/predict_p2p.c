@@ -95,7 +95,7 @@ static int print_one(const struct p2p_question *q, struct err *e)
         if (predict_print_jumps(&ask, 1, JUMPS_LAST, "  ", e) < 0)
             return -1;
     }
-    predict_print_assumptions(model_comm_assumptions);
+    predict_print_assumptions(model_comm_assumptions, q->opts->explain);
     return 0;
 }
 
@@ -109,7 +109,7 @@ static int print_many(const struct p2p_question *q, struct err *e)
     struct predict_rows r;
     if (answer(q, s->first, &t, e) < 0)
         return -1;
-    predict_rows_init(&r, SPECTER_FP32, false, q->opts->json);
+    predict_rows_init(&r, SPECTER_FP32, q->opts->explain && !q->opts->json, q->opts->json);
     for (uint64_t b = s->first; b <= s->last; b = predict_sizes_next(s, b)) {
         if (answer(q, b, &t, e) < 0 || predict_rows_put(&r, &t, b == s->first, e) < 0) {
             predict_rows_drop(&r);

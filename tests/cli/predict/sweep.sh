@@ -7,4 +7,4 @@ on="--gpu h100_sxm --network dgx_h100_400g"
     "$SPECTER" predict collective --op reduce_scatter --bytes 3M:9M --step 3M --ranks 8 --dtype bf16 $on
     "$SPECTER" predict collective --op broadcast --bytes 1M --ranks 8,16 --dtype int8 $on
     "$SPECTER" predict p2p --bytes 0:4 --across $on
-} | grep -v "^# assumes"
+} | grep -v "^# More"
