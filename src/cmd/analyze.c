@@ -18,6 +18,7 @@
 #include <string.h>
 
 struct analyze_opts {
+    bool strict;
     int64_t rank;
     const char *run_id, *json, *html, *fail_on, *form, *tables, *gpu, *network, *color;
     bool full, list_tables;
@@ -31,6 +32,7 @@ static const struct opt rows[] = {
      "only this rank (communication stays over all ranks)"},
     {"run", 0, OPT_STR, offsetof(struct analyze_opts, run_id), "ID",
      "this run, where DIR holds several (default: the newest)"},
+    {"strict", 0, OPT_FLAG, offsetof(struct analyze_opts, strict), NULL, STRICT_HELP},
     {"json", 0, OPT_STR, offsetof(struct analyze_opts, json), "FILE|-",
      "write everything as JSON; -: to stdout, in place of the text"},
     {"format", 0, OPT_STR, offsetof(struct analyze_opts, form), "table|csv|md",
@@ -172,7 +174,8 @@ static int run_analyze(const struct command *self, int argc, char **argv, struct
     if (cmd_machine(opts.gpu, opts.network, &arena, &opts.machine, e) < 0)
         status = (int)e->code;
     else
-        status = cmd_with_run(cmd_input(n, argv), opts.run_id, false, analyze, &opts, e);
+        status = cmd_with_run(cmd_input(n, argv), opts.run_id, opts.strict ? CMD_STRICT : 0,
+                              analyze, &opts, e);
     arena_release(&arena);
     return status;
 }

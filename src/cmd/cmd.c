@@ -357,18 +357,18 @@ int cmd_load(struct run *run, const char *path, const char *run_id, struct err *
     return rc;
 }
 
-int cmd_with_run(const char *path, const char *run_id, bool unchecked, cmd_report *report,
-                 void *arg, struct err *e)
+int cmd_with_run(const char *path, const char *run_id, int flags, cmd_report *report, void *arg,
+                 struct err *e)
 {
     struct run run;
     int status = cmd_load(&run, path, run_id, e);
     for (size_t i = 0; status == 0 && i < run.nnotes; i++)
         fprintf(stderr, "specter: note: %s\n", run.notes[i].text);
-    if (status == 0 && !unchecked)
+    if (status == 0 && !(flags & CMD_UNCHECKED))
         status = limits_check(&run, e);
     if (status == 0)
         status = report(arg, &run, e);
-    if (status == 0 && run_partial(&run))
+    if (status == 0 && (run_partial(&run) || (flags & CMD_STRICT && run_alone(&run))))
         status = ERR_PARTIAL;
     run_release(&run);
     return status < 0 ? (int)e->code : status;

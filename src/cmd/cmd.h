@@ -125,12 +125,19 @@ int cmd_recorded_bounds(struct recorded_bounds *out, const struct run *run, stru
 /* What a command does with a run once it is there. 0 or a status; -1 with e filled. */
 typedef int cmd_report(void *arg, const struct run *run, struct err *e);
 
+enum cmd_run_flags {
+    CMD_UNCHECKED = 1, /* figures that hardware cannot have (analysis/limits.h) are not refused */
+    CMD_STRICT = 2,    /* one rank of several is a loss, too: --strict */
+};
+
+#define STRICT_HELP "status 4 also where one rank alone of several was recorded"
+
 /* How the commands that read one run go: loads it, writes what must be known about how it was read
- * to stderr, a line each, refuses figures that hardware cannot have (analysis/limits.h) unless
- * `unchecked`, and calls report. Returns the command's status: report's; where that is 0,
- * ERR_PARTIAL when part of the input was lost; e's code on failure. */
-int cmd_with_run(const char *path, const char *run_id, bool unchecked, cmd_report *report,
-                 void *arg, struct err *e);
+ * to stderr, a line each, checks it, and calls report. flags: of enum cmd_run_flags. Returns the
+ * command's status: report's; where that is 0, ERR_PARTIAL when part of the input was lost; e's
+ * code on failure. */
+int cmd_with_run(const char *path, const char *run_id, int flags, cmd_report *report, void *arg,
+                 struct err *e);
 
 struct cJSON;
 

@@ -13,6 +13,7 @@
 #define ALL_RANKS INT64_MIN
 
 struct export_opts {
+    bool strict;
     const char *name, *output, *run_id;
     enum export_format format; /* of that name */
     int64_t rank;
@@ -26,6 +27,7 @@ static const struct opt rows[] = {
     {"rank", 0, OPT_I64, offsetof(struct export_opts, rank), "N", "only this rank"},
     {"run", 0, OPT_STR, offsetof(struct export_opts, run_id), "ID",
      "this run, where DIR holds several (default: the newest)"},
+    {"strict", 0, OPT_FLAG, offsetof(struct export_opts, strict), NULL, STRICT_HELP},
     OPT_END,
 };
 
@@ -91,7 +93,8 @@ static int run_export(const struct command *self, int argc, char **argv, struct 
         return status;
     if (cmd_one_dir(self, n, argv, e) < 0 || format_of(opts.name, &opts.format, e) < 0)
         return ERR_USAGE;
-    return cmd_with_run(cmd_input(n, argv), opts.run_id, true, write_run, &opts, e);
+    return cmd_with_run(cmd_input(n, argv), opts.run_id,
+                        CMD_UNCHECKED | (opts.strict ? CMD_STRICT : 0), write_run, &opts, e);
 }
 
 const struct command cmd_export = {

@@ -12,6 +12,7 @@
 #include <string.h>
 
 struct metrics_opts {
+    bool strict;
     const char *names, *json, *card_path, *run_id, *parallel;
     bool list, full;
     struct card card;
@@ -32,6 +33,7 @@ static const struct opt rows[] = {
      "write them as JSON; -: to stdout, in place of the text"},
     {"run", 0, OPT_STR, offsetof(struct metrics_opts, run_id), "ID",
      "this run, where DIR holds several (default: the newest)"},
+    {"strict", 0, OPT_FLAG, offsetof(struct metrics_opts, strict), NULL, STRICT_HELP},
     OPT_END,
 };
 
@@ -144,7 +146,7 @@ static int run_metrics(const struct command *self, int argc, char **argv, struct
     dir = cmd_input(n, argv);
     if (find_card(&opts, dir, e) < 0)
         return (int)e->code;
-    return cmd_with_run(dir, opts.run_id, false, measure, &opts, e);
+    return cmd_with_run(dir, opts.run_id, opts.strict ? CMD_STRICT : 0, measure, &opts, e);
 }
 
 const struct command cmd_metrics = {

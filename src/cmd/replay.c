@@ -67,6 +67,7 @@ enum { STRAGGLER, SLOW_LINK, FAILED_NIC, FAULT_OPTIONS };
 static const char *const fault_options[FAULT_OPTIONS] = {"straggler", "slow-link", "failed-nic"};
 
 struct replay_args {
+    bool strict;
     const char *gpu, *network, *from_gpu, *from_network, *run_id, *json, *parallel, *grow;
     const char *timeline, *html, *placement, *jitter, *color;
     bool full;
@@ -122,6 +123,7 @@ static const struct opt rows[] = {
      "FLOPs that the model needs for it, 3.2e15: MFU (default: of the GEMMs)"},
     {"run", 0, OPT_STR, AT(run_id), "ID",
      "this run, where DIR holds several (default: the newest)"},
+    {"strict", 0, OPT_FLAG, offsetof(struct replay_args, strict), NULL, STRICT_HELP},
     {"timeline", 0, OPT_STR, AT(timeline), "FILE",
      "write recording and prediction (of the first scale) for Perfetto; .gz: packed"},
     {"full", 0, OPT_FLAG, AT(full), NULL,
@@ -330,7 +332,8 @@ static int run_replay(const struct command *self, int argc, char **argv, struct 
          check_args(&args, &a, &args.opts, e) < 0))
         status = (int)e->code;
     if (status == 0)
-        status = cmd_with_run(cmd_input(n, argv), args.run_id, false, replay, &args, e);
+        status = cmd_with_run(cmd_input(n, argv), args.run_id, args.strict ? CMD_STRICT : 0, replay,
+                              &args, e);
     arena_release(&a);
     free(args.scales.values);
     free(args.gpus.values);

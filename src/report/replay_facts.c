@@ -167,7 +167,6 @@ static const struct sentence sentences[REPLAY_FACTS] = {
                                       "target network %s: that of the recording (--network)"},
     [FACT_TARGET_NETWORK_DEFAULT] = {ON_HARDWARE, "target network %s: the default (--network)"},
     [FACT_TARGET_GPU_RECORDED] = {ON_HARDWARE, "target GPU %s: that of the recording (--gpu)"},
-    [FACT_TARGET_GPU_DEFAULT] = {ON_HARDWARE, "target GPU %s: the default (--gpu)"},
     [FACT_GPUS_DIFFER] = {NOTE, "ranks ran on different GPUs: all are taken as %s"},
     [FACT_GPU_UNNAMED] = {NOTE, "the recording names no GPU: computation is not retargeted to %s, "
                                 "its measured times are kept (--from-gpu)"},

@@ -63,7 +63,7 @@ static void put_answer(struct screen *screen, const struct replay *rep)
         put_change(&b, rep, s->time.span_ns);
         buf_putc(&b, '.');
     } else if (!rep->gpu_known) {
-        buf_puts(&b, ", with the recorded times: nothing is retargeted.");
+        buf_puts(&b, ", with the recorded times: --from-gpu NAME retargets.");
     } else if (fabs(ratio - 1) < 0.005) {
         buf_puts(&b, ", the same.");
     } else if (isfinite(ratio) && ratio > 0) {

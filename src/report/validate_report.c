@@ -538,7 +538,7 @@ void validate_rows(const struct validation *v, FILE *out)
     qsort(entries, n, sizeof *entries, in_order);
     fputs("file,line,status,reason,kind,source_id,gpu_profile,network_profile,op,bytes,ranks,nodes,"
           "dtype,m,n,k,batch,measured_us,predicted_us,error,algo,proto,channels,outside_fit,"
-          "low50_us,high50_us,low80_us,high80_us\n",
+          "lo50_us,hi50_us,lo80_us,hi80_us\n",
           out);
     for (size_t i = 0; i < n; i++) {
         const char *file =

@@ -380,7 +380,7 @@ static void note_losses(struct run *run)
     note_set(run, false, "operations that had not finished when the trace ends", has_pending);
     snprintf(text, sizeof text, "%zu of %d ranks have a trace; missing", run->nranks,
              run->world_size);
-    note_set(run, true, text, NULL);
+    note_set(run, !run_alone(run), text, NULL);
 }
 
 void run_finish(struct run *run)

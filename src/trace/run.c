@@ -288,6 +288,11 @@ void run_drop_notes(struct run *run, enum note_kind kind)
     run->nnotes = kept;
 }
 
+bool run_alone(const struct run *run)
+{
+    return run->nranks == 1 && run->world_size > 1;
+}
+
 bool run_partial(const struct run *run)
 {
     for (size_t i = 0; i < run->nnotes; i++) {

@@ -506,4 +506,7 @@ const struct comm_detail *rank_detail(const struct rank *rank, size_t op);
 /* True when any note is a loss. */
 bool run_partial(const struct run *run);
 
+/* Returns whether one rank of several is all there is: it was profiled alone, which is no loss. */
+bool run_alone(const struct run *run);
+
 #endif

@@ -118,11 +118,11 @@ TEST(replay_facts_stand_by_subject)
     arena_init(&rep.arena);
     fact_add(&rep, FACT_TRANSFERS, NULL); /* of the recording: after the target's */
     fact_add_loss(&rep, true, FACT_TAKEN_AS_0, VALUES(N(2)));
-    fact_add(&rep, FACT_TARGET_GPU_DEFAULT, VALUES(T("h100\nsxm")));
+    fact_add(&rep, FACT_TARGET_GPU_RECORDED, VALUES(T("h100\nsxm")));
     fact_add(&rep, FACT_UNSCALED, VALUES(T("it has 1 rank")));
     fact_add(&rep, FACT_REPLAY_OFF, VALUES(X(1), X(2), N(0), N(0), N(0), N(0)));
     texts = replay_assumptions(&rep);
-    CHECK_STR(texts[0], "target GPU h100?sxm: the default (--gpu)");
+    CHECK_STR(texts[0], "target GPU h100?sxm: that of the recording (--gpu)");
     CHECK_HAS(texts[1], "a transfer takes");
     CHECK(texts[2] == NULL);
     texts = replay_notes(&rep);

@@ -68,7 +68,7 @@ void note_program(struct replay *rep, const struct program *p)
     /* Operations that could not be matched across ranks are a loss: their waits are not simulated.
      */
     if (m->incomplete > 0)
-        fact_add_loss(rep, true, FACT_INCOMPLETE,
+        fact_add_loss(rep, !run_alone(p->run), FACT_INCOMPLETE,
                       VALUES(fact_count(m->incomplete), fact_count(m->count)));
     fact_add_count(rep, FACT_INCONSISTENT, m->inconsistent);
     fact_add_count(rep, FACT_UNNUMBERED, m->unnumbered);
@@ -159,7 +159,7 @@ void note_grid(struct replay *rep)
     if (absent->stages != NULL)
         fact_add(rep, FACT_ABSENT_STAGES, VALUES(fact_text(absent->stages)));
     if (absent->words != NULL && g->state == GRID_NONE)
-        fact_add_loss(rep, true, FACT_ABSENT_UNKNOWN,
+        fact_add_loss(rep, (int)absent->count != g->world - 1, FACT_ABSENT_UNKNOWN,
                       VALUES(count, world, fact_text(absent->words), fact_text(g->problem)));
 }
 

@@ -70,36 +70,49 @@ static int choose_network(struct replay *rep, bool gpu_named, struct err *e)
     return 0;
 }
 
-static int find_target(struct replay *rep, const struct replay_opts *opts, struct err *e)
+/* The first name that a rank has of its GPU; "" where none has one. */
+static const char *recorded_name(const struct run *run)
+{
+    const char *name = "";
+    for (size_t r = 0; r < run->nranks && name[0] == '\0'; r++)
+        name = run->ranks[r].gpu;
+    return name;
+}
+
+static int find_target(struct replay *rep, const struct run *run, const struct replay_opts *opts,
+                       struct err *e)
 {
     rep->to = (struct hardware){.gpu = opts->gpu, .network = opts->network};
+    if (rep->to.gpu == NULL && rep->from.gpu == NULL) {
+        const char *name = recorded_name(run);
+        return err_set(e, ERR_USAGE,
+                       "the recording %s%.64s%s: --from-gpu NAME says which GPU it was, or the one "
+                       "most like it ('specter profiles' lists them)",
+                       name[0] != '\0' ? "is of a GPU that is not known, '" : "names no GPU", name,
+                       name[0] != '\0' ? "'" : "");
+    }
     if (rep->to.gpu == NULL) {
-        rep->to.gpu = rep->from.gpu ? rep->from.gpu : gpu_profile_find(GPU_PROFILE_DEFAULT, e);
-        if (rep->to.gpu == NULL)
-            return -1;
-        fact_add(rep, rep->from.gpu != NULL ? FACT_TARGET_GPU_RECORDED : FACT_TARGET_GPU_DEFAULT,
-                 VALUES(fact_text(rep->to.gpu->name)));
+        rep->to.gpu = rep->from.gpu;
+        fact_add(rep, FACT_TARGET_GPU_RECORDED, VALUES(fact_text(rep->to.gpu->name)));
     }
     return rep->to.network == NULL ? choose_network(rep, opts->gpu != NULL, e) : 0;
 }
 
-static void note_unknown_gpu(struct replay *rep, const struct run *run, bool asked_for_another)
+static void note_unknown_gpu(struct replay *rep, const struct run *run)
 {
     struct fact_value to = fact_text(rep->to.gpu->name);
-    const char *name = "";
-    for (size_t r = 0; r < run->nranks && name[0] == '\0'; r++)
-        name = run->ranks[r].gpu;
+    const char *name = recorded_name(run);
     if (name[0] != '\0')
-        fact_add_loss(rep, asked_for_another, FACT_GPU_UNKNOWN, VALUES(fact_text(name), to));
+        fact_add_loss(rep, true, FACT_GPU_UNKNOWN, VALUES(fact_text(name), to));
     else
-        fact_add_loss(rep, asked_for_another, FACT_GPU_UNNAMED, VALUES(to));
+        fact_add_loss(rep, true, FACT_GPU_UNNAMED, VALUES(to));
 }
 
 int replay_find_hardware(struct replay *rep, const struct run *run, const struct replay_opts *opts,
                          struct err *e)
 {
     find_source(rep, run, opts);
-    if (find_target(rep, opts, e) < 0)
+    if (find_target(rep, run, opts, e) < 0)
         return -1;
     /* Without a source there is no ratio. What was asked for by name and cannot be done is a loss.
      */
@@ -107,7 +120,7 @@ int replay_find_hardware(struct replay *rep, const struct run *run, const struct
     rep->network_known = rep->from.network != NULL;
     if (!rep->gpu_known) {
         rep->from.gpu = rep->to.gpu;
-        note_unknown_gpu(rep, run, opts->gpu != NULL);
+        note_unknown_gpu(rep, run);
     }
     if (!rep->network_known) {
         rep->from.network = rep->to.network;
