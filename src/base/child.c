@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <signal.h>
 #include <stdio.h>
@@ -143,4 +144,22 @@ int child_run(char **argv, const struct child_env *env, size_t nenv, int *ended_
         why = ENOENT;
     err_set(e, ERR_INPUT, "cannot run '%s': %s", argv[0], strerror(why));
     return why == ENOENT ? CHILD_NOT_FOUND : CHILD_NOT_EXECUTABLE;
+}
+
+bool child_is_alive(int64_t pid)
+{
+    char path[64], text[512], *state;
+    FILE *f;
+    size_t len;
+    if (kill((pid_t)pid, 0) < 0 && errno != EPERM)
+        return false;
+    snprintf(path, sizeof path, "/proc/%" PRId64 "/stat", pid);
+    f = fopen(path, "r");
+    if (f == NULL)
+        return true;
+    len = fread(text, 1, sizeof text - 1, f);
+    fclose(f);
+    text[len] = '\0';
+    state = strrchr(text, ')');
+    return state == NULL || (state[1] == ' ' && state[2] != 'Z' && state[2] != 'X');
 }

@@ -14,6 +14,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 struct err;
 
@@ -36,5 +37,8 @@ int child_run(char **argv, const struct child_env *env, size_t nenv, int *ended_
  * that access() allows in the given mode, no folder but for F_OK. false when there is none, or its
  * path is longer than `size`. */
 bool child_find(const char *name, int mode, char *path, size_t size);
+
+/* Returns whether a process of this machine is there and may still act; a zombie does not. */
+bool child_is_alive(int64_t pid);
 
 #endif

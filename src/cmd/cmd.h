@@ -41,6 +41,7 @@ struct command {
 /* X(name) in the order in which help lists them: along the path from a program to a prediction. */
 #define COMMANDS(X) \
     X(capture)      \
+    X(watch)        \
     X(dump)         \
     X(analyze)      \
     X(metrics)      \

@@ -8,6 +8,7 @@
  */
 #include "base/arena.h"
 #include "base/buf.h"
+#include "base/child.h"
 #include "base/now.h"
 #include "cmd/cmd.h"
 #include "specter/trace.h"
@@ -18,7 +19,6 @@
 #include <inttypes.h>
 #include <libgen.h>
 #include <limits.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -73,23 +73,6 @@ static void keep_newest_run(struct trace_heads *heads)
     heads->count = kept;
 }
 
-/* A zombie answers no more than a process that is gone. */
-static bool is_zombie(int64_t pid)
-{
-    char path[64], text[512], *state;
-    FILE *f;
-    size_t len;
-    snprintf(path, sizeof path, "/proc/%" PRId64 "/stat", pid);
-    f = fopen(path, "r");
-    if (f == NULL)
-        return false;
-    len = fread(text, 1, sizeof text - 1, f);
-    fclose(f);
-    text[len] = '\0';
-    state = strrchr(text, ')');
-    return state != NULL && state[1] == ' ' && (state[2] == 'Z' || state[2] == 'X');
-}
-
 /* Returns whether the process may still answer. Of other machines nothing is known. */
 static bool may_live(const struct dump *d, const struct trace_head *head)
 {
@@ -97,7 +80,7 @@ static bool may_live(const struct dump *d, const struct trace_head *head)
         return false;
     if (strcmp(head->host, d->host) != 0 || head->pid <= 0)
         return true;
-    return (kill((pid_t)head->pid, 0) == 0 || errno == EPERM) && !is_zombie(head->pid);
+    return child_is_alive(head->pid);
 }
 
 static bool has_answered(const struct dump *d, const struct trace_head *head)

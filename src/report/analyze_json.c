@@ -152,7 +152,7 @@ static void add_op(cJSON *o, const char *key, const struct op *op)
     buf_release(&text);
 }
 
-static void add_hang(cJSON *o, const struct hang *h, const struct run *run)
+void hang_json(cJSON *o, const struct hang *h, const struct run *run)
 {
     const struct comm *comm = h->comm >= 0 ? &run->comms[h->comm] : NULL;
     bool moves = op_is_comm(h->op) || h->op->class == OP_MEMORY;
@@ -262,7 +262,7 @@ void analyze_json(const struct analysis *a, const struct findings *f, FILE *out)
     }
     cJSON *list = array_in(doc, "hangs");
     for (size_t i = 0; i < a->hangs.count; i++)
-        add_hang(object_in(list), &a->hangs.list[i], a->run);
+        hang_json(object_in(list), &a->hangs.list[i], a->run);
     add_coverage(doc, a);
     add_count(doc, "gemm_sample", a->gemm_rate);
     add_launches(doc, a);

@@ -78,6 +78,10 @@ void coverage_limits(const struct analysis *a, const char *list[COVERAGE_LIMITS]
  * waited for how long. Appends it, without a full stop; safe for a terminal. */
 void hang_text(struct buf *out, const struct hang *hang, const struct run *run);
 
+/* Its keys in JSON (docs/analyze.md, "Hangs"), into an object. */
+struct cJSON;
+void hang_json(struct cJSON *o, const struct hang *hang, const struct run *run);
+
 /* Appends "ranks 12, 14 block the others": all who are at fault, each once. False, and nothing,
  * when no rank is. */
 bool hang_culprits_text(struct buf *out, const struct hangs *h);

@@ -32,8 +32,7 @@ static void bad_line(struct jsonl *r, const char *reason, size_t offset)
         snprintf(r->bad_reason, sizeof r->bad_reason, "%s", reason);
 }
 
-/* Nothing, or a comment: a place in a flight recording that was being written, say. */
-static bool holds_nothing(const char *text, size_t len)
+bool jsonl_holds_nothing(const char *text, size_t len)
 {
     size_t i = 0;
     while (i < len && (text[i] == ' ' || text[i] == '\t' || text[i] == '\r'))
@@ -48,7 +47,7 @@ static void take_line(struct jsonl *r, const char *text, size_t len, bool last)
     r->line_no++;
     if (len > 0 && text[len - 1] == '\r')
         len--;
-    if (holds_nothing(text, len))
+    if (jsonl_holds_nothing(text, len))
         return;
     if (len >= SPECTER_LINE_MAX) {
         bad_line(r, "longer than any line a trace has", 0);
@@ -269,6 +268,13 @@ static void finish_file(struct jsonl *r)
     }
 }
 
+static int no_record(const struct jsonl *r, struct err *e)
+{
+    return err_set(e, ERR_INPUT, "%s: line %llu: %s", r->label,
+                   (unsigned long long)(r->bad > 0 ? r->first_bad : r->line_no),
+                   r->bad > 0 ? r->bad_reason : "not one whole record");
+}
+
 static int read_file(struct jsonl *r, struct stream *s, struct err *e)
 {
     char *block = calloc(1, BLOCK_SIZE + LINE_ROOM); /* all of it may be looked at */
@@ -293,9 +299,7 @@ static int read_file(struct jsonl *r, struct stream *s, struct err *e)
     hand_over(r);
     free(block);
     if (r->usable == 0 && n == 0)
-        return err_set(e, ERR_INPUT, "%s: line %llu: %s", r->label,
-                       (unsigned long long)(r->bad > 0 ? r->first_bad : r->line_no),
-                       r->bad > 0 ? r->bad_reason : "not one whole record");
+        return no_record(r, e);
     if (r->usable == 0)
         return -1;
     if (n < 0)
@@ -304,10 +308,9 @@ static int read_file(struct jsonl *r, struct stream *s, struct err *e)
     return 0;
 }
 
-static int jsonl_read(struct run *run, struct stream *s, const char *label, struct err *e)
+static struct jsonl *jsonl_new(struct run *run, const char *label)
 {
     struct jsonl *r = calloc(1, sizeof *r);
-    int rc;
     if (r == NULL)
         die("out of memory");
     r->run = run;
@@ -316,16 +319,41 @@ static int jsonl_read(struct run *run, struct stream *s, const char *label, stru
     r->rank = run_add_rank(run);
     r->rank->file = arena_strdup(&run->arena, label);
     run->format = "specter";
-    rc = read_file(r, s, e);
+    return r;
+}
+
+/* rc: of the reading. Returns it. */
+static int jsonl_free(struct jsonl *r, int rc)
+{
     if (rc < 0) {
         rank_clear(r->rank);
-        run->nranks--;
+        r->run->nranks--;
     }
     clock_release(&r->clocks);
     idmap_release(&r->threads);
     idmap_release(&r->members);
     free(r);
     return rc;
+}
+
+static int jsonl_read(struct run *run, struct stream *s, const char *label, struct err *e)
+{
+    struct jsonl *r = jsonl_new(run, label);
+    return jsonl_free(r, read_file(r, s, e));
+}
+
+int jsonl_read_text(struct run *run, const char *text, size_t len, const char *label, struct err *e)
+{
+    struct jsonl *r = jsonl_new(run, label);
+    const char *end;
+    for (; (end = memchr(text, '\n', len)) != NULL; text = end + 1) {
+        take_line(r, text, (size_t)(end - text), false);
+        len -= (size_t)(end + 1 - text);
+    }
+    if (r->usable == 0)
+        return jsonl_free(r, no_record(r, e));
+    finish_file(r);
+    return jsonl_free(r, 0);
 }
 
 /* ---- recognising ---- */
@@ -338,7 +366,7 @@ static bool any_line(const char *head, size_t len, bool (*is)(const struct line 
     for (int i = 0; i < HEAD_LINES && len > 0;) {
         const char *end = memchr(head, '\n', len);
         size_t n = end != NULL ? (size_t)(end - head) : len;
-        bool nothing = holds_nothing(head, n);
+        bool nothing = jsonl_holds_nothing(head, n);
         if (!nothing)
             line_parse(&l, head, n, 0);
         if (!nothing && is(&l, arg))

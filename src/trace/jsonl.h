@@ -115,6 +115,9 @@ static inline struct json_text line_text(const struct line *l, int field)
     return line_has(l, field) ? l->v[field].s : (struct json_text){"", 0, false};
 }
 
+/* Nothing, or a comment: a place in a flight recording that was being written, say. */
+bool jsonl_holds_nothing(const char *text, size_t len);
+
 /* ---- clock.c ----
  *
  * From the clocks of a trace's devices to its host clock, by the pairs that `clock` records hold.
@@ -199,5 +202,11 @@ struct jsonl {
 
 /* Adds to the rank what the line says. NULL, or what is wrong with it. */
 const char *jsonl_record(struct jsonl *r, const struct line *l);
+
+/* Adds to the run, which is not finished yet, the ranks of a file of which the caller holds the
+ * whole lines; LINE_ROOM bytes behind them may be looked at. What stands behind the last newline is
+ * not read. As reader->read() else. */
+int jsonl_read_text(struct run *run, const char *text, size_t len, const char *label,
+                    struct err *e);
 
 #endif

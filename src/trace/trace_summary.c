@@ -168,7 +168,7 @@ out:
     close(fd);
 }
 
-static bool is_trace_name(const char *name)
+bool trace_has_name(const char *name)
 {
     const size_t prefix = strlen(SPECTER_TRACE_PREFIX), suffix = strlen(SPECTER_TRACE_SUFFIX);
     size_t len = strlen(name);
@@ -214,7 +214,7 @@ static void add_head(struct trace_heads *heads, int dirfd, const char *name, cha
 
 static int is_trace(const struct dirent *entry)
 {
-    return is_trace_name(entry->d_name);
+    return trace_has_name(entry->d_name);
 }
 
 int trace_heads(struct trace_heads *heads, const char *dir, struct arena *arena, struct err *e)
@@ -257,7 +257,7 @@ int trace_summary_read(struct trace_summary *g, const char *dir,
     if (block == NULL)
         die("out of memory");
     while ((entry = readdir(d)) != NULL) {
-        if (is_trace_name(entry->d_name))
+        if (trace_has_name(entry->d_name))
             trace_summary_file(g, dirfd(d), entry->d_name, block, run);
     }
     free(block);

@@ -34,6 +34,9 @@ struct trace_summary {
     struct buf unseen; /* what they say they could not see: a line "kind path" each, once */
 };
 
+/* Returns whether a file of this name may be one that the tracer writes. */
+bool trace_has_name(const char *name);
+
 /* What one file says of its process; texts are owned by the caller's arena. */
 struct trace_head {
     const char *name, *run, *host;

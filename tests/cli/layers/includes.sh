@@ -20,12 +20,13 @@ allowed() {
     src/analysis/*) echo 'base/ specter/ trace/ model/ analysis/' ;;
     src/metrics/*) echo 'base/ specter/ trace/ model/ sim/ analysis/ metrics/' ;;
     src/compare/*) echo 'base/ specter/ trace/ model/ sim/ analysis/ compare/' ;;
-    src/report/*) echo 'base/ specter/ trace/ model/ calib/ bench/ sim/ analysis/ metrics/ compare/ report/' ;;
+    src/watch/*) echo 'base/ specter/ trace/ model/ analysis/ watch/' ;;
+    src/report/*) echo 'base/ specter/ trace/ model/ calib/ bench/ sim/ analysis/ metrics/ compare/ watch/ report/' ;;
     tests/emu/rocm/*) echo '../ ../../../tracer/hooks/' ;;
     tests/emu/*) echo 'abi/ ../shared/ ../../tracer/abi/ ../../tracer/hooks' ;;
     tests/gpu/*) ;;
     tracer/*) echo 'specter/ hooks/ ../hooks/ abi/' ;;
-    src/cmd/* | src/main.c) echo 'base/ specter/ trace/ model/ calib/ bench/ sim/ analysis/ metrics/ compare/ report/ cmd/ ../tracer/hooks.def ../tracer/settings.' ;;
+    src/cmd/* | src/main.c) echo 'base/ specter/ trace/ model/ calib/ bench/ sim/ analysis/ metrics/ compare/ watch/ report/ cmd/ ../tracer/hooks.def ../tracer/settings.' ;;
     esac
 }
 

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * One trace file that grows: its newest part, in memory that does not grow with it.
+ *
+ *     struct trace_tail t;
+ *     trace_tail_init(&t, "specter_trace_rank3.jsonl", window);
+ *     while (trace_tail_poll(&t, dirfd))            reads what is new
+ *         trace_tail_text(&t, &text);               the lines that count now, for jsonl_read_text()
+ *     trace_tail_release(&t);
+ *
+ * What is kept, as text of the format:
+ *
+ *   - who the process is, its communicators, and its last step marks, clock and dump records
+ *   - the last lines of operations, deps and syncs: at least `window` bytes of them
+ *   - of older operations those that are not finished, and the newest collective of each
+ *     communicator, so that a rank that has called something else since is not taken for one that
+ *     did not call it
+ *
+ * A file of fixed size (--ring) is written in place: it is read anew where it has changed. A file
+ * that was cut or replaced begins anew.
+ */
+#ifndef SPECTER_WATCH_TRACE_TAIL_H
+#define SPECTER_WATCH_TRACE_TAIL_H
+
+#include "base/buf.h"
+#include "trace/jsonl.h"
+
+#include <sys/stat.h>
+
+#define TAIL_STEPS 128 /* step marks that are kept */
+
+/* The newest `count` of lines of one kind, in a ring. */
+struct tail_lines {
+    struct buf *list; /* owned [cap] */
+    size_t cap, next, count;
+};
+
+/* A line that is kept for its key: an operation's id, or a hash of a communicator. */
+struct tail_kept {
+    uint64_t key;
+    struct buf line;
+};
+
+struct tail_table {
+    struct tail_kept *list; /* owned, oldest first */
+    size_t count, cap;
+};
+
+struct trace_tail {
+    char *name;    /* in its folder; owned */
+    size_t window; /* bytes */
+
+    /* What its init record says. Texts are owned; "" and -1 unknown. */
+    bool known;
+    char *run, *host;
+    int64_t rank, pid, mono_ns, real_ns;
+    bool ring;
+
+    uint64_t steps;  /* step marks so far; of a ring those that it holds */
+    bool closed;     /* with a shutdown record */
+    int64_t grew_ns; /* when something new was read last, on now_ns() */
+    bool failed;     /* it cannot be opened or read; tried again at each poll */
+
+    /* where it is read */
+    struct stat stat; /* as it was when it was read */
+    off_t at;
+    int64_t not_before_ns; /* of a ring: reading it takes time */
+    bool skipping;         /* in a line that is longer than any */
+    struct buf part;       /* of a line that has not ended */
+
+    struct buf head, text, dump, end;
+    struct tail_lines steps_kept, clocks;
+    struct tail_table unfinished, calls;
+    struct line line;
+};
+
+void trace_tail_init(struct trace_tail *t, const char *name, size_t window);
+void trace_tail_release(struct trace_tail *t);
+
+/* Reads what is new. False: there is no such file any more. */
+bool trace_tail_poll(struct trace_tail *t, int dirfd);
+
+/* Puts the lines that are kept after those in `out`, with LINE_ROOM bytes of room behind them. */
+void trace_tail_text(const struct trace_tail *t, struct buf *out);
+
+#endif
