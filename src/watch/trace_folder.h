@@ -19,7 +19,7 @@
 #include "trace/run.h"
 #include "watch/trace_tail.h"
 
-#define FOLDER_WINDOW ((size_t)2 << 20)
+#define FOLDER_WINDOW ((size_t)3 << 19)
 #define TAIL_WINDOW_MAX ((size_t)512 << 10)
 #define TAIL_WINDOW_MIN ((size_t)32 << 10)
 

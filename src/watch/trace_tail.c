@@ -108,7 +108,8 @@ static void table_copy(const struct tail_table *t, struct buf *out)
 
 /* ---- the window ---- */
 
-static const char id_key[] = "{\"id\":", type_key[] = "{\"type\":";
+static const char id_key[] = "{\"id\":", type_key[] = "{\"type\":",
+                  untraced_key[] = "{\"type\":\"untraced\"";
 
 static bool begins(const char *text, size_t len, const char *with, size_t n)
 {
@@ -117,40 +118,62 @@ static bool begins(const char *text, size_t len, const char *with, size_t n)
 
 #define BEGINS(text, len, with) begins(text, len, with, sizeof(with) - 1)
 
-/* The number after {"id": as the writer puts it. */
-static uint64_t id_of(const char *text, size_t len)
+/* The digits at *at, which is then behind them. */
+static uint64_t number_at(const char *text, size_t len, size_t *at)
 {
-    uint64_t id = 0;
-    for (size_t i = sizeof id_key - 1; i < len && text[i] >= '0' && text[i] <= '9'; i++)
-        id = id * 10 + (uint64_t)(text[i] - '0');
-    return id;
+    uint64_t n = 0;
+    for (; *at < len && text[*at] >= '0' && text[*at] <= '9'; (*at)++)
+        n = n * 10 + (uint64_t)(text[*at] - '0');
+    return n;
+}
+
+#define ENDING 80 /* bytes: the writer's last keys are timing, bound and graph */
+
+static const char *find(const char *text, size_t len, const char *what)
+{
+    return memmem(text, len, what, strlen(what));
+}
+
+static bool is_unfinished(const char *text, size_t len)
+{
+    static const char timing[] = "\"timing\":\"", none[] = "none\"";
+    size_t ending = len < ENDING ? len : ENDING;
+    const char *at = find(text + len - ending, ending, timing);
+    if (at == NULL)
+        at = find(text, len, timing);
+    return at != NULL &&
+           begins(at + sizeof timing - 1, (size_t)(text + len - at) - sizeof timing + 1, none,
+                  sizeof none - 1);
+}
+
+/* Keeps it as the newest of its communicator, if it is a collective of one. */
+static void keep_call(struct trace_tail *t, struct json_text line)
+{
+    const char *from = find(line.p, line.len, "\"comm\":\""), *end, *to = line.p + line.len;
+    if (from == NULL)
+        return;
+    from += strlen("\"comm\":\"");
+    end = memchr(from, '"', (size_t)(to - from));
+    if (end != NULL && find(end, (size_t)(to - end), "\"seq\":null") == NULL)
+        table_put(&t->calls, hash_bytes(HASH_BYTES, from, (size_t)(end - from)), CALLS_MAX, line);
 }
 
 static void evict(struct trace_tail *t, const char *text, size_t len)
 {
-    static const char none[] = "\"timing\":\"none\"", nccl[] = "\"type\":\"nccl\"",
-                      seq[] = "\"seq\":null", comm[] = "\"comm\":\"";
+    static const char nccl[] = "\"type\":\"nccl\"";
     struct json_text line = {text, (uint32_t)len, false};
-    const char *at;
+    size_t at = sizeof id_key - 1;
     uint64_t id;
     if (!BEGINS(text, len, id_key))
         return;
-    id = id_of(text, len);
-    if (memmem(text, len, none, sizeof none - 1) != NULL)
+    id = number_at(text, len, &at);
+    if (is_unfinished(text, len))
         table_put(&t->unfinished, id, UNFINISHED_MAX, line);
     else if (t->unfinished.count > 0)
         table_forget(&t->unfinished, id);
-    if (memmem(text, len < 64 ? len : 64, nccl, sizeof nccl - 1) == NULL ||
-        memmem(text, len, seq, sizeof seq - 1) != NULL)
-        return;
-    at = memmem(text, len, comm, sizeof comm - 1);
-    if (at != NULL) {
-        const char *from = at + sizeof comm - 1,
-                   *end = memchr(from, '"', len - (size_t)(from - text));
-        if (end != NULL)
-            table_put(&t->calls, hash_bytes(HASH_BYTES, from, (size_t)(end - from)), CALLS_MAX,
-                      line);
-    }
+    at += at < len;
+    if (begins(text + at, len - at, nccl, sizeof nccl - 1))
+        keep_call(t, line);
 }
 
 /* Keeps at least the window of the text. */
@@ -243,8 +266,10 @@ static void take_line(struct trace_tail *t, const char *text, size_t len)
         return;
     if (!BEGINS(text, len, id_key) && !BEGINS(text, len, type_key) && take_event(t, text, len))
         return;
+    if (BEGINS(text, len, untraced_key))
+        return; /* not one operation, but counts of kernels: nothing here asks for them */
     put_line(&t->text, text, len);
-    if (!t->ring && t->text.len > 2 * t->window)
+    if (!t->ring && t->text.len > t->window + t->window / 2)
         trim(t);
 }
 
@@ -338,8 +363,10 @@ static void sort_ring(struct trace_tail *t)
     for (size_t at = 0; at < t->text.len;) {
         const char *line = t->text.data + at, *end = memchr(line, '\n', t->text.len - at);
         size_t len = (size_t)(end + 1 - line);
+        size_t digits = sizeof id_key - 1;
+        uint64_t id = BEGINS(line, len, id_key) ? number_at(line, len, &digits) : 0;
         ARRAY_ROOM(list, cap, n + 1);
-        list[n++] = (struct ring_line){BEGINS(line, len, id_key) ? id_of(line, len) : 0, at, len};
+        list[n++] = (struct ring_line){id, at, len};
         at += len;
     }
     if (n > 0)

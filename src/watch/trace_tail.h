@@ -11,7 +11,8 @@
  * What is kept, as text of the format:
  *
  *   - who the process is, its communicators, and its last step marks, clock and dump records
- *   - the last lines of operations, deps and syncs: at least `window` bytes of them
+ *   - the last lines of operations, deps and syncs: at least `window` bytes of them. Counts of
+ *     untraced kernels are passed over
  *   - of older operations those that are not finished, and the newest collective of each
  *     communicator, so that a rank that has called something else since is not taken for one that
  *     did not call it

@@ -76,3 +76,8 @@ $(B)/bench/loop_gloo: tests/bench/loop_gloo.cc $(B)/flags
 	@mkdir -p $(@D)
 	@echo "  CXX     $@"
 	$(Q)$(CXX) -std=c++17 -O2 -g -Wall -Wextra -o $@ $< -lgloo
+
+.PHONY: bench-watch
+## bench-watch: what `specter watch` takes of a core while 8 ranks write
+bench-watch: all emu $(B)/bench/grow
+	$(Q)BUILD=$(B) tests/bench/watch.sh
