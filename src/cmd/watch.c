@@ -17,6 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define INTERVAL_MIN_S 0.1
@@ -158,14 +159,24 @@ struct watch_metrics_file {
     bool written, failing;
 };
 
+/* A device or a pipe is written itself, never replaced. */
+static bool is_replaced(const char *path)
+{
+    struct stat st;
+    return stat(path, &st) < 0 || S_ISREG(st.st_mode);
+}
+
 /* Under another name first, in the same folder: who reads sees all of it or what was there before.
  */
 static int write_metrics(const char *path, const struct watch *w, struct err *e)
 {
     struct buf text = BUF_INIT, part = BUF_INIT;
+    bool replaced = is_replaced(path);
     int failed = 0;
     FILE *out;
-    buf_printf(&part, "%s.%ld.tmp", path, (long)getpid());
+    buf_puts(&part, path);
+    if (replaced)
+        buf_printf(&part, ".%ld.tmp", (long)getpid());
     watch_metrics(w, &text);
     errno = 0;
     out = fopen(part.data, "w");
@@ -173,10 +184,9 @@ static int write_metrics(const char *path, const struct watch *w, struct err *e)
         failed = fwrite(text.data, 1, text.len, out) != text.len;
         failed = fclose(out) != 0 || failed;
     }
-    if (out == NULL || failed || rename(part.data, path) < 0) {
-        err_set(e, ERR_INPUT, "cannot write '%s': %s", path, strerror(errno));
-        failed = -1;
-        if (out != NULL)
+    if (out == NULL || failed || (replaced && rename(part.data, path) < 0)) {
+        failed = err_set(e, ERR_INPUT, "cannot write '%s': %s", path, strerror(errno));
+        if (out != NULL && replaced)
             unlink(part.data);
     }
     buf_release(&text);

@@ -160,7 +160,7 @@ static void put_ranks(struct screen *s, const struct watch *w, size_t rows)
     table_column(&t, "last operation", TABLE_LEFT);
     table_column(&t, "age", TABLE_RIGHT);
     table_column(&t, "skew", TABLE_RIGHT);
-    table_column(&t, "", TABLE_LEFT);
+    table_column(&t, "state", TABLE_LEFT);
     for (size_t i = 0; i < shown; i++)
         add_rank_row(&t, w, list[i], op_columns);
     screen_table(s, &t);
