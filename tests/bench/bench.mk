@@ -79,5 +79,5 @@ $(B)/bench/loop_gloo: tests/bench/loop_gloo.cc $(B)/flags
 
 .PHONY: bench-watch
 ## bench-watch: what `specter watch` takes of a core while 8 ranks write
-bench-watch: all emu $(B)/bench/grow
+bench-watch: all emu $(B)/bench/grow $(B)/tracer/hang
 	$(Q)BUILD=$(B) tests/bench/watch.sh

@@ -3,7 +3,8 @@
 #
 # What `specter watch` takes of a core while eight ranks write their traces: files that grow by so many
 # lines a second and rank, of a capture on the stand-in libraries. Looks once a second, as by default;
-# processor time of the whole process / time that it ran.
+# processor time of the whole process / time that it ran. Then how long after the last call of a job that
+# hangs (the stand-ins', eight ranks) the first look comes that names the blocked rank: the worst of five.
 #
 #   BUILD=build SECONDS_EACH=15 RATES="0 1000 5000" tests/bench/watch.sh
 set -euo pipefail
@@ -71,5 +72,29 @@ for rate in map(int, sys.argv[4:]):
     for f in files:
         f.close()
         os.unlink(f.name)
-print(json.dumps({"core_share_by_lines_per_s": shares}))
+with open(f"{work}/shares", "w") as f:
+    json.dump(shares, f)
 END
+
+# Prints the age of the youngest of the calls that wait, as the first look that names rank 5 tells it.
+hang() {
+    export WORLD_SIZE=8 EMU_CLOCK=real SPECTER_RUN=hang SPECTER_EXAMPLE_ID=$1/id EMU_DIR=$1 SPECTER_OUTPUT=$1/traces
+    local rank pids=()
+    mkdir -p "$1/traces"
+    for rank in {0..7}; do
+        RANK=$rank LOCAL_RANK=$rank LD_PRELOAD=$BUILD/libspecter.so LD_LIBRARY_PATH=$BUILD/emu/lib \
+            "$BUILD/tracer/hang" skip 2>/dev/null &
+        pids+=($!)
+    done
+    timeout 60 "$BUILD/specter" watch "$1/traces" --json | python3 -c 'import json, sys
+for line in sys.stdin:
+    ranks = json.loads(line)["ranks"]
+    if any(r["state"] == "BLOCKED" for r in ranks):
+        print(min(r["age_us"] for r in ranks if r["state"] == "waits") / 1e6)
+        break'
+    kill -9 "${pids[@]}"
+    wait "${pids[@]}" 2>/dev/null || true
+}
+worst=$(for i in 1 2 3 4 5; do hang "$work/hang$i"; done 2>/dev/null | sort -n | tail -n 1)
+printf 'a hang is named %.1f s after the call, at most\n{"core_share_by_lines_per_s": %s, "hang_named_s": %s}\n' \
+    "$worst" "$(cat "$work/shares")" "$worst"
