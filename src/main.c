@@ -5,6 +5,7 @@
 #include "base/arena.h"
 #include "cmd/cmd.h"
 #include "cmd/manual.h"
+#include "cmd/pager.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -72,19 +73,29 @@ static int run_analyze(int argc, char **argv, struct err *e)
 static int run(int argc, char **argv, struct err *e)
 {
     const struct command *command;
+    bool paged = argc < 1 || strcmp(argv[0], "--no-pager") != 0;
+    if (!paged) {
+        argc--;
+        argv++;
+    }
     if (argc < 1) {
         err_set(e, ERR_USAGE, "no command given (see 'specter help')");
         return ERR_USAGE;
     }
     if (strcmp(argv[0], "help") == 0 || strcmp(argv[0], "--help") == 0 ||
-        strcmp(argv[0], "-h") == 0)
+        strcmp(argv[0], "-h") == 0) {
+        if (paged)
+            pager_begin();
         return run_help(argc, argv, e);
+    }
     if (strcmp(argv[0], "--version") == 0 || strcmp(argv[0], "-V") == 0 ||
         strcmp(argv[0], "version") == 0) {
         cmd_version();
         return 0;
     }
     command = cmd_find(argv[0], e);
+    if (paged && (command != NULL ? command->paged : access(argv[0], F_OK) == 0))
+        pager_begin();
     if (command == NULL && access(argv[0], F_OK) == 0)
         return run_analyze(argc, argv, e);
     return command != NULL ? command->run(command, argc, argv, e) : ERR_USAGE;
@@ -92,10 +103,11 @@ static int run(int argc, char **argv, struct err *e)
 
 /* A full disk shows only when the last buffer is written. SIGPIPE keeps its default action: a
  * reader such as `head` that has seen enough ends us without a word. */
-static bool output_written(void)
+static bool output_written(bool shown)
 {
-    errno = 0;
-    if (fflush(stdout) == 0 && !ferror(stdout))
+    if (shown)
+        errno = 0;
+    if (shown && fflush(stdout) == 0 && !ferror(stdout))
         return true;
     fprintf(stderr, "specter: cannot write output: %s\n", errno ? strerror(errno) : "write error");
     return false;
@@ -104,12 +116,16 @@ static bool output_written(void)
 int main(int argc, char **argv)
 {
     struct err e = {.code = ERR_NONE};
-    int status;
+    int status, why;
+    bool shown;
     fill_standard_descriptors();
     status = run(argc - (argc > 0), argv + (argc > 0), &e);
+    shown = pager_end(); /* before the message, which is about it */
+    why = errno;
     if (e.code != ERR_NONE)
         fprintf(stderr, "specter: %s\n", e.msg);
     if (status == CMD_HELPED)
         status = 0;
-    return output_written() ? status : ERR_INPUT;
+    errno = why;
+    return output_written(shown) ? status : ERR_INPUT;
 }

@@ -144,7 +144,7 @@ run_case() {
         return
     fi
     # 4 GiB a file: a test that never ends must not fill the disk of all others.
-    (ulimit -S -f $((4 << 20)) && cd "$dir/run" && env -i PATH="$PATH" HOME="$dir/run" LC_ALL=C TMPDIR="$dir" \
+    (ulimit -S -f $((4 << 20)) && cd "$dir/run" && env -i PATH="$PATH" HOME="$dir/run" LC_ALL=C TMPDIR="$dir" PAGER=cat \
         SPECTER="$BUILD/specter" LIBSPECTER="$BUILD/libspecter.so" ROOT="$ROOT" BUILD="$BUILD" \
         SHARED="$SHARED" TESTDATA="$ROOT/tests/data" CC="${CC:-cc}" \
         CUDA_INCLUDE="${CUDA_INCLUDE:-}" \

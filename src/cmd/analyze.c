@@ -186,5 +186,6 @@ const struct command cmd_analyze = {
     .summary = "say where the time of a recorded run went",
     .details = details,
     .rows = rows,
+    .paged = true,
     .run = run_analyze,
 };

@@ -210,7 +210,7 @@ void cmd_help(const struct command *self)
 
 void cmd_help_all(void)
 {
-    puts("usage: specter COMMAND [OPTIONS] [ARGUMENTS]\n"
+    puts("usage: specter [--no-pager] COMMAND [OPTIONS] [ARGUMENTS]\n"
          "       specter help COMMAND\n"
          "       specter --version\n\n"
          "Records what a program does with NCCL and cuBLAS, analyzes it, and predicts its\n"

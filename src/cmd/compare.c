@@ -497,5 +497,6 @@ const struct command cmd_compare = {
         "Exit status: 0 done, 1 --fail-on holds, 2 bad usage, 3 no usable input, 4 part of the "
         "input was lost.",
     .rows = rows,
+    .paged = true,
     .run = run_compare,
 };

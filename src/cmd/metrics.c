@@ -155,5 +155,6 @@ const struct command cmd_metrics = {
     .summary = "print single numbers of a recorded run, by name",
     .details = details,
     .rows = rows,
+    .paged = true,
     .run = run_metrics,
 };

@@ -147,5 +147,6 @@ const struct command cmd_predict = {
     .rows = predict_rows,
     .kinds = kinds,
     .nkinds = sizeof kinds / sizeof *kinds,
+    .paged = true,
     .run = cmd_run_kind,
 };

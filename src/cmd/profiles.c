@@ -339,5 +339,6 @@ const struct command cmd_profiles = {
         "or only what differs: {\"gpu\": {\"name\": \"my_h100\", \"base\": \"h100_sxm\",\n"
         "\"mem_GBps\": 3900}}. A FILE has a '/' in its name or ends in .json.",
     .rows = profiles_rows,
+    .paged = true,
     .run = run_profiles,
 };

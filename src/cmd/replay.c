@@ -348,5 +348,6 @@ const struct command cmd_replay = {
     .summary = "predict a recorded run on other hardware, at other scales",
     .details = details,
     .rows = rows,
+    .paged = true,
     .run = run_replay,
 };

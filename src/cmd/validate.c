@@ -162,5 +162,6 @@ const struct command cmd_validate = {
     .summary = "compare the models with measured times",
     .details = details,
     .rows = rows,
+    .paged = true,
     .run = run_validate,
 };

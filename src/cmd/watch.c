@@ -7,6 +7,7 @@
 
 #include "base/buf.h"
 #include "base/now.h"
+#include "base/terminal.h"
 #include "report/screen.h"
 #include "report/watch_report.h"
 #include "watch/watch.h"
@@ -16,7 +17,6 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -90,12 +90,10 @@ struct watch_screen {
     int color;
 };
 
-static size_t terminal_lines(void)
+static size_t lines_of_terminal(void)
 {
-    struct winsize size;
-    if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_row > 2)
-        return size.ws_row - 1u;
-    return TERMINAL_LINES - 1;
+    size_t rows = terminal_rows(stdout);
+    return (rows > 2 ? rows : TERMINAL_LINES) - 1;
 }
 
 /* Over what stands there. Lines are not broken, so that one is always one. */
@@ -125,7 +123,7 @@ static void show_text(struct watch_screen *to, const struct watch *w, const stru
     to->waiting = !w->any;
     screen_init(&s, stdout, to->color);
     if (w->any) {
-        watch_text(w, f, &s, to->in_place ? terminal_lines() : 0);
+        watch_text(w, f, &s, to->in_place ? lines_of_terminal() : 0);
     } else {
         buf_put_printable(&s.text, f->path, strlen(f->path));
         buf_puts(&s.text, ": no traces yet; waiting for a program under specter capture\n");
@@ -263,7 +261,7 @@ static int watch(const struct watch_opts *o, struct trace_folder *f, struct err 
     int rc = 0;
     if (screen_color(o->color, &to.color, e) < 0)
         return -1;
-    to.in_place = !o->once && isatty(STDOUT_FILENO) && term != NULL && strcmp(term, "dumb") != 0;
+    to.in_place = !o->once && terminal_is(stdout) && term != NULL && strcmp(term, "dumb") != 0;
     catch_signals();
     while (rc == 0 && !interrupted) {
         rc = look(o, f, &to, &metrics, e);

@@ -3,14 +3,13 @@
 
 #include "base/err.h"
 #include "base/opt.h"
+#include "base/terminal.h"
 #include "report/table.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-#include <sys/ioctl.h>
-#include <unistd.h>
 
 static const char *set_or_null(const char *name)
 {
@@ -21,10 +20,9 @@ static const char *set_or_null(const char *name)
 static size_t width_of(FILE *out)
 {
     const char *columns = set_or_null("COLUMNS");
-    struct winsize size = {0};
     long width = columns != NULL ? strtol(columns, NULL, 10) : 0;
-    if (width <= 0 && ioctl(fileno(out), TIOCGWINSZ, &size) == 0)
-        width = size.ws_col;
+    if (width <= 0)
+        width = (long)terminal_columns(out);
     if (width <= 0)
         width = OPT_COLUMNS;
     return (size_t)(width < SCREEN_WIDTH_MIN   ? SCREEN_WIDTH_MIN
@@ -52,7 +50,7 @@ void screen_init(struct screen *s, FILE *out, int color)
                          .utf8 = has_utf8(),
                          .text = BUF_INIT};
     if (color < 0)
-        s->color = isatty(fileno(out)) && set_or_null("NO_COLOR") == NULL && term != NULL &&
+        s->color = terminal_is(out) && set_or_null("NO_COLOR") == NULL && term != NULL &&
                    strcmp(term, "dumb") != 0;
 }
 
