@@ -275,6 +275,8 @@ static int watch(const struct watch_opts *o, struct trace_folder *f, struct err 
     if (rc == 1 && !o->once)
         fprintf(stderr, "specter: the recording in '%s' has ended; next: specter analyze %s\n",
                 f->path, f->path);
+    else if (interrupted && !o->once && f->run[0] != '\0')
+        fprintf(stderr, "specter: the recording in '%s' goes on\n", f->path);
     return rc < 0 ? -1 : 0;
 }
 

@@ -82,7 +82,7 @@ static void put_head(struct screen *s, const struct watch *w, const struct trace
 
 /* ---- ranks ---- */
 
-/* "AllReduce 64 MiB dp" */
+/* "AllReduce 64 MiB dp", "copy d2h" */
 static void put_operation(struct buf *out, const struct watch *w, const struct op *op)
 {
     char title[OP_TITLE_MAX], bytes[32];
@@ -90,7 +90,7 @@ static void put_operation(struct buf *out, const struct watch *w, const struct o
         buf_puts(out, "-");
         return;
     }
-    buf_puts(out, op_title(op, title));
+    buf_printf(out, "%s%s", op->class == OP_MEMORY ? "copy " : "", op_title(op, title));
     if (!op_is_comm(op))
         return;
     if (!(op->flags & OP_BYTES_UNKNOWN))
