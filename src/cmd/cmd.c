@@ -320,7 +320,7 @@ static void put_bytes(struct buf *b, double bytes)
     buf_printf(b, "%.*f %s", bytes < 10 ? 1 : 0, bytes, units[i]);
 }
 
-static void show_progress(void *arg, uint64_t done, uint64_t total)
+void cmd_show_progress(void *arg, uint64_t done, uint64_t total)
 {
     struct progress_line *p = arg;
     double s = (double)progress_ns(p) / 1e9;
@@ -345,7 +345,7 @@ static void show_progress(void *arg, uint64_t done, uint64_t total)
 int cmd_load(struct run *run, const char *path, const char *run_id, struct err *e)
 {
     struct progress_line bar;
-    struct load_opts opts = {.run_id = run_id, .progress = show_progress, .progress_arg = &bar};
+    struct load_opts opts = {.run_id = run_id, .progress = cmd_show_progress, .progress_arg = &bar};
     bool color;
     int rc;
     color_parse(NULL, &color, NULL);

@@ -14,6 +14,7 @@
 #include "base/opt.h"
 
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 
 /* At the end of a line of a synopsis: every option that no line of it names. */
@@ -117,6 +118,9 @@ struct run;
  * bar on stderr is there from half a second on, on a terminal alone (progress.h), and is taken
  * away. */
 int cmd_load(struct run *run, const char *path, const char *run_id, struct err *e);
+
+/* That bar, for load_opts.progress and the like; arg: a struct progress_line that was started. */
+void cmd_show_progress(void *arg, uint64_t done, uint64_t total);
 
 struct recorded_bounds;
 

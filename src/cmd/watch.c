@@ -8,6 +8,7 @@
 #include "base/buf.h"
 #include "base/now.h"
 #include "base/terminal.h"
+#include "cmd/progress.h"
 #include "report/screen.h"
 #include "report/watch_report.h"
 #include "watch/watch.h"
@@ -222,13 +223,29 @@ static void sleep_until(int64_t t_ns)
         ;
 }
 
+/* The first look reads all that was written before. */
+static int first_poll(struct trace_folder *f, struct err *e)
+{
+    struct progress_line bar;
+    bool color;
+    int rc;
+    color_parse(NULL, &color, NULL);
+    progress_start(&bar, 0, color);
+    f->progress = bar.on ? cmd_show_progress : NULL;
+    f->progress_arg = &bar;
+    rc = trace_folder_poll(f, e);
+    progress_end(&bar);
+    f->progress = NULL;
+    return rc;
+}
+
 /* One look. 1: it was the last. */
 static int look(const struct watch_opts *o, struct trace_folder *f, struct watch_screen *to,
                 struct watch_metrics_file *metrics, struct err *e)
 {
     struct watch w;
     int rc = 0;
-    if (trace_folder_poll(f, e) < 0)
+    if ((f->count == 0 ? first_poll : trace_folder_poll)(f, e) < 0)
         return -1;
     watch_init(&w, f);
     if (!w.any && o->once)

@@ -77,6 +77,12 @@ static void put_head(struct screen *s, const struct watch *w, const struct trace
     if (w->slowest != NULL)
         put_step_time(&line, w);
     screen_line(s, SCREEN_STRONG, line.data, 2);
+    if (f->other_runs > 0) {
+        buf_reset(&line);
+        buf_printf(&line, "  %zu file%s of older runs %s not shown.", f->other_runs,
+                   f->other_runs == 1 ? "" : "s", f->other_runs == 1 ? "is" : "are");
+        screen_line(s, SCREEN_SOFT, line.data, 2);
+    }
     buf_release(&line);
 }
 

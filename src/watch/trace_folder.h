@@ -23,6 +23,9 @@
 #define TAIL_WINDOW_MAX ((size_t)512 << 10)
 #define TAIL_WINDOW_MIN ((size_t)32 << 10)
 
+/* A tracer writes a clock record every four seconds. */
+#define FOLDER_QUIET_S 6
+
 struct trace_folder {
     const char *path; /* borrowed */
     int dirfd;
@@ -31,6 +34,11 @@ struct trace_folder {
     size_t count, cap;
     const char *run;   /* the newest run; "" none yet. Borrowed from a file of the list */
     size_t other_runs; /* files of older ones */
+
+    /* Called while a look reads: bytes, of how many. NULL: not wanted. */
+    void (*progress)(void *arg, uint64_t done, uint64_t total);
+    void *progress_arg;
+    uint64_t done, total; /* of this look */
 };
 
 /* 0, or -1 with e filled: there is no such folder. To be closed in either case. */
@@ -49,8 +57,8 @@ bool trace_folder_run(const struct trace_folder *f, struct run *run);
 /* The file that a rank of that run was read from. */
 const struct trace_tail *trace_folder_tail(const struct trace_folder *f, const struct rank *rank);
 
-/* Whether the process of a file has ended: with its closing record, or, on this machine, without
- * one. */
+/* Whether the process of a file has ended: with its closing record; or without one, where it is no
+ * process of this machine any more and its file has not been written for FOLDER_QUIET_S. */
 bool trace_folder_ended(const struct trace_folder *f, const struct trace_tail *t);
 
 #endif

@@ -318,7 +318,7 @@ static void forget(struct trace_tail *t)
 
 void trace_tail_init(struct trace_tail *t, const char *name, size_t window)
 {
-    *t = (struct trace_tail){.name = strdup(name), .window = window, .grew_ns = now_ns()};
+    *t = (struct trace_tail){.name = strdup(name), .window = window};
     if (t->name == NULL)
         die("out of memory");
     tail_lines_init(&t->steps_kept, TAIL_STEPS);
@@ -395,6 +395,8 @@ static void read_new(struct trace_tail *t, int fd)
         memset(t->part.data + t->part.len, 0, LINE_ROOM);
         t->at += n;
         take_lines(t);
+        if (t->portion != NULL)
+            t->portion(t->portion_arg, (size_t)n);
     }
     t->failed = n < 0;
 }
@@ -416,19 +418,18 @@ bool trace_tail_poll(struct trace_tail *t, int dirfd)
     struct stat now;
     bool same;
     int fd;
-    if (fstatat(dirfd, t->name, &now, AT_SYMLINK_NOFOLLOW) < 0 || !S_ISREG(now.st_mode))
+    if (fstatat(dirfd, t->name, &now, 0) < 0 || !S_ISREG(now.st_mode))
         return false;
     same = is_same_file(&now, &t->stat) && now.st_size >= t->at;
     if (same && !t->failed && (!has_changed(&now, &t->stat) || begun < t->not_before_ns))
         return true;
-    fd = openat(dirfd, t->name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    fd = openat(dirfd, t->name, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     t->failed = fd < 0;
     if (fd < 0)
         return errno != ENOENT;
     if (!same || t->ring)
         forget(t);
     t->stat = now;
-    t->grew_ns = begun;
     read_new(t, fd);
     close(fd);
     if (t->ring) {

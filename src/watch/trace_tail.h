@@ -57,10 +57,13 @@ struct trace_tail {
     int64_t rank, pid, mono_ns, real_ns;
     bool ring;
 
-    uint64_t steps;  /* step marks so far; of a ring those that it holds */
-    bool closed;     /* with a shutdown record */
-    int64_t grew_ns; /* when something new was read last, on now_ns() */
-    bool failed;     /* it cannot be opened or read; tried again at each poll */
+    uint64_t steps; /* step marks so far; of a ring those that it holds */
+    bool closed;    /* with a shutdown record */
+    bool failed;    /* it cannot be opened or read; tried again at each poll */
+
+    /* Called for each portion of bytes that is read; NULL: not wanted. */
+    void (*portion)(void *arg, size_t bytes);
+    void *portion_arg;
 
     /* where it is read */
     struct stat stat; /* as it was when it was read */

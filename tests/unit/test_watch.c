@@ -141,6 +141,45 @@ TEST(watch_tail_ring)
     leave();
 }
 
+static void take_progress(void *arg, uint64_t done, uint64_t total)
+{
+    uint64_t *last = arg;
+    CHECK(done > last[0] && done <= total);
+    last[0] = done;
+    last[1] = total;
+}
+
+/* A look tells how much of what there is to read it has read; the next one counts what is new. */
+TEST(watch_folder_progress)
+{
+    struct trace_folder f;
+    uint64_t last[2] = {0};
+    struct err e;
+    long size, before;
+    enter();
+    fputs("{\"event\":\"init\",\"version\":1,\"run\":\"r\",\"rank\":0,\"pid\":7}\n", out);
+    for (int i = 0; i < 3000; i++)
+        put_op(i, 'a', i, "device");
+    size = ftell(out);
+    fflush(out);
+    CHECK_INT(trace_folder_open(&f, dir, &e), 0);
+    f.progress = take_progress;
+    f.progress_arg = last;
+    CHECK_INT(trace_folder_poll(&f, &e), 0);
+    CHECK_INT(last[0], size);
+    CHECK_INT(last[1], size);
+    before = size;
+    put_op(3000, 'a', 3000, "device");
+    size = ftell(out);
+    fflush(out);
+    last[0] = 0;
+    CHECK_INT(trace_folder_poll(&f, &e), 0);
+    CHECK_INT(last[0], size - before);
+    CHECK_INT(last[1], size - before);
+    trace_folder_close(&f);
+    leave();
+}
+
 TEST(watch_steps_trend)
 {
     int64_t lengths[100] = {0};
