@@ -11,8 +11,8 @@
 
 struct cJSON;
 
-/* lines: so many at most, where a terminal has no more; 0: any number. Ranks that stand still come
- * first and are never left out. */
+/* lines: so many at most, where a terminal has no more; 0: any number. Where there is no room for
+ * all ranks, those that stand still are shown before others. */
 void watch_text(const struct watch *w, const struct trace_folder *f, struct screen *s,
                 size_t lines);
 
