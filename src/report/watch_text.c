@@ -21,7 +21,7 @@
 #define NAMED_MAX 8                   /* ranks in a sentence */
 #define STILL_NS INT64_C(10000000000) /* of a job that calls nothing, this long is told of */
 
-/* "0.1 s", "31 s", "2 min 14 s", "3 h 05 min". */
+/* "0.1 s", "31 s", "2 min 14 s", "3 h 05 min", "12 d". */
 static const char *age_text(char buf[32], int64_t ns)
 {
     long long s = ns / 1000000000;
@@ -33,8 +33,10 @@ static const char *age_text(char buf[32], int64_t ns)
         snprintf(buf, 32, "%lld s", s);
     else if (s < 7200)
         snprintf(buf, 32, "%lld min %02lld s", s / 60, s % 60);
-    else
+    else if (s < 172800)
         snprintf(buf, 32, "%lld h %02lld min", s / 3600, s / 60 % 60);
+    else
+        snprintf(buf, 32, "%lld d", s / 86400);
     return buf;
 }
 

@@ -27,5 +27,6 @@ check predict collective --op all_reduce --bytes 1M --ranks 16 --explain --json
 check predict gemm -m 1024 -n 1024 -k 1024 --explain --json
 check predict p2p --bytes 1M --json
 check profiles --json
+check watch "$traces" --once --json
 check doctor --json -
 check bench report "$ROOT/tests/data/nccl_tests/one_nic.log" --json -
