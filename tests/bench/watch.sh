@@ -54,7 +54,8 @@ for rate in map(int, sys.argv[4:]):
         f.flush()
     size = sum(os.path.getsize(f.name) for f in files)
     before, begun = used(), time.monotonic()
-    watch = subprocess.Popen([specter, "watch", folder], stdout=subprocess.DEVNULL)
+    watch = subprocess.Popen([specter, "watch", folder], stdout=subprocess.DEVNULL,
+                             stderr=subprocess.DEVNULL)
     while time.monotonic() - begun < seconds:
         time.sleep(1 / TICKS)
         for f, source in zip(files, sources):
