@@ -39,6 +39,7 @@ CLI_OBJ  := $(CLI_SRC:%.c=$(B)/%.o)
 .DELETE_ON_ERROR:
 
 include src/bench/modules/modules.mk
+include src/report/page.mk
 
 ## all: build/specter, build/libspecter.so and the modules of `specter bench` (default)
 all: $(B)/specter $(B)/libspecter.so $(MODULES)

@@ -96,6 +96,30 @@ static void take_interval(struct comm_row *row, const struct machine *m,
     row->factor80 = fmax(row->factor80, interval.factor80);
 }
 
+struct comm_expected comm_row_expected(const struct machine *m, const struct comm_row *row,
+                                       double bytes)
+{
+    const struct layout where = {row->comm_size, row->nodes,
+                                 row->nodes > 0 ? row->comm_size / row->nodes : 0};
+    struct accuracy_interval interval;
+    struct comm_expected out = {NAN, NAN};
+    struct comm_cost cost;
+    struct err e;
+    if (m->gpu == NULL || m->net == NULL || row->op >= SPECTER_COMM_OP_COUNT ||
+        row->op == SPECTER_SEND || row->op == SPECTER_RECV || row->nodes < 1 ||
+        row->comm_size < 2 || row->comm_size % row->nodes != 0 ||
+        model_collective(m->gpu, m->net, (enum specter_comm_op)row->op, bytes, where, &cost, &e) !=
+            0 ||
+        !(cost.us > 0))
+        return out;
+    out.busbw_GBps =
+        bytes / cost.us / 1e3 * specter_comm_op_bus_factor(row->op, (uint64_t)row->comm_size);
+    accuracy_interval_of_comm(m->gpu, m->net, (enum specter_comm_op)row->op, bytes, where,
+                              &interval);
+    out.factor80 = interval.known ? interval.factor80 : NAN;
+    return out;
+}
+
 double expected_error(const struct machine *m, bool p2p)
 {
     bool known = false;

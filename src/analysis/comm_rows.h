@@ -82,6 +82,14 @@ void comm_rows_init(struct comm_rows *rows, const struct comm_study *study,
                     const struct comm_context *context, bool p2p, bool by_name);
 void comm_rows_release(struct comm_rows *rows);
 
+/* What the model expects of a row's operation at another size, on as many ranks and nodes as the
+ * row's: bandwidth, and the factor of its 80 % interval. NAN: not known. */
+struct comm_expected {
+    double busbw_GBps, factor80;
+};
+struct comm_expected comm_row_expected(const struct machine *m, const struct comm_row *row,
+                                       double bytes);
+
 /* The median error of the model, as a share, for operations (p2p: messages) on this network; NAN
  * where too little was measured there. */
 double expected_error(const struct machine *m, bool p2p);

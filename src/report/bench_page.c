@@ -7,6 +7,7 @@
 #include "bench/samples.h"
 #include "report/bench_common.h"
 #include "report/html.h"
+#include "report/plot.h"
 
 #include <math.h>
 #include <stdlib.h>

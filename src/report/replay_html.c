@@ -5,6 +5,7 @@
 #include "base/order.h"
 #include "base/sink.h"
 #include "report/html.h"
+#include "report/plot.h"
 #include "report/replay_internal.h"
 #include "report/table.h"
 #include "sim/replay/job.h"
@@ -294,7 +295,7 @@ static void html_scaling(struct buf *b, const struct replay *rep)
                               2 * rep->scales[i].time.span_ns)));
     buf_puts(b, "<div class=charts>");
     begin_figure(b, "Iteration by GPUs");
-    c.top = html_round_up(most);
+    c.top = plot_round_up(most);
     put_grid(b, &c, false);
     put_curve(b, &c, iteration_of);
     put_error_bars(b, &c);
@@ -311,7 +312,7 @@ static void html_scaling(struct buf *b, const struct replay *rep)
     begin_figure(b, "Efficiency by GPUs");
     for (size_t i = 0; i < rep->nscales; i++)
         most = fmax(i == 0 ? 0 : most, rep->scales[i].efficiency);
-    c.top = most > 1.0005 ? html_round_up(most) : 1;
+    c.top = most > 1.0005 ? plot_round_up(most) : 1;
     put_grid(b, &c, true);
     put_curve(b, &c, efficiency_of);
     buf_printf(b,

@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: MIT */
+#include "report/analyze_answer.h"
+
+#include "report/analyze_report.h"
+#include "report/findings_rules.h"
+
+#include <math.h>
+
+#define LARGE 0.5 /* of the step: such a part is its bound */
+#define GPU_COLUMNS 40
+
+/* What to do about a finding, by its rule. */
+static const char *const advice[RULE_COUNT] = {
+    [RULE_hang] = "Each rank's last operation: --full. Of running processes: specter dump",
+    [RULE_under_way] = "Each rank's last operation: --full",
+    [RULE_untimed] = "Which kinds of timing there are: docs/trace-format.md",
+    [RULE_compute] = "Where it goes: --table gemms,operations. A faster GPU: specter replay --gpu",
+    [RULE_exposed_comm] = "Overlap or shorten it: --table overlap,collectives,expected",
+    [RULE_exposed_memory] = "Pinned memory, prefetching, fewer copies: --table copies",
+    [RULE_idle] = "CUDA graphs, larger batches, fewer .item(): --table idle_gaps,launch",
+    [RULE_step_variance] = "Which steps, and on which rank: --table steps,step_ranks",
+    [RULE_straggler] = "What it does before that: --table stragglers,idle_ranks",
+    [RULE_slow_rank] = "More work, or a slower GPU: --table ranks,gemms; specter bench state",
+    [RULE_slow_collective] = "Its algorithm and transport (NCCL_DEBUG=INFO): --table expected",
+    [RULE_slow_group] = "The links and GPUs of these ranks: --table comm_groups; bench p2p",
+    [RULE_bubble] = "The stages: --table bubble. More micro-batches leave less of it",
+    [RULE_critical_rank] = "What is on it: --table critical_ops,critical_ranks",
+    [RULE_critical_host] = "Which operations wait for it: --table critical_ops,idle_gaps",
+    [RULE_gemm_efficiency] = "Which shapes: --table gemms,roofline",
+    [RULE_gemm_peak] = "Which shapes: --table gemms",
+};
+
+double answer_mean_ns(const struct analysis *a, int64_t ns)
+{
+    const struct step_window *w = &a->step_time.window;
+    return (double)ns / (double)a->nranks / (w->several ? w->steps : 1);
+}
+
+void answer_head(struct buf *b, const struct analysis *a)
+{
+    const struct run *run = a->run;
+    const struct step_summary *steps = &a->steps.job;
+    char text[4 * GPU_COLUMNS], time[TIME_TEXT];
+    if (a->nranks == 1 && run->nranks > 1)
+        buf_printf(b, "rank %d of ", a->ranks[0].rank->rank);
+    buf_printf(b, "%zu", run->nranks);
+    if (run->nranks != (size_t)run->world_size)
+        buf_printf(b, " of %d", run->world_size);
+    buf_puts(b, run->world_size == 1 ? " rank" : " ranks");
+    if (analyze_gpu(a)[0] != '\0')
+        buf_printf(b, ", %s", text_safe(text, sizeof text, analyze_gpu(a), GPU_COLUMNS));
+    buf_printf(b, ", %s trace", run->format);
+    if (analysis_timed(a) && steps->steps > 0)
+        buf_printf(b, ", %zu step%s: %s%s", steps->steps, steps->steps > 1 ? "s" : "",
+                   steps->steps > 1 ? "median " : "", text_ns(time, sizeof time, steps->of.median));
+    else if (analysis_timed(a))
+        buf_printf(b, ", one recording: %s",
+                   text_ns(time, sizeof time, answer_mean_ns(a, a->total.span_ns)));
+}
+
+/* ---- the verdict, and the parts of a step ---- */
+
+static void put_why(struct buf *b, double share, const char *what)
+{
+    if (share >= ANSWER_PART_MIN)
+        buf_printf(b, RATE_TEXT " %s", percent(share), what);
+}
+
+static void find_parts(const struct analysis *a, struct answer_part parts[ANSWER_PARTS],
+                       struct buf why[ANSWER_PARTS])
+{
+    const struct time_breakdown *t = &a->total;
+    const bool sees_all = a->coverage & COVER_KERNELS;
+    const double waiting = t->wait_known ? share_of(t->exposed_wait_ns, t->exposed_comm_ns) : NAN;
+    enum idle_cause causes[IDLE_CAUSE_COUNT];
+    struct gemm_sum gemms = work_gemms(&a->work);
+    int n = idle_by_cost(&a->idle.total, causes);
+    int64_t recorded_ns = 0;
+    parts[0] = (struct answer_part){"compute", "Compute-bound.", t->compute_ns, "", 0};
+    parts[1] = (struct answer_part){
+        "exposed comm",
+        waiting >= 0.5 ? "Communication-bound: ranks wait for stragglers." : "Communication-bound.",
+        t->exposed_comm_ns, "", 2};
+    parts[2] = (struct answer_part){"exposed copies", "Copy-bound.", t->exposed_memory_ns, "", 3};
+    parts[3] = (struct answer_part){sees_all ? "idle" : "nothing traced",
+                                    findings_host_bound(a) ? "Host-bound: GPUs wait for launches."
+                                                           : "Mostly idle.",
+                                    t->idle_ns, "", 7};
+    for (size_t i = 0; i < a->nranks; i++)
+        recorded_ns += a->ranks[i].recorded.compute_ns;
+    if (gemms.total_ns > 0)
+        put_why(&why[0], fmin(gemms.total_ns / (double)recorded_ns, 1), "GEMMs");
+    put_why(&why[1], waiting, "waits for stragglers");
+    if (sees_all && n > 0)
+        put_why(&why[3], share_of(a->idle.total.ns[causes[0]], idle_sum_ns(&a->idle.total)),
+                idle_cause_text[causes[0]]);
+    if (!sees_all)
+        buf_puts(&why[3], "most kernels were not timed");
+    for (int i = 0; i < ANSWER_PARTS; i++)
+        parts[i].why = why[i].len > 0 ? why[i].data : "";
+}
+
+/* One unit for all rows, with three digits of the whole. */
+static struct time_unit unit_of(double span_ns)
+{
+    static const struct time_unit units[] = {{"us", 1e3, 0}, {"ms", 1e6, 0}, {"s", 1e9, 0}};
+    struct time_unit unit = units[span_ns >= 1e9 ? 2 : span_ns >= 1e6 ? 1 : 0];
+    const double whole = span_ns / unit.ns;
+    unit.decimals = whole >= 100 ? 0 : whole >= 10 ? 1 : 2;
+    return unit;
+}
+
+void answer_init(struct answer *out, const struct analysis *a)
+{
+    const struct answer_part *top;
+    const bool sees_all = a->coverage & COVER_KERNELS;
+    *out = (struct answer){.unit = unit_of(answer_mean_ns(a, a->total.span_ns))};
+    for (int i = 0; i < ANSWER_PARTS; i++)
+        buf_init(&out->why[i]);
+    find_parts(a, out->parts, out->why);
+    top = &out->parts[0];
+    for (int i = 1; i < ANSWER_PARTS; i++)
+        top = out->parts[i].ns > top->ns ? &out->parts[i] : top;
+    if (top == &out->parts[3] && !sees_all)
+        out->verdict = "No verdict: most of the step is time in which nothing was traced.";
+    else if (share_of(top->ns, a->total.span_ns) >= LARGE || findings_host_bound(a))
+        out->verdict = top->verdict;
+    else
+        out->verdict = "No single bound.";
+}
+
+void answer_release(struct answer *x)
+{
+    for (int i = 0; i < ANSWER_PARTS; i++)
+        buf_release(&x->why[i]);
+}
+
+/* ---- findings ---- */
+
+/* Findings whose headline does not say what they cost. */
+static bool costs_more(const struct finding *f)
+{
+    static const bool says[RULE_COUNT] = {[RULE_compute] = true,
+                                          [RULE_exposed_comm] = true,
+                                          [RULE_exposed_memory] = true,
+                                          [RULE_idle] = true,
+                                          [RULE_bubble] = true};
+    return !says[f->id] && isfinite(f->weight) && f->weight >= 0.001;
+}
+
+void answer_finding(struct buf *b, const struct analysis *a, const struct finding *f)
+{
+    buf_printf(b, "%.*s", (int)f->headline, f->text);
+    if (costs_more(f)) {
+        buf_puts(b, ": ");
+        answer_cost(b, a, f);
+    }
+}
+
+void answer_cost(struct buf *b, const struct analysis *a, const struct finding *f)
+{
+    char time[TIME_TEXT];
+    if (isfinite(f->weight) && f->weight >= 0.001)
+        buf_printf(
+            b, "up to %s, " RATE_TEXT " of the %s",
+            text_ns(time, sizeof time, fmin(f->weight, 1) * answer_mean_ns(a, a->total.span_ns)),
+            percent(fmin(f->weight, 1)), a->job_steps.source == STEPS_WHOLE ? "recording" : "step");
+}
+
+const char *answer_advice(const struct analysis *a, const struct finding *f)
+{
+    return f->id == RULE_idle && !(a->coverage & COVER_KERNELS)
+               ? "What runs then: a PyTorch or Nsight profile of the job has all kernels"
+               : advice[f->id];
+}

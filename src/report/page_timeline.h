@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The timeline of a page: rows of slices, a row a rank and stream, which page.js draws with zoom,
+ * search and hover. Here they become data: compact JSON, names once.
+ *
+ *     struct page_timeline t;
+ *     page_timeline_init(&t);
+ *     page_timeline_row(&t, &(struct timeline_row){.rank = 0, .name = "stream 7"});
+ *     page_timeline_add(&t, &(struct timeline_item){.start_ns = 0, .dur_ns = 900, .name = id});
+ *     page_timeline_put(&page.body, &t, "timeline", origin_ns);
+ *     page_timeline_release(&t);
+ *
+ * The form, which docs/analyze.md describes:
+ *
+ *     {"span": ns, "names": [[title, colour, bytes, type, group, what], ...],
+ *      "rows": [{"rank": 0, "name": "stream 7", "side": "", "ops": [gap, duration, name, ...],
+ *                "links": [index, link, wait, ...], "path": [index, offset, length, ...]}]}
+ *
+ * gap is from the end of the operation before (negative where it nests in it); index counts the
+ * operations of the row, and is told as the distance to the one before, as link is.
+ */
+#ifndef SPECTER_REPORT_PAGE_TIMELINE_H
+#define SPECTER_REPORT_PAGE_TIMELINE_H
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/idmap.h"
+#include "trace/run.h"
+
+#define PAGE_TIMELINE_MAX ((size_t)5 << 20) /* bytes: a larger one has less in it, and says so */
+
+struct timeline_row {
+    int rank;
+    const char *name; /* "stream 7" */
+    const char *side; /* "source", "target"; "": there is one only */
+};
+
+struct timeline_item {
+    int64_t start_ns, dur_ns;
+    uint32_t name;
+    int64_t link;        /* equal for the members of a collective; -1: none */
+    int64_t wait_ns;     /* of dur_ns, from its start: for other ranks */
+    int64_t path_ns;     /* part of it on the critical path: from there on, after the start, */
+    int64_t path_dur_ns; /* so long; 0: it is not on it */
+};
+
+struct page_timeline {
+    struct arena arena;
+    struct intern texts;
+    struct idmap ids; /* of texts, by address */
+    struct buf names, rows, ops, links, path;
+    bool open;
+    int64_t at_ns, end_ns;        /* end of the slice before; of all */
+    size_t count, linked, pathed; /* of the row: slices, and which was linked last */
+    int64_t last_link;
+    uint64_t nrows, nops;
+};
+
+void page_timeline_init(struct page_timeline *t);
+void page_timeline_release(struct page_timeline *t);
+
+/* The number of an operation's name with what the name alone tells of it: size, type, group. Colour
+ * as of pages (html.h). */
+uint32_t page_timeline_name(struct page_timeline *t, const struct run *run, const struct op *op);
+uint32_t page_timeline_text(struct page_timeline *t, const char *title, int colour,
+                            const char *what);
+
+void page_timeline_row(struct page_timeline *t, const struct timeline_row *row);
+void page_timeline_add(struct page_timeline *t, const struct timeline_item *item);
+
+/* How many bytes it takes so far. */
+size_t page_timeline_size(const struct page_timeline *t);
+
+/* The timeline with its tools and keys. Times of slices are counted from 0. */
+void page_timeline_put(struct buf *b, struct page_timeline *t, bool two_sides);
+
+#endif
