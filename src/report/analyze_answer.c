@@ -148,19 +148,10 @@ static bool costs_more(const struct finding *f)
     return !says[f->id] && isfinite(f->weight) && f->weight >= 0.001;
 }
 
-void answer_finding(struct buf *b, const struct analysis *a, const struct finding *f)
-{
-    buf_printf(b, "%.*s", (int)f->headline, f->text);
-    if (costs_more(f)) {
-        buf_puts(b, ": ");
-        answer_cost(b, a, f);
-    }
-}
-
 void answer_cost(struct buf *b, const struct analysis *a, const struct finding *f)
 {
     char time[TIME_TEXT];
-    if (isfinite(f->weight) && f->weight >= 0.001)
+    if (costs_more(f))
         buf_printf(
             b, "up to %s, " RATE_TEXT " of the %s",
             text_ns(time, sizeof time, fmin(f->weight, 1) * answer_mean_ns(a, a->total.span_ns)),

@@ -42,8 +42,7 @@ double answer_mean_ns(const struct analysis *a, int64_t ns);
 /* "8 ranks, Tesla V100-SXM2-32GB, PyTorch trace, 1 step: 19.9 ms", safe for a terminal. */
 void answer_head(struct buf *b, const struct analysis *a);
 
-/* The headline of a finding, with what it costs where it does not say so itself; that alone. */
-void answer_finding(struct buf *b, const struct analysis *a, const struct finding *f);
+/* "up to 5.1 ms, 25 % of the step": what a finding costs, where its headline does not say so. */
 void answer_cost(struct buf *b, const struct analysis *a, const struct finding *f);
 
 /* What to do about it: names of tables stand behind "--table", with commas between. */

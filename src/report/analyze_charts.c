@@ -269,7 +269,7 @@ void analyze_put_steps(struct page *p, const struct analysis *a)
     size_t each = (s->count + BARS_MAX - 1) / BARS_MAX;
     char label[32];
     double top;
-    if (s->count == 0)
+    if (s->count < 2)
         return;
     for (size_t i = 0; i < s->count; i++) {
         const struct step_row *row = &s->list[i];

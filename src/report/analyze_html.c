@@ -7,6 +7,7 @@
 #include "report/analyze_page.h"
 #include "report/analyze_report.h"
 #include "report/analyze_sheets.h"
+#include "report/findings_rules.h"
 #include "report/html.h"
 #include "report/table.h"
 
@@ -18,7 +19,7 @@
 #include <string.h>
 
 #define FINDINGS_SHOWN 3
-#define CARD_MIN 0.01 /* of the step: a smaller part has no card */
+#define CARD_MIN 0.02 /* of the step: a smaller part has no card */
 
 /* The page while it is written. */
 struct analyze_page {
@@ -59,6 +60,22 @@ static void put_title(struct analyze_page *x)
     buf_release(&head);
 }
 
+/* The rank that the others wait for, where that is a finding. */
+static void put_straggler(struct analyze_page *x)
+{
+    const struct analysis *a = x->a;
+    for (size_t i = 0; i < x->f->count; i++) {
+        const struct finding *f = &x->f->list[i];
+        char value[32];
+        if (f->id != RULE_straggler || !(f->weight > 0))
+            continue;
+        snprintf(value, sizeof value, "rank %d", a->run->ranks[worst_arrival(a)].rank);
+        page_card(&x->page,
+                  has_sheet(x, "stragglers", strlen("stragglers")) ? "t-stragglers" : "time", 4,
+                  value, "is a straggler");
+    }
+}
+
 static void put_cards(struct analyze_page *x)
 {
     const struct analysis *a = x->a;
@@ -72,7 +89,7 @@ static void put_cards(struct analyze_page *x)
         snprintf(what, sizeof what, several ? "step, median of %zu" : "step", steps->steps);
     else
         snprintf(what, sizeof what, "one recording");
-    page_card(&x->page, a->steps.count > 0 ? "steps" : "time", -1,
+    page_card(&x->page, a->steps.count > 1 ? "steps" : "time", -1,
               text_ns(value, sizeof value,
                       steps->steps > 0 ? steps->of.median : answer_mean_ns(a, a->total.span_ns)),
               what);
@@ -91,6 +108,7 @@ static void put_cards(struct analyze_page *x)
         page_card(&x->page, has_sheet(x, places[i], strlen(places[i])) ? place : "time",
                   part->colour, value, what);
     }
+    put_straggler(x);
     buf_puts(&x->page.body, "</div>\n");
 }
 
@@ -167,12 +185,15 @@ static void put_finding(struct analyze_page *x, const struct finding *f)
     html_text(b, headline);
     buf_puts(b, "</b>");
     answer_cost(&cost, x->a, f);
-    if (cost.len > 0 && !isinf(f->weight))
-        buf_printf(b, " <span class=cost>%s</span>", cost.data);
+    if (cost.len > 0)
+        buf_printf(b, ": <span class=cost>%s</span>", cost.data);
     rest += strspn(rest, ".:;, ");
+    if (*rest != '\0') {
+        buf_printf(b, "<p class=note>%c", toupper((unsigned char)*rest));
+        html_text(b, rest + 1);
+        buf_puts(b, "</p>");
+    }
     buf_puts(b, "<p class=note>");
-    html_text(b, rest);
-    buf_puts(b, "</p><p class=note>");
     put_advice(x, answer_advice(x->a, f));
     buf_puts(b, "</p></li>\n");
     free(headline);

@@ -20,6 +20,7 @@
 
 #define COLLECTIVES_SHOWN 6 /* operations on groups of one size: a chart each */
 #define CURVE_POINTS 33
+#define BYTES_MIN 64 /* smaller ones are barriers, whose bandwidth says nothing */
 
 /* Rows of one operation on groups of one size: one chart. */
 static bool same_chart(const struct comm_row *a, const struct comm_row *b)
@@ -29,7 +30,8 @@ static bool same_chart(const struct comm_row *a, const struct comm_row *b)
 
 static bool has_rate(const struct comm_row *row)
 {
-    return row->bytes_known && row->bytes > 0 && isfinite(row->busbw_GBps) && row->comm_size > 1;
+    return row->bytes_known && row->bytes >= BYTES_MIN && isfinite(row->busbw_GBps) &&
+           row->comm_size > 1;
 }
 
 /* The predicted curve from half the smallest size to twice the largest one. */
@@ -114,7 +116,7 @@ void analyze_put_collectives(struct page *p, const struct analysis *a)
 /* ---- ranks by steps ---- */
 
 static void put_grid(struct buf *b, const struct analysis *a, const char *title, const double *ns,
-                     const char *columns, size_t n)
+                     const char *columns, size_t n, bool from_zero)
 {
     const struct run *run = a->run;
     const char **names = array_new(run->nranks, sizeof *names);
@@ -128,7 +130,8 @@ static void put_grid(struct buf *b, const struct analysis *a, const char *title,
                                      .column_name = columns,
                                      .ns = ns,
                                      .nrows = run->nranks,
-                                     .ncolumns = n});
+                                     .ncolumns = n,
+                                     .from_zero = from_zero});
     free(names);
     arena_release(&arena);
 }
@@ -146,13 +149,13 @@ void analyze_put_grids(struct page *p, const struct analysis *a)
                                      : "Steps and arrivals of each rank");
         mark = page_charts(p);
         if (g.nsteps > 0)
-            put_grid(&p->body, a, "Step time by rank", g.step_ns, "step", g.nsteps);
+            put_grid(&p->body, a, "Step time by rank", g.step_ns, "step", g.nsteps, false);
         if (g.nskews > 1)
             put_grid(&p->body, a,
                      g.by_collective
                          ? "Arrival after the first rank, by collective"
                          : "Arrival after the first rank, mean of the step's collectives",
-                     g.skew_ns, g.by_collective ? "collective" : "step", g.nskews);
+                     g.skew_ns, g.by_collective ? "collective" : "step", g.nskews, true);
         page_charts_end(p, mark);
     }
     step_grid_release(&g);
@@ -218,7 +221,7 @@ void analyze_put_roofline(struct page *p, const struct analysis *a)
     for (size_t k = 0; k < nroofs; k++) {
         struct roof *r = &roofs[k];
         const double ridge = 1e3 * r->peak_tflops / r->bandwidth;
-        const double at[ROOF_POINTS] = {fmin(least, ridge / 2), ridge, fmax(most, 2 * ridge)};
+        const double at[ROOF_POINTS] = {fmin(least, ridge) / 2, ridge, 2 * fmax(most, ridge)};
         for (int i = 0; i < ROOF_POINTS; i++) {
             r->x[i] = at[i];
             r->y[i] = fmin(r->peak_tflops, at[i] * r->bandwidth / 1e3);

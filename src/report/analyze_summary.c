@@ -47,10 +47,11 @@ static void put_parts(struct screen *s, const struct analysis *a, const struct a
 static bool put_finding(struct screen *s, const struct analysis *a, const struct finding *f,
                         int number, size_t kept)
 {
-    struct buf b = BUF_INIT;
+    struct buf b = BUF_INIT, cost = BUF_INIT;
     size_t lines;
-    buf_printf(&b, "%d. ", number);
-    answer_finding(&b, a, f);
+    answer_cost(&cost, a, f);
+    buf_printf(&b, "%d. %.*s%s%s", number, (int)f->headline, f->text, cost.len > 0 ? ": " : "",
+               cost.data);
     lines = screen_height(s, b.data, 3);
     const bool fits = isinf(f->weight) || screen_left(s) >= lines + kept;
     if (fits) {
@@ -61,6 +62,7 @@ static bool put_finding(struct screen *s, const struct analysis *a, const struct
             screen_line(s, SCREEN_SOFT, b.data, 3);
     }
     buf_release(&b);
+    buf_release(&cost);
     return fits;
 }
 

@@ -556,13 +556,15 @@
             colours();
             refresh();
         });
-        new ResizeObserver(() => {
-            if (box.clientWidth === width && image) return;
+        new ResizeObserver(() => requestAnimationFrame(() => {
+            if (box.clientWidth === width) return;
             resize();
             draw();
-        }).observe(box);
+        })).observe(box);
         colours();
         choose(null);
+        resize();
+        draw();
         // What tests ask.
         canvas.timeline = {view, draw, rows, at, xOf, yOf, state: () => ({hover, chosen, hits})};
     };

@@ -346,6 +346,7 @@ void plot_matrix(struct buf *b, const struct plot_matrix *m)
 #define HEAT_CELL 16.0
 #define HEAT_LEFT 40.0
 #define HEAT_LEVELS 10
+#define HEAT_SPAN 1.2 /* shades reach that far above the least: what hardly differs looks alike */
 #define HEAT_LABELS 24.0 /* of a row's name, and of a column's number */
 
 /* The largest of the values that are drawn as one cell; NAN: none is known. */
@@ -433,6 +434,9 @@ void plot_heat(struct buf *b, const struct plot_heat *m)
     }
     if (isnan(range[0]))
         return;
+    if (m->from_zero)
+        range[0] = fmin(range[0], 0);
+    range[1] = fmax(range[1], HEAT_SPAN * range[0]);
     begin_figure(b, m->title, WIDTH, 4 + HEAT_CELL * (double)rows + 20);
     for (size_t r = 0; r < rows; r++)
         put_heat_row(b, m, r, each, range);
