@@ -38,7 +38,7 @@ static const struct opt rows[] = {
     {"format", 0, OPT_STR, offsetof(struct analyze_opts, form), "table|csv|md",
      "print every table in full, in this form, in place of the page"},
     {"html", 0, OPT_STR, offsetof(struct analyze_opts, html), "FILE",
-     "write one page with charts and the first rows of every table"},
+     "write one page with a timeline, charts and every table"},
     {"table", 0, OPT_STR, offsetof(struct analyze_opts, tables), "NAME[,NAME]",
      "print only these tables, in full"},
     {"full", 0, OPT_FLAG, offsetof(struct analyze_opts, full), NULL,
@@ -151,6 +151,8 @@ static int analyze(void *arg, const struct run *run, struct err *e)
     }
     if (status == 0 && opts->html != NULL)
         status = analyze_html(&a, &findings, opts->html, e);
+    if (status == 0 && opts->html != NULL)
+        cmd_wrote(opts->html);
     findings_release(&findings);
     if (status == 0 && opts->fail_on != NULL)
         status = fail_on_apply(opts->fail_on, &a, e);

@@ -8,6 +8,7 @@
 #include "analysis/limits.h"
 #include "base/buf.h"
 #include "cmd/progress.h"
+#include "report/table.h"
 #include "specter/trace.h"
 #include "trace/run.h"
 
@@ -254,6 +255,15 @@ int cmd_close_json(FILE *out, const char *where, struct err *e)
     if (fclose(out) != 0 || failed)
         return err_set(e, ERR_INPUT, "cannot write '%s': %s", where, strerror(errno));
     return 0;
+}
+
+void cmd_wrote(const char *path)
+{
+    struct stat file;
+    char bytes[32];
+    if (stat(path, &file) == 0 && S_ISREG(file.st_mode))
+        fprintf(stderr, "specter: wrote '%s', %s\n", path,
+                text_bytes(bytes, sizeof bytes, (double)file.st_size));
 }
 
 int cmd_make_folders(char *path)

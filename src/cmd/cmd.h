@@ -150,6 +150,9 @@ struct cJSON;
 /* Writes a JSON document to `where` ("-": stdout) and deletes it. 0, or -1 with e filled. */
 int cmd_write_json(struct cJSON *doc, const char *where, struct err *e);
 
+/* Says on stderr that a file was written, and how large it is. Of a device, nothing. */
+void cmd_wrote(const char *path);
+
 /* For one that is written piece by piece: the file, or stdout; NULL with e filled. Then its last
  * newline, and whether all of it was taken: 0, or -1 with e filled. */
 FILE *cmd_open_json(const char *where, struct err *e);

@@ -129,7 +129,7 @@ static const struct opt rows[] = {
     {"full", 0, OPT_FLAG, AT(full), NULL,
      "print where the step goes, the critical path, and all that it rests on"},
     {"color", 0, OPT_STR, AT(color), "WHEN", "auto, always or never (default: auto)"},
-    {"html", 0, OPT_STR, AT(html), "FILE", "write everything as one page with charts"},
+    {"html", 0, OPT_STR, AT(html), "FILE", "write everything as one page with a timeline and charts"},
     {"json", 0, OPT_STR, AT(json), "FILE|-",
      "write everything as JSON; -: to stdout, in place of the text"},
     OPT_END,
@@ -204,6 +204,8 @@ static int replay(void *arg, const struct run *run, struct err *e)
     status = replay_run(&rep, run, &watched, e);
     if (close_files(&files, status == 0 ? &rep : NULL, run, e) < 0)
         status = -1;
+    if (status == 0 && args->html != NULL)
+        cmd_wrote(args->html);
     if (status == 0 && (args->json == NULL || strcmp(args->json, "-") != 0))
         print_text(args, &rep, run);
     if (status == 0 && args->json != NULL)

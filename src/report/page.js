@@ -40,6 +40,8 @@
 
     // ---- tables ----
 
+    const FILTERED = 8; // rows: fewer need no filter
+
     // What a cell is sorted by: the value behind its text, else the number that it begins with, else its text.
     const valueOf = cell => {
         if (cell.dataset.v !== undefined) return +cell.dataset.v;
@@ -86,7 +88,7 @@
     };
     const addTools = wide => {
         const table = wide.querySelector('table'), name = wide.getAttribute('aria-label');
-        const filter = element('input', {type: 'search', placeholder: 'Filter rows'});
+        const filter = element('input', {type: 'search', placeholder: 'Filter rows', hidden: table.tBodies[0].rows.length < FILTERED});
         filter.setAttribute('aria-label', `Filter rows of ${name}`);
         filter.oninput = () => {
             const words = filter.value.toLowerCase().split(/\s+/);
@@ -177,11 +179,13 @@
         const links = new Map();
         let data = JSON.parse(box.querySelector('script').textContent);
         const names = data.names, span = Math.max(data.span, 1);
+        // Of a replay the source's rows come before all of the target's: those of one stream stand together.
+        data.rows.sort((a, b) => a.rank - b.rank || a.name.localeCompare(b.name, undefined, {numeric: true}) || a.side.localeCompare(b.side));
         const rows = data.rows.map(row => unpack(row, links));
         data = null;
         const view = {from: 0, to: span, top: 0};
         let width = 0, height = 0, scale = 1, gutter = 110, rowHeight = 16, image = null, pixels = null;
-        let cover, most, kind, palette = [], mark = 0, ink = '', soft = '', line = '', hits = null, hover = null, chosen = null;
+        let cover, most, kind, palette = [], mark = 0, ink = '', soft = '', line = '', onColour = [], hits = null, hover = null, chosen = null;
 
         // ---- colours and size ----
 
@@ -203,6 +207,10 @@
                     palette[k * LEVELS + level] = pixel(of(`k${k % COLOURS}`), (k < COLOURS ? 1 : 0.18) * (0.4 + 0.6 * level / (LEVELS - 1)));
             mark = pixel(of('mark'), 1);
             [ink, soft, line] = ['ink', 'soft', 'line'].map(of);
+            onColour = Array.from({length: COLOURS}, (_, k) => {
+                const [r, g, b] = of(`k${k}`).match(/[\d.]+/g).map(v => (v / 255) ** 2.2);
+                return 0.2126 * r + 0.7152 * g + 0.0722 * b > 0.18 ? '#000' : '#fff';
+            });
             probe.remove();
         };
         const resize = () => {
@@ -270,7 +278,7 @@
                 if (waited > from && waited > 0) paint(from, Math.min(waited, to), WAIT + pale);
                 if (to > waited && waited < columns) paint(Math.max(waited, from), to, names[id][1] + pale);
                 if (to - from > 34 * scale && rowHeight >= 12 && labels.length < 600 && !pale)
-                    labels.push([Math.max(from, 0) / scale, Math.min(to, columns) / scale, y, names[id][0]]);
+                    labels.push([Math.max(waited > from + (to - from) / 2 ? from : waited, 0) / scale, Math.min(to, columns) / scale, y, names[id]]);
                 if (row.path.size && row.path.has(i)) paths.push([i, from]);
             }
             const y0 = Math.max(0, Math.round(y * scale)), y1 = Math.min(image.height, Math.round(y * scale) + tall);
@@ -364,8 +372,9 @@
             context.beginPath();
             context.rect(gutter, RULER, width - gutter, height - RULER);
             context.clip();
-            context.fillStyle = dark() ? '#000' : '#fff';
-            for (const [from, to, y, text] of labels) {
+            for (const [from, to, y, [text, colour]] of labels) {
+                if (to - from < 24) continue;
+                context.fillStyle = onColour[colour];
                 const letters = Math.floor((to - from - 6) / 6);
                 context.fillText(text.length > letters ? `${text.slice(0, letters - 1)}…` : text, gutter + from + 3, RULER + y + rowHeight / 2 + 3.5, to - from - 5);
             }
@@ -429,7 +438,7 @@
             if (y < view.top || y + rowHeight > view.top + height - RULER) view.top = y - height / 2;
             limit();
         };
-        const hint = 'Click an operation for details. Drag moves, Ctrl and wheel zooms (the wheel alone once the timeline has the focus), double click zooms in; keys: arrows, + and -, 0, / to search, , and . for the operation before and after.';
+        const hint = 'Click an operation for its details. Drag to move; Ctrl and the wheel, a double click, or + and - to zoom; , and . go from one operation to the next.';
 
         // ---- moving ----
 

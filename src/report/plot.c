@@ -11,7 +11,7 @@
 
 double plot_round_up(double value)
 {
-    static const double steps[] = {1, 2, 2.5, 4, 5, 8, 10};
+    static const double steps[] = {1, 1.2, 1.6, 2, 2.5, 4, 5, 8, 10};
     double unit;
     if (!(value > 0) || !isfinite(value))
         return 1;
@@ -258,7 +258,7 @@ void plot_curves(struct buf *b, const struct plot *p)
     }
     buf_puts(b, "</svg><div class=keys>");
     for (size_t i = 0; i < p->nseries; i++) {
-        if (p->series[i].n > 0)
+        if (p->series[i].n > 0 && p->series[i].name[0] != '\0')
             html_key(b, p->series[i].colour, p->series[i].name);
     }
     buf_puts(b, "</div>");

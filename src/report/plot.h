@@ -20,7 +20,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Where an axis may end that holds `value`: the next of 1, 2, 2.5, 4, 5, 8 x 10^n. */
+/* Where an axis may end that holds `value`: the next of 1, 1.2, 1.6, 2, 2.5, 4, 5, 8 x 10^n. */
 double plot_round_up(double value);
 
 /* What an axis counts: how its ticks are written. */

@@ -53,6 +53,21 @@ bool replay_next_path(struct replay *rep, size_t *at, char gpus[64], const char 
  *     41 % GEMMs, 7 % rest */
 const char *replay_path_text(struct replay *rep, const struct path_summary *s);
 
+/* "8 h100_sxm: 4.18 ms a step, recorded. 8 a100_sxm: 10.0 ms, 2.40 times as long." Appended. */
+struct buf;
+void replay_answer_text(struct buf *b, const struct replay *rep);
+
+#define REPLAY_NOT_TRUSTED \
+    "Not to be trusted: on the recording's own hardware the replay is far off."
+
+/* What limits a step: the largest parts of its critical path, as many as `columns` have room for;
+ * "-". Appended. */
+void replay_limit_text(struct buf *b, const struct replay_scale *s, size_t columns);
+
+/* "Own hardware replays to 4.18 ms (+0.0 %). At 64 GPUs the critical path rests on: measured times
+ * 71 %, model of GEMMs 29 %." Appended. */
+void replay_basis_text(struct buf *b, const struct replay *rep);
+
 /* What a replay assumed, and what it could not know: sentences, NULL after the last. In the arena.
  */
 const char **replay_assumptions(struct replay *rep);
