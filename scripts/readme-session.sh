@@ -47,7 +47,7 @@ of_recording() {
 of_demo() {
     BUILD=$BUILD "$ROOT/scripts/demo.sh" 2>&1 | awk '
         /^\$ / { on = !/--gpu h100|--html/ }
-        /^The traces are/ { on = 0 }
+        /^The traces are|^specter: wrote/ { on = 0 }
         on && NF == 0 { blank = 1 }
         on && NF { if (blank) print ""; print; blank = 0 }'
 }

@@ -5,7 +5,7 @@ dir='a<b>&"c'\''$(d)'
 cp -r "$ROOT"/tests/cli/analyze/data/two_ranks "$dir"
 "$SPECTER" analyze --full "$dir" --html out.html 2>/dev/null | tail -n 1 >/dev/null
 cp "$ROOT"/tests/cli/analyze/html_page.py .
-python3 html_page.py out.html "Analysis of a<b>&\"c'\$(d)"
+python3 html_page.py out.html "a<b>&\"c'\$(d)"
 "$SPECTER" analyze --full "$dir" --html again.html >/dev/null 2>&1
 cmp out.html again.html && echo "the same bytes"
 

@@ -3,17 +3,18 @@
 import html.parser
 import sys
 
-VOID = {"meta"}
+VOID = {"meta", "input"}
 OPTIONAL = {"td", "th", "tr", "li", "dt", "dd", "p"}
 KNOWN = VOID | OPTIONAL | set(
-    "path rect html head title style body h1 h2 dl ul ol b nav a div span i svg g table code details summary".split())
+    "path rect line circle polyline text html head title style body header main h1 h2 h3 dl ul ol b nav a div span i svg g "
+    "figure figcaption table thead tbody code details summary button label canvas script noscript".split())
 
 
 class Page(html.parser.HTMLParser):
     def __init__(self):
         super().__init__()
         self.open, self.seen, self.text, self.policy = [], {}, "", ""
-        self.ids, self.links, self.bars = [], [], []
+        self.ids, self.links, self.bars, self.stacks = [], [], [], []
 
     def handle_starttag(self, tag, attrs):
         assert tag in KNOWN, tag
@@ -21,7 +22,7 @@ class Page(html.parser.HTMLParser):
         attrs = dict(attrs)
         for key, value in attrs.items():
             assert key != "src" and not key.startswith("on"), (tag, key)
-            if key == "href":
+            if key == "href" and not value.startswith("data:text/csv"):
                 assert value.startswith("#"), value
                 self.links.append(value[1:])
             if key == "id":
@@ -32,6 +33,11 @@ class Page(html.parser.HTMLParser):
             self.bars.append(0)
         if tag == "rect" and self.bars and attrs.get("height") == "10":
             self.bars[-1] += float(attrs["width"])
+        if attrs.get("class") == "stack":
+            self.stacks.append(0)
+        if tag == "i" and attrs.get("style", "").startswith("width:"):
+            self.stacks[-1] += float(attrs["style"][6:-1])
+        assert tag != "th" or attrs.get("scope") == "col", attrs
         if tag not in VOID:
             self.open.append(tag)
 
@@ -45,7 +51,7 @@ class Page(html.parser.HTMLParser):
         assert self.open and self.open.pop() == tag, tag
 
     def handle_data(self, data):
-        self.text += data if self.open[-1:] != ["style"] else ""
+        self.text += data if self.open[-1:] not in (["style"], ["script"]) else ""
 
 
 page = Page()
@@ -53,11 +59,13 @@ source = open(sys.argv[1], encoding="utf-8").read()
 page.feed(source)
 assert not page.open, page.open
 assert sys.argv[2] in page.text, page.text[:2000]
-assert "default-src 'none'" in page.policy and "script-src" not in page.policy, page.policy
+assert "default-src 'none'" in page.policy and "script-src 'sha256-" in page.policy, page.policy
 assert "url(" not in source and "@import" not in source
 assert "http:" not in source and "https:" not in source
-assert "prefers-color-scheme:dark" in source and "max-width:560px" in source
-assert page.links and page.links == page.ids, (page.links, page.ids)
-# Bars are to scale: the longest span is the full width.
-assert page.bars and abs(max(page.bars) - 1000) < 0.1, page.bars
-print(len(page.bars), "bars")
+assert "color-scheme:light dark" in source and "max-width:820px" in source
+assert len(page.ids) == len(set(page.ids)) and page.links and set(page.links) <= set(page.ids), (page.links, page.ids)
+# Bars are to scale: the longest span is the full width; stacks add up to it.
+assert all(abs(bar - 100) < 0.02 for bar in page.stacks), page.stacks
+if page.bars:
+    assert abs(max(page.bars) - 1000) < 0.1, page.bars
+print(len(page.bars), "bars,", len(page.stacks), "stacks,", page.seen["table"], "tables,", page.seen["script"], "scripts")
