@@ -53,6 +53,7 @@ has_openpyxl() {
     [[ -x /usr/bin/python3 ]] && /usr/bin/python3 -c \
         'import importlib.util, sys; sys.exit(importlib.util.find_spec("openpyxl") is None)'
 }
+has_chromium() { command -v chromium >/dev/null || command -v chromium-browser >/dev/null || command -v google-chrome >/dev/null; }
 has_sqlite_cli() { command -v sqlite3 >/dev/null; }
 has_zstd_cli() { command -v zstd >/dev/null; }
 has_protoc() { command -v protoc >/dev/null; }
@@ -86,6 +87,7 @@ zstd|libzstd-dev|libzstd-devel|zstd|zstd-dev|libzstd-devel
 yaml|libyaml-dev|libyaml-devel|libyaml|yaml-dev|libyaml-devel
 xlsx|libxlsxwriter-dev|libxlsxwriter-devel|libxlsxwriter|libxlsxwriter-dev|libxlsxwriter-devel
 openpyxl|python3-openpyxl|python3-openpyxl|python-openpyxl|py3-openpyxl|python3-openpyxl
+chromium|chromium|chromium|chromium|chromium|chromium
 sqlite_cli|sqlite3|sqlite|sqlite|sqlite|sqlite3
 zstd_cli|zstd|zstd|zstd|zstd|zstd
 protoc|protobuf-compiler|protobuf-compiler|protobuf|protoc|protobuf-devel
@@ -255,7 +257,7 @@ main() {
     fi
     [[ ${1:-} != --build ]] || exec make -j"$(nproc)"
     [[ ${1:-} == --ci ]] || return 0
-    for need in cxx gloo mpi slurm clang clang_rt clang_format torch sqlite_cli zstd_cli protoc locales aarch64 mandoc shells openpyxl; do
+    for need in cxx gloo mpi slurm clang clang_rt clang_format torch sqlite_cli zstd_cli protoc locales aarch64 mandoc shells openpyxl chromium; do
         "has_$need" && continue
         [[ $(id -u) != 0 ]] || install_packages "" "$(packages "$need")" || true
         "has_$need" || optional+=("$need")

@@ -53,6 +53,11 @@ $(B)/bench/grow: tests/bench/grow.c $(B)/flags
 	@echo "  CC      $@"
 	$(Q)$(CC) $(BASE) -MF $@.d -o $@ $<
 
+.PHONY: bench-page
+## bench-page: first paint and zoom of the page of 64 ranks x 10,000 operations, in a browser
+bench-page: $(B)/specter
+	$(Q)BUILD=$(B) tests/bench/page.sh
+
 .PHONY: bench-sweep
 ## bench-sweep: points of `specter sweep` a second, beside their simulation
 bench-sweep: $(B)/specter

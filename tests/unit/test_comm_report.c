@@ -519,6 +519,11 @@ TEST(expected_is_what_the_model_says)
     CHECK_DOUBLE(row->expected_ns * 4, row->median_ns, 1e-5);
     CHECK_DOUBLE(row->of_expected, 0.25, 1e-5);
     CHECK_DOUBLE(row->expected_busbw_GBps, 4 * row->busbw_GBps, 1e-5);
+    /* The curve goes through the row's own expectation, with its interval, and on from there. */
+    struct comm_expected at = comm_row_expected(&a.machine, row, (double)row->bytes);
+    CHECK_DOUBLE(at.busbw_GBps, row->expected_busbw_GBps, 1e-5);
+    CHECK_DOUBLE(at.factor80, row->factor80, 1e-9);
+    CHECK(comm_row_expected(&a.machine, row, 1024).busbw_GBps < at.busbw_GBps);
     CHECK(expected_error(&a.machine, false) > 0 && expected_error(&a.machine, false) < 0.1);
     CHECK(isnan(expected_error(&a.machine, true))); /* messages were not measured there */
     findings_init(&f, &a);

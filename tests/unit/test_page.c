@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What pages are made of: hashes, the data of the timeline, ranks by steps.
+ */
+#include "analysis/step_grid.h"
+#include "base/sha256.h"
+#include "made_analysis.h"
+#include "report/page_timeline.h"
+#include "report/plot.h"
+
+#include <string.h>
+
+/* FIPS 180-4 and its examples: one block, two blocks, and lengths around the padding. */
+TEST(sha256_of_known_messages)
+{
+    static const struct {
+        const char *text, *hash;
+    } known[] = {
+        {"", "47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU="},
+        {"abc", "ungWv48Bz+pBQUDeXa4iI7ADYaOWF3qctBD/YfIAFa0="},
+        {"abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq",
+         "JI1qYdIGOLjlwCaTDD5gOaM85Flk/yFn9uzt1BnbBsE="},
+    };
+    char out[SHA256_BASE64];
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        CHECK_STR(sha256_base64(known[i].text, strlen(known[i].text), out), known[i].hash);
+}
+
+TEST(timeline_data_are_distances)
+{
+    struct page_timeline t;
+    struct buf b = BUF_INIT;
+    page_timeline_init(&t);
+    uint32_t a = page_timeline_text(&t, "a </script>\"", 2, "");
+    CHECK_INT(page_timeline_text(&t, "b", 0, ""), a + 1);
+    CHECK_INT(page_timeline_text(&t, "a </script>\"", 2, ""), a); /* names once */
+    page_timeline_row(&t, &(struct timeline_row){3, "stream 7", ""});
+    page_timeline_add(&t, &(struct timeline_item){
+                              .start_ns = 100, .dur_ns = 50, .name = a, .link = 5, .wait_ns = 20});
+    page_timeline_add(&t, &(struct timeline_item){.start_ns = 110,
+                                                  .dur_ns = 10,
+                                                  .name = a + 1,
+                                                  .link = -1,
+                                                  .path_ns = 2,
+                                                  .path_dur_ns = 8});
+    page_timeline_add(&t,
+                      &(struct timeline_item){.start_ns = 200, .dur_ns = 1, .name = a, .link = 4});
+    page_timeline_put(&b, &t, false);
+    CHECK(strstr(b.data, "{\"span\":201,\"names\":[[\"a \\u003c/script>\\\"\",2,") != NULL);
+    CHECK(
+        strstr(b.data,
+               "{\"rank\":3,\"name\":\"stream 7\",\"side\":\"\",\"ops\":[100,50,0,-40,10,1,80,1,0],"
+               "\"links\":[0,5,20,2,-1,0],\"path\":[1,2,8]}") != NULL);
+    buf_release(&b);
+    page_timeline_release(&t);
+}
+
+/* Two ranks, three steps of one AllReduce each; rank 1 comes 10, 20 and 30 us late. */
+TEST(step_grid_tells_lateness_by_step_and_collective)
+{
+    for (int marked = 0; marked < 2; marked++) {
+        struct run run;
+        struct analysis a;
+        struct step_grid g;
+        device_world(&run, 2);
+        for (int r = 0; r < 2; r++) {
+            for (int k = 0; k < 3; k++) {
+                int64_t at = 1000000 * k;
+                int64_t late = r == 0 ? 0 : 10000 * (k + 1);
+                device_reduce(&run, r, k, at + 100000 + late, 200000 - late, 1024 + (uint64_t)k);
+                if (marked)
+                    device_step(&run, r, "step", at, at + 1000000);
+            }
+        }
+        device_analyze(&a, &run);
+        step_grid_init(&g, &a.comm, &a.job_steps);
+        CHECK_INT(g.by_collective, !marked);
+        CHECK_INT(g.nsteps, marked ? 2 : 0); /* the first has no length */
+        CHECK_INT(g.nskews, marked ? 2 : 3);
+        for (size_t k = 0; k < g.nskews; k++) {
+            CHECK_DOUBLE(g.skew_ns[k], 0, 1e-9);
+            CHECK_DOUBLE(g.skew_ns[g.nskews + k], 10000.0 * (double)(k + (marked ? 2 : 1)), 1e-9);
+        }
+        for (size_t k = 0; k < 2 * g.nsteps; k++)
+            CHECK_DOUBLE(g.step_ns[k], 1e6, 1e-9);
+        step_grid_release(&g);
+        device_done(&a, &run);
+    }
+}
+
+TEST(plots_end_at_round_numbers)
+{
+    static const double values[][2] = {{0, 1}, {1, 1}, {1.1, 1.2}, {13, 16}, {0.3, 0.4}, {91, 100}};
+    for (size_t i = 0; i < sizeof values / sizeof *values; i++)
+        CHECK_DOUBLE(plot_round_up(values[i][0]), values[i][1], 1e-9);
+}
