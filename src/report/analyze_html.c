@@ -103,7 +103,7 @@ static void put_cards(struct analyze_page *x)
             continue;
         snprintf(place, sizeof place, "t-%s", places[i]);
         snprintf(value, sizeof value, "%.0f %%", 100 * share);
-        snprintf(what, sizeof what, "%s, %s a rank", part->name,
+        snprintf(what, sizeof what, "%s, %s", part->name,
                  text_ns(time, sizeof time, answer_mean_ns(a, part->ns)));
         page_card(&x->page, has_sheet(x, places[i], strlen(places[i])) ? place : "time",
                   part->colour, value, what);

@@ -124,7 +124,7 @@
 
     // ---- the timeline ----
 
-    const COLOURS = 9, LEVELS = 16, WAIT = 4, RULER = 22;
+    const COLOURS = 9, LEVELS = 16, WAIT = 4, RULER = 22, DENSE = 2;
     const digits = value => value.toPrecision(3).replace(/^(\d+\.\d*?)0*e.*/, '$1');
     const time = ns => {
         const size = Math.abs(ns);
@@ -242,7 +242,7 @@
         //
         // A row is first a line of pixels. In each, slices add up what they cover of it, and the one that covers most
         // gives the colour: what is smaller than a pixel thins out instead of being drawn one over the other. So a
-        // frame costs a pass over the slices in view and a fixed number of pixels, however many slices there are.
+        // frame costs a fixed number of pixels, however many slices there are.
 
         const paint = (from, to, colour) => {
             const first = from < 0 ? 0 : from | 0, last = to >= cover.length ? cover.length - 1 : to | 0;
@@ -264,23 +264,71 @@
             cover[last] += tail;
             if (tail >= most[last]) most[last] = tail, kind[last] = colour;
         };
+        const one = (row, i, each, y, labels) => {
+            if (row.end[i] < view.from || row.start[i] > view.to) return;
+            const id = row.id[i], pale = hits && !hits[id] ? COLOURS : 0;
+            const from = (row.start[i] - view.from) * each, to = (row.end[i] - view.from) * each;
+            const waited = from + row.wait[i] * each;
+            if (waited > from && waited > 0) paint(from, Math.min(waited, to), WAIT + pale);
+            if (to > waited && waited < cover.length) paint(Math.max(waited, from), to, names[id][1] + pale);
+            if (to - from > 34 * scale && rowHeight >= 12 && labels.length < 600 && !pale)
+                labels.push([Math.max(waited > from + (to - from) / 2 ? from : waited, 0) / scale, Math.min(to, cover.length) / scale, y, names[id]]);
+        };
+        // Where several slices begin in each pixel, sums that are made once tell what they cover, by colour. What is
+        // longer than a pixel is drawn for itself; slices are kept by the logarithm of their length to find these.
+        const thin = (row, each) => {
+            if (!row.sums) summarize(row);
+            let i = above(row.start, view.from);
+            for (let x = 0; x < cover.length && i < row.n; x++) {
+                const until = view.from + (x + 1) / each;
+                let low = i, high = i, step = 1;
+                while (high < row.n && row.start[high] < until) low = high + 1, high += step, step *= 2;
+                high = Math.min(high, row.n);
+                while (low < high) {
+                    const middle = (low + high) >> 1;
+                    if (row.start[middle] < until) low = middle + 1;
+                    else high = middle;
+                }
+                if (low === i) continue;
+                for (const [colour, sum] of row.sums) {
+                    const part = (sum[low] - sum[i]) * each;
+                    cover[x] += part;
+                    if (part > most[x]) most[x] = part, kind[x] = colour;
+                }
+                i = low;
+            }
+        };
+        const summarize = row => {
+            const sums = new Map();
+            const add = (colour, i, ns) => {
+                if (!sums.has(colour)) sums.set(colour, new Float64Array(row.n + 1));
+                sums.get(colour)[i + 1] += ns;
+            };
+            row.sizes = [];
+            for (let i = 0; i < row.n; i++) {
+                const length = row.end[i] - row.start[i], size = length > 1 ? Math.floor(Math.log2(length)) : 0;
+                if (row.wait[i] > 0) add(WAIT, i, row.wait[i]);
+                add(names[row.id[i]][1], i, length - row.wait[i]);
+                (row.sizes[size] = row.sizes[size] || []).push(i);
+            }
+            for (const sum of sums.values()) for (let i = 0; i < row.n; i++) sum[i + 1] += sum[i];
+            row.sums = [...sums];
+        };
         const put = (row, y, labels) => {
             const columns = cover.length, each = columns / (view.to - view.from);
             const tall = Math.max(1, Math.round((rowHeight - 1) * scale)), edge = Math.max(1, Math.round(scale));
             const paths = [];
             cover.fill(0);
             most.fill(0);
-            for (let i = above(row.reach, view.from); i < row.n && row.start[i] < view.to; i++) {
-                if (row.end[i] < view.from) continue;
-                const id = row.id[i], pale = hits && !hits[id] ? COLOURS : 0;
-                const from = (row.start[i] - view.from) * each, to = (row.end[i] - view.from) * each;
-                const waited = from + row.wait[i] * each;
-                if (waited > from && waited > 0) paint(from, Math.min(waited, to), WAIT + pale);
-                if (to > waited && waited < columns) paint(Math.max(waited, from), to, names[id][1] + pale);
-                if (to - from > 34 * scale && rowHeight >= 12 && labels.length < 600 && !pale)
-                    labels.push([Math.max(waited > from + (to - from) / 2 ? from : waited, 0) / scale, Math.min(to, columns) / scale, y, names[id]]);
-                if (row.path.size && row.path.has(i)) paths.push([i, from]);
+            const first = above(row.reach, view.from);
+            if (!hits && above(row.start, view.to) - first > DENSE * columns) {
+                thin(row, each);
+                for (let size = Math.max(0, Math.floor(Math.log2(1 / each))); size < row.sizes.length; size++)
+                    for (const i of row.sizes[size] || []) if ((row.end[i] - row.start[i]) * each > 1) one(row, i, each, y, labels);
+            } else {
+                for (let i = first; i < row.n && row.start[i] < view.to; i++) one(row, i, each, y, labels);
             }
+            for (const i of row.path.keys()) if (row.end[i] > view.from && row.start[i] < view.to) paths.push([i, (row.start[i] - view.from) * each]);
             const y0 = Math.max(0, Math.round(y * scale)), y1 = Math.min(image.height, Math.round(y * scale) + tall);
             for (let x = 0; x < columns; x++) {
                 if (cover[x] === 0) continue;

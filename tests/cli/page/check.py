@@ -138,6 +138,8 @@ with Browser() as browser:
         page = browser.open(path, **options)
         if "width" in options:
             check("nothing scrolls sideways at 390 pixels", page.run("document.documentElement.scrollWidth") <= 390)
+            check("names of parts stay in one line", page.run(
+                "[...document.querySelectorAll('.parts td:first-child')].every(cell => cell.firstChild.length * 5 < cell.clientWidth)"))
         else:
             check("dark as the browser asks for it", page.run("getComputedStyle(document.body).backgroundColor") != "rgb(255, 255, 255)")
         messages, requests = messages + page.messages, requests + page.requests
