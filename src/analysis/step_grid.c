@@ -68,62 +68,77 @@ static const struct match *match_of(const struct comm_study *study, const struct
     return NULL;
 }
 
+/* While skews are added up. */
+struct skew_work {
+    struct step_grid *g;
+    const struct comm_study *study;
+    const struct job_steps *job;
+    uint32_t *counts; /* owned: by cell */
+};
+
 /* Adds the lateness of each member to its rank's cell. Column: SIZE_MAX: by the member's step. */
-static void add_skews(struct step_grid *g, const struct comm_study *study,
-                      const struct job_steps *job, const struct match *match, int64_t first_ns,
-                      size_t column, uint32_t *counts)
+static void add_skews(struct skew_work *w, const struct match *match, int64_t first_ns,
+                      size_t column)
 {
+    struct step_grid *g = w->g;
     for (uint32_t k = 0; k < match->nmembers; k++) {
-        const struct match_member *m = &study->matches.members[match->first + k];
-        const struct op *op = &study->run->ranks[m->rank].ops[m->op];
+        const struct match_member *m = &w->study->matches.members[match->first + k];
+        const struct op *op = &w->study->run->ranks[m->rank].ops[m->op];
         size_t at = column;
         if (at == SIZE_MAX)
-            at = column_of(g, op_step(job, m->rank, m->op));
+            at = column_of(g, op_step(w->job, m->rank, m->op));
         if (at == SIZE_MAX || !op_timed(op) || op->start_ns == UNKNOWN_NS)
             continue;
         at += m->rank * g->nskews;
         g->skew_ns[at] += (double)(op->start_ns - first_ns);
-        counts[at]++;
+        w->counts[at]++;
     }
+}
+
+/* By instance its place among the collectives that can be compared, in the order of their starts;
+ * SIZE_MAX: it is none. The caller frees it. */
+static size_t *order_collectives(const struct comm_study *study, size_t *count)
+{
+    struct grid_collective *list = array_new(study->count, sizeof *list);
+    size_t *order = array_new(study->count, sizeof *order), n = 0;
+    for (size_t i = 0; i < study->count; i++) {
+        const struct comm_instance *in = &study->list[i];
+        order[i] = SIZE_MAX;
+        if (!in->p2p && in->matched && in->timing.first_start_ns != UNKNOWN_NS &&
+            in->timing.last_start_ns != UNKNOWN_NS)
+            list[n++] = (struct grid_collective){in->timing.first_start_ns, i};
+    }
+    if (n > 0)
+        qsort(list, n, sizeof *list, by_start);
+    for (size_t i = 0; i < n; i++)
+        order[list[i].at] = i;
+    free(list);
+    *count = n;
+    return order;
 }
 
 static void measure_skews(struct step_grid *g, const struct comm_study *study,
                           const struct job_steps *job)
 {
-    struct grid_collective *list = array_new(study->count, sizeof *list);
-    size_t n = 0, from = 0;
-    uint32_t *counts;
-    for (size_t i = 0; i < study->count; i++) {
-        const struct comm_instance *in = &study->list[i];
-        if (!in->p2p && in->matched && in->timing.first_start_ns != UNKNOWN_NS &&
-            in->timing.last_start_ns != UNKNOWN_NS)
-            list[n++] = (struct grid_collective){in->timing.first_start_ns, i};
-    }
+    struct skew_work w = {g, study, job, NULL};
+    size_t n, from = 0, *order = order_collectives(study, &n);
     g->by_collective = g->nsteps == 0;
     g->nskews = n == 0 ? 0 : g->by_collective ? n : g->nsteps;
     g->skew_ns = array_new(g->nranks * g->nskews, sizeof *g->skew_ns);
-    counts = array_new(g->nranks * g->nskews, sizeof *counts);
-    size_t *columns = array_new(study->count, sizeof *columns);
-    if (n > 0)
-        qsort(list, n, sizeof *list, by_start);
-    for (size_t i = 0; i < study->count; i++)
-        columns[i] = SIZE_MAX;
-    for (size_t i = 0; i < n; i++)
-        columns[list[i].at] = i;
+    w.counts = array_new(g->nranks * g->nskews, sizeof *w.counts);
     for (size_t i = 0; i < study->count; i++) {
         const struct match *match;
-        if (columns[i] == SIZE_MAX)
+        if (order[i] == SIZE_MAX)
             continue;
         match = match_of(study, &study->list[i], &from);
         if (match != NULL)
-            add_skews(g, study, job, match, study->list[i].timing.first_start_ns,
-                      g->by_collective ? columns[i] : SIZE_MAX, counts);
+            add_skews(&w, match, study->list[i].timing.first_start_ns,
+                      g->by_collective ? order[i] : SIZE_MAX);
     }
     for (size_t i = 0; i < g->nranks * g->nskews; i++)
-        g->skew_ns[i] = counts[i] > 0 ? g->skew_ns[i] / counts[i] : NAN;
-    free(columns);
-    free(counts);
-    free(list);
+        g->skew_ns[i] = w.counts[i] > 0 ? g->skew_ns[i] / w.counts[i] : NAN;
+    free(w.counts);
+    free(order);
 }
 
 void step_grid_init(struct step_grid *g, const struct comm_study *study,

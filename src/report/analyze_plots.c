@@ -115,23 +115,18 @@ void analyze_put_collectives(struct page *p, const struct analysis *a)
 
 /* ---- ranks by steps ---- */
 
-static void put_grid(struct buf *b, const struct analysis *a, const char *title, const double *ns,
-                     const char *columns, size_t n, bool from_zero)
+/* What a heat map shows, but for its rows. */
+static void put_grid(struct buf *b, const struct run *run, struct plot_heat map)
 {
-    const struct run *run = a->run;
     const char **names = array_new(run->nranks, sizeof *names);
     struct arena arena;
     arena_init(&arena);
     for (size_t r = 0; r < run->nranks; r++)
         names[r] = arena_printf(&arena, "%d", run->ranks[r].rank);
-    plot_heat(b, &(struct plot_heat){.title = title,
-                                     .rows = names,
-                                     .row_name = "rank",
-                                     .column_name = columns,
-                                     .ns = ns,
-                                     .nrows = run->nranks,
-                                     .ncolumns = n,
-                                     .from_zero = from_zero});
+    map.rows = names;
+    map.row_name = "rank";
+    map.nrows = run->nranks;
+    plot_heat(b, &map);
     free(names);
     arena_release(&arena);
 }
@@ -149,13 +144,22 @@ void analyze_put_grids(struct page *p, const struct analysis *a)
                                      : "Steps and arrivals of each rank");
         mark = page_charts(p);
         if (g.nsteps > 0)
-            put_grid(&p->body, a, "Step time by rank", g.step_ns, "step", g.nsteps, false);
+            put_grid(&p->body, a->run,
+                     (struct plot_heat){.title = "Step time by rank",
+                                        .column_name = "step",
+                                        .ns = g.step_ns,
+                                        .ncolumns = g.nsteps});
         if (g.nskews > 1)
-            put_grid(&p->body, a,
-                     g.by_collective
-                         ? "Arrival after the first rank, by collective"
-                         : "Arrival after the first rank, mean of the step's collectives",
-                     g.skew_ns, g.by_collective ? "collective" : "step", g.nskews, true);
+            put_grid(
+                &p->body, a->run,
+                (struct plot_heat){
+                    .title = g.by_collective
+                                 ? "Arrival after the first rank, by collective"
+                                 : "Arrival after the first rank, mean of the step's collectives",
+                    .column_name = g.by_collective ? "collective" : "step",
+                    .ns = g.skew_ns,
+                    .ncolumns = g.nskews,
+                    .from_zero = true});
         page_charts_end(p, mark);
     }
     step_grid_release(&g);

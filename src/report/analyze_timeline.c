@@ -29,7 +29,6 @@ struct timeline_walk {
     const struct critical_part ***path; /* owned [nranks][nops]: NULL */
     bool stream;                        /* the track is one of a stream */
     bool first;                         /* no slice of the track was added */
-    const struct track *track;
     char name[64];
 };
 

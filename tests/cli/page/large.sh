@@ -3,14 +3,14 @@
 command -v python3 >/dev/null || { echo "no python3"; exit 77; }
 mkdir traces
 python3 - <<'END'
-# 4 ranks, 21 steps of 5,000 products of 10 us and an AllReduce; step k is k us longer, so that the median one is known.
+# 4 ranks, 27 steps of 5,000 products of 10 us and an AllReduce; step k is k us longer, so that the median one is known.
 for rank in range(4):
     out = open(f"traces/specter_trace_rank{rank}.jsonl", "w")
     out.write('{"event":"init","version":1,"run":"l","rank":%d,"world_size":4,"host":"h","mono_ns":1000,"real_ns":1000,'
               '"coverage":["nccl","cublas","deps","launches"],"gpus":[]}\n' % rank)
     out.write('{"event":"comm","time_us":0,"comm":"c","comm_rank":%d,"comm_size":4,"device":0}\n' % rank)
     at, n = 0.0, 0
-    for step in range(21):
+    for step in range(27):
         out.write(f'{{"event":"mark","name":"step","kind":"iteration","time_us":{at:.1f}}}\n')
         for i in range(5001):
             base = f'"device":0,"tid":0,"host_us":{at:.3f},"host_end_us":{at:.3f},"timing":"device"'
