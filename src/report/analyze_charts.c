@@ -19,7 +19,6 @@
 /* Lengths compare: the longest span is the full width. */
 
 #define RANKS_SHOWN 64
-#define WIDTH 1000
 
 /* X(id, colour, words): what the bar is made of; together the span. */
 #define PARTS(X)                                   \
@@ -55,20 +54,18 @@ static void parts_of(const struct time_breakdown *s, int64_t out[PART_COUNT])
     out[PART_idle] = s->idle_ns;
 }
 
-static void put_rank_bar(struct buf *b, const struct time_breakdown *s, double scale)
+/* Widths are in percent of the longest span. */
+static void put_rank_bar(struct buf *b, const struct time_breakdown *s, int64_t longest_ns)
 {
-    int64_t ns[PART_COUNT], at_ns = 0;
+    int64_t ns[PART_COUNT];
     char time[32];
     parts_of(s, ns);
     for (int k = 0; k < PART_COUNT; k++) {
         if (ns[k] > 0)
-            buf_printf(b,
-                       "<rect class=k%d x=%.2f width=%.2f height=10><title>%s: %s, %.1f "
-                       "%%</title></rect>",
-                       parts[k].colour, (double)at_ns * scale, (double)ns[k] * scale,
-                       parts[k].words, text_ns(time, sizeof time, (double)ns[k]),
+            buf_printf(b, "<i class=k%d style=\"width:%.3f%%\" title=\"%s: %s, %.1f %%\"></i>",
+                       parts[k].colour, 100 * share_of(ns[k], longest_ns), parts[k].words,
+                       text_ns(time, sizeof time, (double)ns[k]),
                        100 * share_of(ns[k], s->span_ns));
-        at_ns += ns[k];
     }
 }
 
@@ -98,13 +95,10 @@ static void put_bars(struct buf *b, const struct analysis *a)
             const struct rank_result *r = &a->ranks[i];
             char span[32];
             bool timed = r->breakdown.timed_ops > 0;
-            buf_printf(b,
-                       "<div class=row><span>rank %d</span><svg viewBox=\"0 0 %d 10\" "
-                       "preserveAspectRatio=none>",
-                       r->rank->rank, WIDTH);
+            buf_printf(b, "<div class=row><span>rank %d</span><div class=stack>", r->rank->rank);
             if (timed)
-                put_rank_bar(b, &r->breakdown, (double)WIDTH / (double)longest_ns);
-            buf_printf(b, "</svg><span>%s</span></div>\n",
+                put_rank_bar(b, &r->breakdown, longest_ns);
+            buf_printf(b, "</div><span>%s</span></div>\n",
                        timed ? text_ns(span, sizeof span, (double)r->breakdown.span_ns)
                              : "no times");
         }

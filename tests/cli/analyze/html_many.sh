@@ -28,8 +28,7 @@ python3 make.py
 "$SPECTER" analyze --full traces --html out.html >/dev/null || exit 1
 python3 "$ROOT"/tests/cli/analyze/html_page.py out.html "At most 64 of 200 ranks"
 # 70 products of 20 us in 6960 us: 20.1 %; rank 130, the one that computes longest, is among them.
-grep -o '<span>rank 130</span>.*<title>compute: [^<]*<' out.html | sed 's/<svg.*title>/ /'
-grep -o '<span>rank 0</span>.*<title>compute: [^<]*<' out.html | sed 's/<svg.*title>/ /'
+grep -oE '<span>rank (130|0)</span>.*title="compute: [^"]*"' out.html | sed 's/<div.*title="/ /'
 grep -o '<td class=left>compute<td>[0-9.]* ms<td>[^<]*<td>[^<]*' out.html | head -n 1
 grep -oE 'The first 300 of [0-9]+ rows; all: <code>[^<]*table [a-z_]+ [^<]*' out.html
 grep -c '<title>step' out.html

@@ -14,7 +14,7 @@ class Page(html.parser.HTMLParser):
     def __init__(self):
         super().__init__()
         self.open, self.seen, self.text, self.policy = [], {}, "", ""
-        self.ids, self.links, self.bars, self.stacks = [], [], [], []
+        self.ids, self.links, self.stacks = [], [], []
 
     def handle_starttag(self, tag, attrs):
         assert tag in KNOWN, tag
@@ -29,10 +29,6 @@ class Page(html.parser.HTMLParser):
                 self.ids.append(value)
         if attrs.get("http-equiv") == "Content-Security-Policy":
             self.policy = attrs["content"]
-        if tag == "svg" and attrs["viewbox"] == "0 0 1000 10":
-            self.bars.append(0)
-        if tag == "rect" and self.bars and attrs.get("height") == "10":
-            self.bars[-1] += float(attrs["width"])
         if attrs.get("class") == "stack":
             self.stacks.append(0)
         if tag == "i" and attrs.get("style", "").startswith("width:"):
@@ -64,8 +60,6 @@ assert "url(" not in source and "@import" not in source
 assert "http:" not in source and "https:" not in source
 assert "color-scheme:light dark" in source and "max-width:820px" in source
 assert len(page.ids) == len(set(page.ids)) and page.links and set(page.links) <= set(page.ids), (page.links, page.ids)
-# Bars are to scale: the longest span is the full width; stacks add up to it.
-assert all(abs(bar - 100) < 0.02 for bar in page.stacks), page.stacks
-if page.bars:
-    assert abs(max(page.bars) - 1000) < 0.1, page.bars
-print(len(page.bars), "bars,", len(page.stacks), "stacks,", page.seen["table"], "tables,", page.seen["script"], "scripts")
+# Bars are to scale: the longest is the full width.
+assert page.stacks and abs(max(page.stacks) - 100) < 0.02, page.stacks
+print(len(page.stacks), "bars,", page.seen["table"], "tables,", page.seen["script"], "scripts")
