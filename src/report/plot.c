@@ -441,7 +441,7 @@ void plot_heat(struct buf *b, const struct plot_heat *m)
     for (size_t r = 0; r < rows; r++)
         put_heat_row(b, m, r, each, range);
     put_heat_names(b, m, rows, each);
-    buf_printf(b, "</svg><p class=note>Rows are %ss. Pale: %s; full: %s.%s</p>", m->row_name,
+    buf_printf(b, "</svg><p class=note>Rows are %ss. Faint: %s; full: %s.%s</p>", m->row_name,
                text_ns(least, sizeof least, range[0]), text_ns(most, sizeof most, range[1]),
                each[0] > 1 || each[1] > 1 ? " A cell is the largest of several." : "");
     begin_csv(b);

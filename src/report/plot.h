@@ -77,7 +77,7 @@ struct plot_heat {
     const char *row_name, *column_name; /* "rank", "step": columns count from 1 */
     const double *ns;
     size_t nrows, ncolumns;
-    bool from_zero; /* the palest shade is 0; else the least value */
+    bool from_zero; /* the faintest shade is 0; else the least value */
 };
 
 void plot_heat(struct buf *b, const struct plot_heat *m);
