@@ -48,12 +48,17 @@ static void put_title(struct analyze_page *x)
     struct buf *b = &x->page.body, head = BUF_INIT;
     answer_head(&head, x->a);
     buf_puts(b, "<h1>");
-    if (f != NULL && isinf(f->weight)) /* a hang */
-        html_text(b, f->text);
-    else if (x->timed)
+    if (f != NULL && isinf(f->weight)) { /* a hang, of which the first finding tells */
+        struct buf who = BUF_INIT;
+        html_text(b, hang_culprits_text(&who, &x->a->hangs) ? "Possible hang: " : "Possible hang");
+        html_text(b, who.data);
+        buf_puts(b, ".");
+        buf_release(&who);
+    } else if (x->timed) {
         html_text(b, x->answer.verdict);
-    else
+    } else {
         buf_puts(b, "No operation has a device time.");
+    }
     buf_puts(b, "</h1><p class=soft>");
     html_text(b, head.data);
     buf_puts(b, "</p>\n");
@@ -356,7 +361,7 @@ int analyze_html(const struct analysis *a, const struct findings *f, const char 
         answer_init(&x->answer, a);
     put_title(x);
     put_cards(x);
-    buf_puts(&x->page.body, "<div class=split>");
+    buf_puts(&x->page.body, x->timed ? "<div class=split>" : "<div>");
     put_parts(x);
     put_findings(x);
     buf_puts(&x->page.body, "</div>\n");
