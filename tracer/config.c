@@ -190,8 +190,18 @@ static void name_from_process(struct config *c, bool below_torchrun)
     snprintf(c->run, sizeof c->run, "%s-%lld-%llu", c->host, (long long)pid, start_of(pid));
 }
 
+/* How often Slurm has started the job anew: its steps are numbered from 0 again. */
+static void name_restart(struct config *c, const char *const *environment)
+{
+    int64_t restarts = number_of(environment, "SLURM_RESTART_COUNT");
+    size_t len = strlen(c->run);
+    if (restarts > 0)
+        snprintf(c->run + len, sizeof c->run - len, ".restart%lld", (long long)restarts);
+}
+
 /* A launcher that started one capture per task or node gives the only name that all of them share;
- * below one capture that started everything, its own name tells two captures apart. */
+ * below one capture that started everything, its own name tells two captures apart. A name that is
+ * not of the form that a single capture gives is one that the captures of a step have agreed on. */
 static void name_run(struct config *c, const char *const *environment)
 {
     const char *job = config_variable(environment, "SLURM_JOB_ID"),
@@ -202,12 +212,17 @@ static void name_run(struct config *c, const char *const *environment)
     bool many_tasks = number(config_variable(environment, "SLURM_STEP_NUM_TASKS")) > 1;
     bool many_nodes = number(config_variable(environment, "LOCAL_WORLD_SIZE")) < c->world_size;
     bool named = elastic != NULL && elastic[0] != '\0' && strcmp(elastic, "none") != 0;
+    bool agreed = capture != NULL && capture[0] != '\0' &&
+                  strncmp(capture, SPECTER_CAPTURE_PREFIX, strlen(SPECTER_CAPTURE_PREFIX)) != 0;
     const char *given = NULL;
-    if (job != NULL && step != NULL && (many_tasks || capture == NULL)) {
+    if (!agreed && job != NULL && step != NULL && (many_tasks || capture == NULL)) {
         snprintf(c->run, sizeof c->run, "%.64s.%.64s", job, step);
+        name_restart(c, environment);
         return;
     }
-    if (named && (many_nodes || capture == NULL))
+    if (agreed)
+        given = capture;
+    else if (named && (many_nodes || capture == NULL))
         given = elastic;
     else if (space != NULL && c->world_size > 1)
         given = space;

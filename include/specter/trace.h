@@ -26,6 +26,9 @@
 #define SPECTER_TRACE_PREFIX "specter_trace_"
 #define SPECTER_TRACE_SUFFIX ".jsonl"
 
+/* The name of a run that one `specter capture` made up for itself begins so. */
+#define SPECTER_CAPTURE_PREFIX "capture-"
+
 /* In the folder of the traces: a file that asks running tracers for a dump, and the folder that it
  * names for their answers. */
 #define SPECTER_DUMP_REQUEST ".specter_dump"

@@ -13,6 +13,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 /* Signals that would end or disturb us and are meant for the program. Stop signals are left alone:
@@ -53,16 +54,20 @@ static _Noreturn void child_exec(char **argv, const struct child_env *env, size_
 /* Waits for pid. Signals from the kernel (si_code > 0: the terminal) have reached the whole process
  * group already. Those from a process are passed on: a scheduler sends them to us alone. One that a
  * process sends to the whole group cannot be told from them, and reaches the program twice. */
-static int wait_passing_signals(pid_t pid, const sigset_t *set, int *ended_by)
+static int wait_passing_signals(pid_t pid, const sigset_t *set, struct child_watch *watch)
 {
+    const struct timespec quarter = {0, 250000000};
     siginfo_t info;
     int status;
     while (waitpid(pid, &status, WNOHANG) != pid) {
-        int signo = sigwaitinfo(set, &info);
+        bool ending = watch->ended_by != 0 && watch->ending != NULL;
+        int signo = ending ? sigtimedwait(set, &info, &quarter) : sigwaitinfo(set, &info);
         if (signo > 0 && signo != SIGCHLD && info.si_code <= 0)
             kill(pid, signo);
         if (signo == SIGHUP || signo == SIGINT || signo == SIGQUIT || signo == SIGTERM)
-            *ended_by = signo;
+            watch->ended_by = signo;
+        if (ending && signo < 0 && errno == EAGAIN)
+            watch->ending(watch->arg);
     }
     return WIFSIGNALED(status) ? CHILD_SIGNALLED + WTERMSIG(status) : WEXITSTATUS(status);
 }
@@ -106,12 +111,17 @@ static void watch_signals(sigset_t *set)
     }
 }
 
-int child_run(char **argv, const struct child_env *env, size_t nenv, int *ended_by, struct err *e)
+int child_run(char **argv, const struct child_env *env, size_t nenv, struct child_watch *watch,
+              struct err *e)
 {
+    struct child_watch unwatched = {0, NULL, NULL};
     struct signals before;
     sigset_t set;
-    int report[2], why, status = 0, signo = 0;
+    int report[2], why, status = 0;
     pid_t pid;
+    if (watch == NULL)
+        watch = &unwatched;
+    watch->ended_by = 0;
     if (pipe2(report, O_CLOEXEC) < 0) {
         err_set(e, ERR_INPUT, "cannot start '%s': %s", argv[0], strerror(errno));
         return CHILD_NOT_EXECUTABLE;
@@ -129,12 +139,10 @@ int child_run(char **argv, const struct child_env *env, size_t nenv, int *ended_
     close(report[1]);
     if (pid > 0) {
         why = read_report(report[0]);
-        status = wait_passing_signals(pid, &set, &signo);
+        status = wait_passing_signals(pid, &set, watch);
     }
     close(report[0]);
     signals_restore(&before);
-    if (ended_by != NULL)
-        *ended_by = signo;
     if (why == 0)
         return status;
     /* One folder in PATH that may not be searched makes execvp() say EACCES, though the program is

@@ -26,12 +26,22 @@ struct child_env {
     const char *name, *value;
 };
 
+/* What happens while the program runs. */
+struct child_watch {
+    /* Out: the last of SIGHUP, SIGINT, SIGQUIT and SIGTERM that came, from the terminal or to us;
+     * 0: none. Signals that we ignore, as below nohup, are as if they had not come. */
+    int ended_by;
+    /* Called four times a second from such a signal on, for as long as the program lives: a
+     * scheduler kills both of us some time after it. NULL: nothing to do. */
+    void (*ending)(void *arg);
+    void *arg;
+};
+
 /* argv[0] is looked up in PATH; argv ends with NULL. Returns the program's exit status, 128+n when
  * signal n ended it; with e filled (ERR_INPUT) when it could not be started: 127 not found, 126
- * found but not executable. *ended_by, unless NULL: the last of SIGHUP, SIGINT, SIGQUIT and SIGTERM
- * that came meanwhile, from the terminal or to us; 0: none. Signals that we ignore, as below
- * nohup, are as if they had not come. */
-int child_run(char **argv, const struct child_env *env, size_t nenv, int *ended_by, struct err *e);
+ * found but not executable. `watch` may be NULL. */
+int child_run(char **argv, const struct child_env *env, size_t nenv, struct child_watch *watch,
+              struct err *e);
 
 /* Where the program called `name` is: itself when it holds a slash, else the first file in PATH
  * that access() allows in the given mode, no folder but for F_OK. false when there is none, or its

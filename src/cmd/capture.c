@@ -10,8 +10,11 @@
 #include "base/buf.h"
 #include "base/child.h"
 #include "cmd/app.h"
+#include "cmd/capture_local.h"
+#include "cmd/capture_step.h"
 #include "cmd/cmd.h"
 #include "cmd/nccl_slot.h"
+#include "specter/trace.h"
 #include "trace/trace_summary.h"
 
 #include "../tracer/settings.h"
@@ -27,7 +30,6 @@
 #include <unistd.h>
 
 #define LIBRARY "libspecter.so"
-#define RUN_PREFIX "capture-"
 #define ASK_S 2 /* seconds that ldconfig or a version manager may take to answer */
 
 /* An option that sets a variable of the child: a flag, or what was given as its value. */
@@ -47,6 +49,7 @@ struct capture_opts {
 #define SETTING(_kind, _id, ...) MEMBER_##_kind(_id)
 #include "../tracer/settings.def"
 #undef SETTING
+    const char *local;
     bool list_hooks, print_env;
 };
 
@@ -60,6 +63,8 @@ static const struct opt rows[] = {
      _help},
 #include "../tracer/settings.def"
 #undef SETTING
+    {"local", 0, OPT_STR, offsetof(struct capture_opts, local), "DIR",
+     "record on the node's own disk, and gather into --output at the end"},
     {"print-env", 0, OPT_FLAG, offsetof(struct capture_opts, print_env), NULL,
      "print what a job script must export to be captured so, and stop"},
     {"list-hooks", 0, OPT_FLAG, offsetof(struct capture_opts, list_hooks), NULL,
@@ -90,7 +95,9 @@ struct capture {
     struct loader loader;
     const char *run;
     char host[HOST_NAME_MAX + 1];
-    int64_t start_ns; /* wall clock */
+    int64_t start_ns;           /* wall clock */
+    struct capture_step step;   /* the captures beside this one */
+    struct local_traces traces; /* of --local */
 };
 
 static int list_hooks(void)
@@ -147,7 +154,7 @@ static int make_output(struct capture *c, struct err *e)
     return 0;
 }
 
-/* A name for the run that no other has, and that sorts by time. */
+/* A name for the run that no other has, and that sorts by time; or the one of the whole step. */
 static void name_run(struct capture *c)
 {
     struct timespec now;
@@ -160,8 +167,10 @@ static void name_run(struct capture *c)
     if (getrandom(&salt, sizeof salt, 0) < 0)
         salt = (uint32_t)getpid();
     c->start_ns = (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
-    c->run =
-        arena_printf(&c->arena, RUN_PREFIX "%s.%03ld-%08" PRIx32, day, now.tv_nsec / 1000000, salt);
+    c->run = arena_printf(&c->arena, SPECTER_CAPTURE_PREFIX "%s.%03ld-%08" PRIx32, day,
+                          now.tv_nsec / 1000000, salt);
+    if (c->step.shared)
+        c->run = c->step.run;
     if (gethostname(c->host, sizeof c->host - 1) < 0)
         c->host[0] = '\0';
 }
@@ -198,7 +207,7 @@ static int check_program(struct capture *c, const char *name, struct err *e)
         const struct app_finding *f = &p.findings[i];
         if (f->effect == APP_REFUSED)
             refused = err_set(e, ERR_INPUT, "%s; %s", f->text, f->advice);
-        else
+        else if (c->step.task == 0) /* the same for all tasks */
             fprintf(stderr, "specter: %s; %s\n", f->text, f->advice);
     }
     app_release(&p);
@@ -285,9 +294,13 @@ static void report_unseen(const struct trace_summary *g)
     buf_release(&path);
 }
 
-static void report(const struct capture *c, const struct capture_opts *o, char **argv)
+/* argv NULL: it is no news when nothing was recorded. The name of a step's run is exact; below one
+ * capture a launcher may have given another. */
+static void report(const struct capture *c, const struct capture_opts *o, char **argv,
+                   const char *whose)
 {
-    struct trace_summary_run run = {c->run, c->host, c->start_ns, RUN_PREFIX};
+    const char *others = c->step.shared ? "" : SPECTER_CAPTURE_PREFIX;
+    struct trace_summary_run run = {c->run, c->host, c->start_ns, others};
     bool by_default = o->output == NULL; /* other commands look for traces there without a word */
     struct buf shown = BUF_INIT;
     struct trace_summary g;
@@ -295,7 +308,8 @@ static void report(const struct capture *c, const struct capture_opts *o, char *
     if (trace_summary_read(&g, c->full_dir, &run, &why) < 0) {
         fprintf(stderr, "specter: %s\n", why.msg);
     } else if (g.files == 0) {
-        report_nothing(argv);
+        if (argv != NULL)
+            report_nothing(argv);
     } else {
         report_unseen(&g);
         put_shell_word(&shown, c->dir);
@@ -303,10 +317,11 @@ static void report(const struct capture *c, const struct capture_opts *o, char *
             fprintf(stderr, "specter: killed or still running, trace without an end: %s%s\n",
                     g.opened.data, g.open > TRACE_SUMMARY_NAMED ? ", ..." : "");
         fprintf(stderr,
-                "specter: %zu rank%s, %s%" PRIu64 " operation%s, %" PRIu64 " dropped, in %s; "
+                "specter: %s%zu rank%s, %s%" PRIu64 " operation%s, %" PRIu64 " dropped, in %s; "
                 "next: specter analyze%s%s\n",
-                g.files, plural(g.files), g.open > 0 ? "at least " : "", g.ops, plural(g.ops),
-                g.dropped, shown.data, by_default ? "" : " ", by_default ? "" : shown.data);
+                whose, g.files, plural(g.files), g.open > 0 ? "at least " : "", g.ops,
+                plural(g.ops), g.dropped, shown.data, by_default ? "" : " ",
+                by_default ? "" : shown.data);
     }
     buf_release(&shown);
     trace_summary_release(&g);
@@ -368,37 +383,90 @@ static bool is_to_be_set(const struct tool *t, const struct capture *c,
     return false;
 }
 
-static int capture(struct capture *c, const struct capture_opts *o, char **argv, struct err *e)
+/* NCCL has one place for a profiler: whose ours is now. */
+static void report_slot(struct capture *c)
 {
-    struct child_env env[SETTINGS + TOOLS + 2];
-    struct nccl_slot slot = {.by = SLOT_FREE};
-    size_t n = 0;
-    int status;
-    if (cmd_library(&c->arena, &c->library, e) < 0 || check_program(c, argv[0], e) < 0 ||
-        make_output(c, e) < 0)
-        return (int)e->code;
-    name_run(c);
-    if (wants_plugin(o)) /* NCCL has one place for a profiler: whose ours is now */
-        slot = nccl_slot_find(&c->arena, &c->loader);
+    struct nccl_slot slot = nccl_slot_find(&c->arena, &c->loader);
     if (slot.by == SLOT_FILE)
         fprintf(stderr, "specter: --nccl-plugin takes the place of '%s', which '%s' names\n",
                 slot.what, slot.file);
     else if (slot.by == SLOT_LIBRARY)
         fprintf(stderr, "specter: --nccl-plugin takes the place of '%s', which NCCL would load\n",
                 slot.what);
+}
+
+static void gather(void *traces)
+{
+    local_traces_gather(traces);
+}
+
+static int run_program(struct capture *c, const struct capture_opts *o, char **argv, struct err *e)
+{
+    const char *dir = c->traces.dir[0] != '\0' ? c->traces.dir : c->full_dir;
+    struct child_watch watch = {0, gather, &c->traces};
+    struct child_env env[SETTINGS + TOOLS + 2];
+    size_t n = 0;
+    if (c->traces.dir[0] == '\0')
+        watch.ending = NULL;
     for (; n < SETTINGS; n++)
-        env[n] = (struct child_env){settings[n].variable, settings[n].kind == SETTING_PATH
-                                                              ? c->full_dir
-                                                              : given(o, &settings[n])};
+        env[n] = (struct child_env){
+            settings[n].variable, settings[n].kind == SETTING_PATH ? dir : given(o, &settings[n])};
     env[n++] = (struct child_env){"LD_PRELOAD", preload_list(c)};
     env[n++] = (struct child_env){"SPECTER_RUN", c->run};
     for (const struct tool *t = tools; t < tools + TOOLS; t++) {
         if (is_to_be_set(t, c, o))
             env[n++] = (struct child_env){t->variable, c->library};
     }
-    status = child_run(argv, env, n, NULL, e);
-    if (e->code == ERR_NONE)
-        report(c, o, argv);
+    return child_run(argv, env, n, &watch, e);
+}
+
+/* The closing line, of the one capture of a step that ends last; also where its own program could
+ * not be started. */
+static void close_step(struct capture *c, const struct capture_opts *o, char **argv, bool started)
+{
+    enum capture_step_place place = capture_step_end(&c->step);
+    if (place == STEP_GOES_ON || (!started && !c->step.shared))
+        return;
+    report(c, o, started && place == STEP_LAST ? argv : NULL,
+           place == STEP_LAST ? ""
+                              : arena_printf(&c->arena, "node %s of the step: ", c->step.node));
+}
+
+/* In a step, one line for a node whose disk is not there, from its first task. */
+static int begin_local(struct capture *c, const char *local, struct err *e)
+{
+    int status;
+    if (local == NULL || local_traces_begin(&c->traces, local, c->run, c->full_dir, e) == 0)
+        return 0;
+    err_prefix(e, "%s", c->host);
+    status = (int)e->code;
+    if (c->step.shared && !c->step.leads_node)
+        e->code = ERR_NONE;
+    return status;
+}
+
+static int capture(struct capture *c, const struct capture_opts *o, char **argv, struct err *e)
+{
+    struct err why = {.code = ERR_NONE};
+    int status;
+    bool started;
+    capture_step_read(&c->step);
+    if (cmd_library(&c->arena, &c->library, e) < 0 || check_program(c, argv[0], e) < 0 ||
+        make_output(c, e) < 0)
+        return (int)e->code;
+    name_run(c);
+    if (wants_plugin(o) && c->step.task == 0)
+        report_slot(c);
+    capture_step_begin(&c->step, c->full_dir);
+    status = begin_local(c, o->local, e);
+    started = status == 0;
+    if (started) {
+        status = run_program(c, o, argv, e);
+        started = e->code == ERR_NONE;
+    }
+    if (local_traces_end(&c->traces, &why) < 0)
+        fprintf(stderr, "specter: %s: %s\n", c->host, why.msg);
+    close_step(c, o, argv, started);
     return status;
 }
 
@@ -457,6 +525,10 @@ static int run(const struct command *self, int argc, char **argv, struct err *e)
         return status;
     if (o.list_hooks)
         return list_hooks();
+    if (o.local != NULL && o.print_env) {
+        err_set(e, ERR_USAGE, "--local needs a capture that gathers: it has no variable to print");
+        return ERR_USAGE;
+    }
     if (n == 0 && !o.print_env) {
         err_set(e, ERR_USAGE, "no command given to capture (see 'specter help capture')");
         return ERR_USAGE;
@@ -509,6 +581,9 @@ const struct command cmd_capture = {
         "work without this command, too, and --print-env prints them, but for SPECTER_RUN, for an "
         "sbatch file or a pod:\n"
         "  eval \"$(specter capture -o /data/traces --ring 2000 --print-env)\"\n"
+        "Captures that srun or Open MPI's mpirun starts side by side are one run with one closing "
+        "line, from the last of them.\n"
+        "\n"
         "SPECTER_DISABLE=1 switches everything off. SPECTER_LIB names another libspecter.so to "
         "preload.\n"
         "\n"

@@ -230,6 +230,7 @@ static int run_one(struct experiment_job *j, struct experiment_run *run, struct 
     struct child_env *env = arena_alloc(&j->x.arena, (s->nenv + 1) * sizeof *env);
     const double began_s = now_s();
     struct redirect r = {{-1, -1}};
+    struct child_watch watch = {0, NULL, NULL};
     struct err why = {0};
     int status;
     for (size_t i = 0; i < s->nenv; i++)
@@ -238,7 +239,8 @@ static int run_one(struct experiment_job *j, struct experiment_run *run, struct 
         return -1;
     if (redirect_begin(&r, log, e) < 0)
         return -1;
-    status = child_run(command_of(j, s, dir), env, s->nenv, &j->signal, &why);
+    status = child_run(command_of(j, s, dir), env, s->nenv, &watch, &why);
+    j->signal = watch.ended_by;
     redirect_end(&r);
     if (j->signal != 0)
         return 0; /* not done: the next call runs it again */

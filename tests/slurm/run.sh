@@ -6,6 +6,9 @@
 # with the command.
 #
 #   tests/slurm/run.sh COMMAND...     status 77, with the reason: no Slurm here, or no right to start one
+#
+# A node has four GPUs for Slurm (devices that nothing opens) and the feature `gpu`; a job that is to end gets
+# SIGTERM and five seconds later SIGKILL. Accounts are not kept: --account takes any name.
 set -euo pipefail
 
 if [[ -z ${SLURM_LAB:-} ]]; then
@@ -22,7 +25,7 @@ fi
 
 export PATH=$PATH:/usr/sbin SLURM_CONF=$SLURM_LAB/slurm.conf
 lab=$SLURM_LAB
-mkdir "$lab"/{state,spool.n1,spool.n2,tmp.n1,tmp.n2,run,log}
+mkdir "$lab"/{gpus,state,spool.n1,spool.n2,tmp.n1,tmp.n2,run,log}
 printf '127.0.0.1 localhost n1 n2 %s\n' "$(hostname)" >"$lab/hosts"
 mount --bind "$lab/hosts" /etc/hosts
 mungekey --create --keyfile "$lab/munge.key"
@@ -50,11 +53,21 @@ AccountingStorageType=accounting_storage/none
 SelectType=select/cons_tres
 SelectTypeParameters=CR_Core
 MpiDefault=none
+KillWait=5
+InactiveLimit=0
+GresTypes=gpu
 ReturnToService=2
 SlurmdParameters=config_overrides
-NodeName=n1 NodeHostname=localhost NodeAddr=127.0.0.1 Port=16821 CPUs=8 RealMemory=1000 State=UNKNOWN
-NodeName=n2 NodeHostname=localhost NodeAddr=127.0.0.1 Port=16822 CPUs=8 RealMemory=1000 State=UNKNOWN
+NodeName=n1 NodeHostname=localhost NodeAddr=127.0.0.1 Port=16821 CPUs=8 RealMemory=1000 Gres=gpu:4 Feature=gpu State=UNKNOWN
+NodeName=n2 NodeHostname=localhost NodeAddr=127.0.0.1 Port=16822 CPUs=8 RealMemory=1000 Gres=gpu:4 Feature=gpu State=UNKNOWN
 PartitionName=debug Nodes=ALL Default=YES MaxTime=INFINITE State=UP
+EOF
+for gpu in {0..7}; do
+    mknod "$lab/gpus/$gpu" c 1 3 || { echo "no right to make devices"; exit 77; }
+done
+cat >"$lab/gres.conf" <<EOF
+NodeName=n1 Name=gpu File=$lab/gpus/[0-3]
+NodeName=n2 Name=gpu File=$lab/gpus/[4-7]
 EOF
 slurmctld -c
 slurmd -N n1
