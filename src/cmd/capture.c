@@ -22,6 +22,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -420,16 +421,33 @@ static int run_program(struct capture *c, const struct capture_opts *o, char **a
     return child_run(argv, env, n, &watch, e);
 }
 
-/* The closing line, of the one capture of a step that ends last; also where its own program could
- * not be started. */
-static void close_step(struct capture *c, const struct capture_opts *o, char **argv, bool started)
+/* The closing line, of the one capture of a step that ends last; there also where nothing of its
+ * own has been recorded. */
+static void close_step(struct capture *c, const struct capture_opts *o, char **argv, bool recorded)
 {
     enum capture_step_place place = capture_step_end(&c->step);
-    if (place == STEP_GOES_ON || (!started && !c->step.shared))
+    if (place == STEP_GOES_ON || (!recorded && !c->step.shared))
         return;
-    report(c, o, started && place == STEP_LAST ? argv : NULL,
+    report(c, o, recorded && place == STEP_LAST ? argv : NULL,
            place == STEP_LAST ? ""
                               : arena_printf(&c->arena, "node %s of the step: ", c->step.node));
+}
+
+static void pass(int signo)
+{
+    (void)signo;
+}
+
+/* What asks the program to end does not end the capture, which gathers and tells what came of it; a
+ * scheduler asks more than once. The program has them as they were: exec() forgets handlers. */
+static void outlive_program(void)
+{
+    static const int asking[] = {SIGHUP, SIGINT, SIGQUIT, SIGTERM};
+    struct sigaction had, ours = {.sa_handler = pass, .sa_flags = SA_RESTART};
+    for (size_t i = 0; i < sizeof asking / sizeof *asking; i++) {
+        if (sigaction(asking[i], NULL, &had) == 0 && had.sa_handler == SIG_DFL)
+            sigaction(asking[i], &ours, NULL);
+    }
 }
 
 /* In a step, one line for a node whose disk is not there, from its first task. */
@@ -449,7 +467,7 @@ static int capture(struct capture *c, const struct capture_opts *o, char **argv,
 {
     struct err why = {.code = ERR_NONE};
     int status;
-    bool started;
+    bool recorded;
     capture_step_read(&c->step);
     if (cmd_library(&c->arena, &c->library, e) < 0 || check_program(c, argv[0], e) < 0 ||
         make_output(c, e) < 0)
@@ -459,14 +477,17 @@ static int capture(struct capture *c, const struct capture_opts *o, char **argv,
         report_slot(c);
     capture_step_begin(&c->step, c->full_dir);
     status = begin_local(c, o->local, e);
-    started = status == 0;
-    if (started) {
+    recorded = status == 0;
+    outlive_program();
+    if (recorded) {
         status = run_program(c, o, argv, e);
-        started = e->code == ERR_NONE;
+        recorded = e->code == ERR_NONE;
     }
-    if (local_traces_end(&c->traces, &why) < 0)
+    if (local_traces_end(&c->traces, &why) < 0) {
         fprintf(stderr, "specter: %s: %s\n", c->host, why.msg);
-    close_step(c, o, argv, started);
+        recorded = false;
+    }
+    close_step(c, o, argv, recorded);
     return status;
 }
 

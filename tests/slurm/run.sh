@@ -16,7 +16,7 @@ if [[ -z ${SLURM_LAB:-} ]]; then
         PATH=$PATH:/usr/sbin command -v $tool >/dev/null || { echo "no $tool"; exit 77; }
     done
     SLURM_LAB=$(mktemp -d)
-    export SLURM_LAB
+    export SLURM_LAB SLURM_LAB_PORT=$((16800 + $$ % 4000 * 4)) # of several at once each has its own
     trap 'rm -rf "$SLURM_LAB"' EXIT
     unshare -mpf --mount-proc true 2>/dev/null || { echo "no right to make namespaces"; exit 77; }
     unshare -mpf --kill-child --mount-proc "$0" "$@"
@@ -38,7 +38,7 @@ SlurmUser=root
 SlurmdUser=root
 AuthType=auth/munge
 AuthInfo=socket=$lab/munge.socket
-SlurmctldPort=16817
+SlurmctldPort=$SLURM_LAB_PORT
 StateSaveLocation=$lab/state
 SlurmdSpoolDir=$lab/spool.%n
 TmpFS=$lab/tmp.%n
@@ -58,8 +58,8 @@ InactiveLimit=0
 GresTypes=gpu
 ReturnToService=2
 SlurmdParameters=config_overrides
-NodeName=n1 NodeHostname=localhost NodeAddr=127.0.0.1 Port=16821 CPUs=8 RealMemory=1000 Gres=gpu:4 Feature=gpu State=UNKNOWN
-NodeName=n2 NodeHostname=localhost NodeAddr=127.0.0.1 Port=16822 CPUs=8 RealMemory=1000 Gres=gpu:4 Feature=gpu State=UNKNOWN
+NodeName=n1 NodeHostname=localhost NodeAddr=127.0.0.1 Port=$((SLURM_LAB_PORT + 1)) CPUs=8 RealMemory=1000 Gres=gpu:4 Feature=gpu State=UNKNOWN
+NodeName=n2 NodeHostname=localhost NodeAddr=127.0.0.1 Port=$((SLURM_LAB_PORT + 2)) CPUs=8 RealMemory=1000 Gres=gpu:4 Feature=gpu State=UNKNOWN
 PartitionName=debug Nodes=ALL Default=YES MaxTime=INFINITE State=UP
 EOF
 for gpu in {0..7}; do
