@@ -89,20 +89,26 @@ TEST(tracer_config_names_of_runs)
     CHECK_STR(config.run, "12.3");
     READ("SLURM_JOB_ID=12");
     CHECK_STR(config.run, "12");
-    READ("SPECTER_RUN=c", "TORCHELASTIC_RUN_ID=job7", "RANK=0", "WORLD_SIZE=8",
+    READ("SPECTER_RUN=capture-2", "TORCHELASTIC_RUN_ID=job7", "RANK=0", "WORLD_SIZE=8",
          "LOCAL_WORLD_SIZE=8");
-    CHECK_STR(config.run, "c");
-    READ("SPECTER_RUN=c", "TORCHELASTIC_RUN_ID=job7", "RANK=0", "WORLD_SIZE=16",
+    CHECK_STR(config.run, "capture-2");
+    READ("SPECTER_RUN=capture-2", "TORCHELASTIC_RUN_ID=job7", "RANK=0", "WORLD_SIZE=16",
          "LOCAL_WORLD_SIZE=8");
     CHECK_STR(config.run, "job7");
     READ("TORCHELASTIC_RUN_ID=job7", "RANK=0");
     CHECK_STR(config.run, "job7");
-    READ("SPECTER_RUN=c", "TORCHELASTIC_RUN_ID=none", "RANK=0", "WORLD_SIZE=16",
+    READ("SPECTER_RUN=capture-2", "TORCHELASTIC_RUN_ID=none", "RANK=0", "WORLD_SIZE=16",
          "LOCAL_WORLD_SIZE=8");
-    CHECK_STR(config.run, "c");
-    READ("SPECTER_RUN=c", "PMIX_NAMESPACE=ns@1", "OMPI_COMM_WORLD_RANK=1",
+    CHECK_STR(config.run, "capture-2");
+    READ("SPECTER_RUN=capture-2", "PMIX_NAMESPACE=ns@1", "OMPI_COMM_WORLD_RANK=1",
          "OMPI_COMM_WORLD_SIZE=4");
     CHECK_STR(config.run, "ns@1");
+    READ("SPECTER_RUN=12.0", "PMIX_NAMESPACE=slurm.pmix.12.0", "RANK=0", "WORLD_SIZE=8");
+    CHECK_STR(config.run, "12.0"); /* what the captures of a step have agreed on */
+    READ("SLURM_JOB_ID=12", "SLURM_STEP_ID=0", "SLURM_RESTART_COUNT=2");
+    CHECK_STR(config.run, "12.0.restart2");
+    READ("SLURM_JOB_ID=12", "SLURM_STEP_ID=0", "SLURM_RESTART_COUNT=0");
+    CHECK_STR(config.run, "12.0");
 }
 
 TEST(tracer_config_run_without_any_name_is_that_of_the_process_group)
