@@ -158,7 +158,7 @@ def check_schema(value, schema, key, say):
 
 
 def compare(card, config, config_lines, config_path, say):
-    """The card against the config, and the card against itself."""
+    """What both say."""
     for ours, theirs in SAME:
         want, got = get(card, ours), config.get(theirs)
         if theirs.startswith("training.mixed"):
@@ -167,6 +167,9 @@ def compare(card, config, config_lines, config_path, say):
             say(ours, f"{ours} is {want}, but {config_path}:{config_lines[theirs]} says {theirs} = {got}")
         elif want is not None and got is None:
             say(ours, f"{ours} is {want}, but {config_path} has no {theirs}")
+
+def check_gpus(card, say):
+    """That the axes make up the GPUs, and these whole nodes."""
     sizes = [get(card, PLAN + axis) for axis in ("dp_replicate", "dp_shard", "tp", "pp", "cp")]
     gpus, each = (get(card, "workload.hardware.xpu_spec." + key) for key in ("total_count", "count_per_node"))
     product = 1
@@ -201,6 +204,8 @@ def check(card_path, config_path):
     check_schema(card, schema, "", say)
     if not faults:
         compare(card, config, config_lines, config_path, say)
+    if not faults:
+        check_gpus(card, say)
     if faults:
         raise Fault("\n".join(faults))
     return card

@@ -13,10 +13,11 @@ fail() {
 }
 
 # Where results go, in $TRACE_BASE.
-need_scratch() {
+need_scratch() { # [print], which makes nothing
     [[ -n ${TRACE_BASE:-} || -n ${SCRATCH:-} ]] ||
         fail 3 "no place for results: export SCRATCH=DIR (a file system that all nodes see) or TRACE_BASE=DIR"
     export TRACE_BASE=${TRACE_BASE:-$SCRATCH/ccl-bench-traces}
+    [[ -z ${1:-} ]] || return 0
     if ! mkdir -p "$TRACE_BASE" 2>/dev/null || [[ ! -w $TRACE_BASE ]]; then
         fail 3 "cannot write to '$TRACE_BASE'"
     fi

@@ -66,7 +66,7 @@ mode=${PROFILE_MODE:-both}
 name=${name:-${workload##*/}}
 [[ $name =~ ^[A-Za-z0-9._+-]+$ ]] || fail 2 "--name: '$name' is no name for a folder"
 
-need_scratch
+need_scratch "$dry"
 load_environment
 results=$TRACE_BASE/$name
 config=$workload/train_config.toml

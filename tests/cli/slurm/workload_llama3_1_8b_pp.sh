@@ -1,0 +1,3 @@
+. "$ROOT/tests/cli/slurm/workload.bash"
+has_torch
+workload llama3.1-8b-torchtitan-pp "$torch"
