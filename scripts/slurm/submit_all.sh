@@ -8,7 +8,7 @@ set -euo pipefail
 case ${1:-} in
 -h | --help) exec "$SLURM_SCRIPTS/job.sh" --help ;;
 esac
-need_scratch
+need_scratch ''
 need_account
 worst=0
 for workload in "$ROOT"/examples/workloads/*-perlmutter-16; do

@@ -5,6 +5,7 @@
 
 # workload NAME PYTHON
 workload() {
+    ! command -v nsys >/dev/null || { echo "nsys is here, which cannot record the stand-ins"; exit 77; }
     export name=$1-perlmutter-16 real_python=$2 SCRATCH=$PWD/scratch NERSC_ALLOCATION=m0000 PYTHON=$PWD/python SPECTER
     export EMU_DIR=$PWD EMU_FABRIC=$PWD/fabric.conf BUILD
     sed 's/^gpus_per_node .*/gpus_per_node = 4/' "$ROOT/tests/emu/fabric/a100.conf" >fabric.conf
@@ -14,7 +15,12 @@ workload() {
     mkdir scratch
     cat >job.sh <<'J'
 "$ROOT/examples/workloads/$name/run.sh" --example --steps 5
-while [[ -n $(squeue -h) ]]; do sleep 0.2; done
+for i in {1..1200}; do # a job that cannot start stays there
+    [[ -n $(squeue -h) ]] || exit 0
+    sleep 0.2
+done
+squeue
+exit 1
 J
     export ROOT
     on_slurm bash job.sh || { cat slurm.log; exit 1; }
