@@ -141,10 +141,12 @@ step_of() {
 run_step() {
     local log=$results/${name}_${stamp}.$1.log status=0
     step_of "$1"
+    export SPECTER_EXAMPLE_ID=$results/.id_${stamp}_$1 # where examples/train.c leaves NCCL's unique id
     echo "$(date +%T) $1: ${step[*]}"
     "${step[@]}" 2>&1 | tee "$log" || status=$?
     ((status == 0)) || echo "${0##*/}: $1: status $status, log $log" >&2
     ((status == 0)) || worst=$status
+    rm -f "$SPECTER_EXAMPLE_ID"
 }
 
 # ---- what came of it ----
@@ -238,6 +240,10 @@ fi
 set_nccl "$nodes"
 MASTER_ADDR=${MASTER_ADDR:-$(scontrol show hostnames "$SLURM_JOB_NODELIST" | head -n 1)}
 export MASTER_ADDR
+writer=$(cat "$results/.job" 2>/dev/null)
+if [[ -n $writer && $writer != "$SLURM_JOB_ID" && -n $(squeue -h -j "$writer" -t R,CG 2>/dev/null) ]]; then
+    fail 3 "job $writer still writes to '$results': wait for it, or export another TRACE_BASE"
+fi
 earlier=$results/.earlier/$stamp
 for file in "$results"/*; do
     [[ -e $file || -L $file ]] || continue
@@ -246,6 +252,7 @@ for file in "$results"/*; do
     fi
 done
 mkdir -p "$results" 2>/dev/null || fail 3 "cannot write to '$results'"
+echo "$SLURM_JOB_ID" >"$results/.job" || fail 3 "cannot write to '$results'"
 [[ -z $workload ]] || cp "$card" "$results/" || fail 3 "cannot write to '$results'"
 worst=0
 for kind in "${kinds[@]}"; do
@@ -258,4 +265,5 @@ done
 flatten_profiles
 link_first
 inventory
+rm -f "$results/.job"
 exit $worst

@@ -13,6 +13,9 @@ srun -N2 --ntasks-per-node=4 bash rank.sh "$SPECTER" capture -o late -- \
 rm id
 srun -N2 --ntasks-per-node=4 bash rank.sh bash -c '"$SPECTER" capture -o own.$SLURM_NODEID -- $train $small --iters 3' \
     2>own.err
+# Three tasks on two nodes, a folder for each node: two of them end on the first, one on the second.
+rm id
+srun -N2 -n3 bash rank.sh bash -c '"$SPECTER" capture -o odd.$SLURM_NODEID -- $train ${small/--tp 2/} --iters 3' 2>odd.err
 # A program that makes no call: said once.
 srun -N2 --ntasks-per-node=4 "$SPECTER" capture -o none -- true 2>none.err
 J
@@ -26,4 +29,5 @@ of_specter late.err
 runs_of late
 of_specter own.err | sort
 ls -A own.0 own.1
+of_specter odd.err | sort
 of_specter none.err
