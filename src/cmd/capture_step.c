@@ -88,6 +88,8 @@ void capture_step_read(struct capture_step *s)
     memset(s, 0, sizeof *s);
     s->folder = -1;
     s->shared = read_open_mpi(s) || read_slurm(s);
+    if (!s->shared)
+        *s = (struct capture_step){.tasks = 1, .node_tasks = 1, .leads_node = true, .folder = -1};
     for (char *p = s->run; *p != '\0'; p++) {
         if (*p == '/')
             *p = '_'; /* it becomes part of a file name */

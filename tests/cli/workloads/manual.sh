@@ -2,8 +2,7 @@
 # ranks as the real ones do; or the table says why not.
 python3 -c '' 2>/dev/null || { echo "no python3"; exit 77; }
 not_run='scripts/setup.sh --build|builds and installs; make check-root runs it
-make demo|tests/cli/examples
-make release|tests/cli/loading
+make demo|tests/cli/main/readme
 specter doctor|tests/cli/doctor: its answer is about this machine
 scripts/profile_node.sh|tests/cli/profile_node
 srun |tests/cli/slurm/step
