@@ -72,7 +72,8 @@ struct reader {
     X(nsys)        \
     X(nsysrep)     \
     X(inspector)   \
-    X(flight)
+    X(flight)      \
+    X(ras)
 
 #define X(name) extern const struct reader reader_##name;
 READERS(X)
