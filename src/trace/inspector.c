@@ -23,6 +23,7 @@
 #include "base/json.h"
 #include "base/order.h"
 #include "base/stream.h"
+#include "trace/inspector_prom.h"
 #include "trace/rank_join.h"
 #include "trace/memo.h"
 #include "trace/reader.h"
@@ -441,34 +442,56 @@ static void number_gpus(struct inspector *in)
     free(sorted);
 }
 
+static bool is_blank(const struct lines *l)
+{
+    size_t i = 0;
+    while (i < l->len && (l->text[i] == ' ' || l->text[i] == '\t'))
+        i++;
+    return i == l->len;
+}
+
+/* A line of a log, or of the Prometheus exporter; `prom` is room for the latter. */
+static void read_line(struct inspector *in, const struct lines *l, struct buf *prom)
+{
+    struct inspector_record rec;
+    enum prom_line line = prom_line_read(prom, l->text, l->len);
+    bool from_prom = line == PROM_RECORD;
+    const char *wrong;
+    if (line == PROM_NOTHING)
+        return;
+    if (line == PROM_WRONG && l->last) {
+        in->rank->torn = true;
+        return;
+    }
+    if (line == PROM_WRONG) {
+        bad_line(in, l->number, "a label or the value is missing", 0);
+        return;
+    }
+    if (!parse_record(&rec, from_prom ? prom->data : l->text, from_prom ? prom->len : l->len)) {
+        if (l->last && rec.cut)
+            in->rank->torn = true;
+        else
+            bad_line(in, l->number, rec.error, rec.offset + 1);
+        return;
+    }
+    wrong = take_record(in, &rec);
+    if (wrong != NULL)
+        bad_line(in, l->number, wrong, 0);
+}
+
 static int read_lines(struct inspector *in, struct stream *s, struct err *e)
 {
+    struct buf prom = BUF_INIT;
     struct lines l;
     int rc;
     lines_init(&l, s, LINE_MAX_BYTES);
     while ((rc = lines_next(&l, e)) > 0) {
-        struct inspector_record rec;
-        const char *wrong;
-        size_t i = 0;
-        while (i < l.len && (l.text[i] == ' ' || l.text[i] == '\t'))
-            i++;
-        if (i == l.len)
-            continue;
-        if (l.too_long) {
+        if (l.too_long)
             bad_line(in, l.number, "longer than any line a log has", 0);
-            continue;
-        }
-        if (!parse_record(&rec, l.text, l.len)) {
-            if (l.last && rec.cut)
-                in->rank->torn = true;
-            else
-                bad_line(in, l.number, rec.error, rec.offset + 1);
-            continue;
-        }
-        wrong = take_record(in, &rec);
-        if (wrong != NULL)
-            bad_line(in, l.number, wrong, 0);
+        else if (!is_blank(&l))
+            read_line(in, &l, &prom);
     }
+    buf_release(&prom);
     if (rc == 0 && in->usable == 0) {
         rc = err_set(e, ERR_INPUT, "%s: line %llu: %s", in->label,
                      (unsigned long long)(in->bad > 0 ? in->first_bad : l.number),
@@ -575,16 +598,21 @@ static void inspector_finish(struct run *run)
 
 static bool inspector_sniff(const char *head, size_t len)
 {
+    struct buf prom = BUF_INIT;
+    bool found = false;
     for (int i = 0; i < HEAD_LINES && len > 0; i++) {
         const char *end = memchr(head, '\n', len);
         size_t n = end != NULL ? (size_t)(end - head) : len;
-        if (is_record(head, n))
-            return true;
+        if (is_record(head, n) || prom_line_read(&prom, head, n) > PROM_NOTHING)
+            found = true;
+        if (found)
+            break;
         n += end != NULL;
         head += n;
         len -= n;
     }
-    return false;
+    buf_release(&prom);
+    return found;
 }
 
 const struct reader reader_inspector = {.name = "inspector",
