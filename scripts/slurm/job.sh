@@ -101,7 +101,7 @@ program_of() {
         program=("${traced[@]}" -m torchtitan.train --job.config_file "$config" --job.dump_folder "$results"
             --training.steps "$steps")
         [[ -z ${HF_ASSETS_ROOT:-} ]] || program+=(--model.hf_assets_path "$HF_ASSETS_ROOT/$assets")
-        [[ $1 == torch ]] || program+=(--profiling.no-enable_profiling)
+        [[ $1 == torch ]] || program+=(--profiling.no-enable-profiling)
     elif [[ -n $no_torch ]]; then
         program=("${BUILD:-$ROOT/build}/examples/train" --tp "$card_tp" --pp "$card_pp" --iters "$steps")
     else
