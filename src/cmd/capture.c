@@ -428,7 +428,7 @@ static void close_step(struct capture *c, const struct capture_opts *o, char **a
     enum capture_step_place place = capture_step_end(&c->step);
     if (place == STEP_GOES_ON || (!recorded && !c->step.shared))
         return;
-    report(c, o, recorded && place == STEP_LAST ? argv : NULL,
+    report(c, o, recorded ? argv : NULL,
            place == STEP_LAST ? ""
                               : arena_printf(&c->arena, "node %s of the step: ", c->step.node));
 }

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "cmd/capture_step.h"
 
+#include "base/now.h"
+
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -8,11 +10,15 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #define FOLDER ".specter_step-"
 #define ENDED "ended."
 #define NODE "node."
+
+#define SHORT_S 60 /* a program that ends sooner may end before another node's tasks have begun */
+#define START_S 2  /* by which the tasks of one node may begin later than those of another */
 
 static const char *env(const char *name)
 {
@@ -108,6 +114,7 @@ static bool make_file(const struct capture_step *s, const char *name)
 void capture_step_begin(struct capture_step *s, const char *dir)
 {
     char name[sizeof NODE + sizeof s->node];
+    s->begun_s = now_s();
     if (!s->shared || s->inner)
         return;
     /* The port of the step's launcher tells this step from one of the same number that was killed
@@ -153,6 +160,19 @@ static int take_number(const struct capture_step *s)
     return s->tasks; /* better a line too many than none */
 }
 
+/* Whether the folder is another node's, too. */
+static bool other_node_is_here(const struct capture_step *s)
+{
+    const struct timespec tick = {0, 50000000};
+    double until_s = now_s() + (now_s() - s->begun_s < SHORT_S ? START_S : 0);
+    while (count_files(s, NODE, s->node) == 0) {
+        if (now_s() >= until_s)
+            return false;
+        nanosleep(&tick, NULL);
+    }
+    return true;
+}
+
 static void remove_folder(const struct capture_step *s)
 {
     const struct dirent *entry;
@@ -180,8 +200,7 @@ enum capture_step_place capture_step_end(struct capture_step *s)
     ended = take_number(s);
     if (ended == s->tasks)
         place = STEP_LAST;
-    else if (ended == s->node_tasks && s->node_tasks < s->tasks &&
-             count_files(s, NODE, s->node) == 0)
+    else if (ended == s->node_tasks && s->node_tasks < s->tasks && !other_node_is_here(s))
         place = STEP_LAST_OF_NODE;
     if (place != STEP_GOES_ON)
         remove_folder(s);

@@ -28,6 +28,7 @@ struct capture_step {
     int tasks;         /* of the step */
     int node_tasks;    /* of them on this node; equal to tasks where the step has one node */
     bool leads_node;   /* the first task of its node */
+    double begun_s;    /* now_s() */
     int folder;        /* descriptor; -1: none */
     char at[PATH_MAX]; /* its path */
 };

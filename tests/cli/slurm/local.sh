@@ -28,10 +28,10 @@ of_specter gathered.err again.err
 ls gathered
 runs_of gathered
 echo "-- absent"
-of_specter absent.err one.err | sed "s/$(hostname)/HOST/"
+of_specter absent.err one.err | grep -e --local | sed "s/$(hostname)/HOST/"
 echo "-- small"
 grep -c . small_out/*.jsonl | sed 's/:.*/: some lines/'
-of_specter small.err | sed "s/[0-9]* operations, [0-9]* dropped/N operations, N dropped/; s/rank[0-3]/rankR/g; s|$PWD/||; s/\(specter-[0-9.]*\)\.[A-Za-z0-9]*/\1.X/" | sort -u
+of_specter small.err | sed "s/[0-9]* operations, [0-9]* dropped/N operations, N dropped/; s/rank[0-3]/rankR/g; s/end: .*/end: some/; s|$PWD/||; s/\(specter-[0-9.]*\)\.[A-Za-z0-9]*/\1.X/" | sort -u
 echo "-- full"
 of_specter full.err | sed "s/$(hostname)/HOST/; s|$PWD/||g; s/\(specter-[0-9.]*\)\.[A-Za-z0-9]*/\1.X/" | sort -u
 ls disk | wc -l
