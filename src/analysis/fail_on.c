@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "analysis/fail_on.h"
 
-#include "base/condition.h"
-
 #include <math.h>
 
 /* NAN: the trace has no such number. */
@@ -129,8 +127,16 @@ static double value_at(const void *of, size_t i, const char **lacks)
     return values[i].value(a);
 }
 
-static const struct condition_table table = {names, sizeof names / sizeof *names,
-                                             "exposed_comm>0.3", "trace", value_at};
+static const struct condition_table table = {.names = names,
+                                             .n = sizeof names / sizeof *names,
+                                             .example = "exposed_comm>0.3",
+                                             .holder = "trace",
+                                             .value = value_at};
+
+const struct condition_table *fail_on_table(void)
+{
+    return &table;
+}
 
 int fail_on_check(const char *expr, struct err *e)
 {

@@ -11,6 +11,7 @@
 #define SPECTER_ANALYSIS_FAIL_ON_H
 
 #include "analysis/analysis.h"
+#include "base/condition.h"
 
 /* X(name, part, whole, help): name = part / whole */
 #define FAIL_ON_SHARES(X)                                                          \
@@ -43,6 +44,9 @@
 #define X(name, kind, lacks, help) double fail_on_value_##name(const struct analysis *a);
 FAIL_ON_VALUES(X) /* NAN: not known */
 #undef X
+
+/* Its numbers by name; the value is of a struct analysis. */
+const struct condition_table *fail_on_table(void);
 
 /* Checks the form alone, so that a wrong expression is refused before anything is read. 0, or -1
  * with e filled (ERR_USAGE). */

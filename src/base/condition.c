@@ -18,6 +18,7 @@ struct condition {
     size_t name; /* index into it */
     enum relation relation;
     double limit;
+    bool of_change;   /* the limit is one of a change */
     const char *text; /* not terminated */
     int len;
 };
@@ -56,7 +57,8 @@ static int parse_limit(struct condition *c, const char *p, const char *end, stru
     char text[64];
     double scale = 1;
     if (p < end && end[-1] == '%') {
-        if (name_of(c)->kind != CONDITION_SHARE)
+        c->of_change = (*p == '+' || *p == '-') && c->name < c->table->nchanges;
+        if (!c->of_change && name_of(c)->kind != CONDITION_SHARE)
             return err_set(e, ERR_USAGE, "'%.*s' of --fail-on: %s is no share, so no percentage",
                            c->len, c->text, name_of(c)->name);
         scale = 0.01;
@@ -118,15 +120,40 @@ static bool holds(const struct condition *c, double value)
     return false;
 }
 
+static int lacks_number(const struct condition *c, const char *lacks, struct err *e)
+{
+    return err_set(e, ERR_INPUT, "cannot judge '%.*s': the %s holds no %s", c->len, c->text,
+                   c->table->holder, lacks);
+}
+
+/* A change within its noise does not hold; of one whose noise is not known it cannot be told. */
+static int judge_change(const struct condition *c, const void *of, struct err *e)
+{
+    const char *lacks = "";
+    const struct condition_change is = c->table->change(of, c->name, &lacks);
+    if (isnan(is.change))
+        return lacks_number(c, lacks, e);
+    if (!holds(c, is.change) || (is.low < is.high && is.low <= 0 && is.high >= 0))
+        return 0;
+    if (isnan(is.low))
+        return err_set(e, ERR_INPUT,
+                       "cannot judge '%.*s': %s changed by %+.1f %%, and how much it varies is not "
+                       "known: compare several runs of each side",
+                       c->len, c->text, name_of(c)->name, 100 * is.change);
+    return err_set(e, ERR_NO, "%s changed by %+.1f %% (95 %%: %+.1f to %+.1f %%): '%.*s' holds",
+                   name_of(c)->name, 100 * is.change, 100 * is.low, 100 * is.high, c->len, c->text);
+}
+
 static int judge(const struct condition *c, const void *of, struct err *e)
 {
     static const int decimals[] = {
         [CONDITION_SHARE] = 4, [CONDITION_COUNT] = 0, [CONDITION_TIME] = 3};
     const char *lacks = "";
+    if (c->of_change)
+        return judge_change(c, of, e);
     double value = c->table->value(of, c->name, &lacks);
     if (isnan(value))
-        return err_set(e, ERR_INPUT, "cannot judge '%.*s': the %s holds no %s", c->len, c->text,
-                       c->table->holder, lacks);
+        return lacks_number(c, lacks, e);
     if (holds(c, value))
         return err_set(e, ERR_NO, "%s is %.*f: '%.*s' holds", name_of(c)->name,
                        decimals[name_of(c)->kind], value, c->len, c->text);

@@ -5,6 +5,9 @@
  *
  *     NAME >|>=|<|<= NUMBER[%]
  *
+ * In a table that has changes a signed percentage is one: `step_ms>+5%` holds where the number grew
+ * by more than 5 % and by more than its noise.
+ *
  * Who has such numbers says their names and kinds in a table, and a function that gives their
  * values.
  */
@@ -26,14 +29,23 @@ struct condition_name {
     enum condition_kind kind;
 };
 
+/* test / base - 1, and its interval; low NAN: the noise is not known. */
+struct condition_change {
+    double change, low, high;
+};
+
 struct condition_table {
     const struct condition_name *names;
     size_t n;
+    size_t nchanges;     /* so many of them, from the first on, have a change */
     const char *example; /* a condition, for messages */
     const char *holder;  /* what holds the numbers: "trace" */
 
     /* The value of names[i] in `of`; NAN with *lacks set to what `of` lacks for it. */
     double (*value)(const void *of, size_t i, const char **lacks);
+
+    /* The same of the change of names[i], i below nchanges; .change NAN as above. */
+    struct condition_change (*change)(const void *of, size_t i, const char **lacks);
 };
 
 /* Checks the form alone, so that a wrong expression is refused before anything is read. 0, or -1

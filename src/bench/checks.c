@@ -363,8 +363,11 @@ static double value_of(const void *of, size_t i, const char **lacks)
     return g->figures[i].value;
 }
 
-static const struct condition_table table = {names, sizeof names / sizeof *names, "failed>0",
-                                             "benchmark", value_of};
+static const struct condition_table table = {.names = names,
+                                             .n = sizeof names / sizeof *names,
+                                             .example = "failed>0",
+                                             .holder = "benchmark",
+                                             .value = value_of};
 
 int bench_checks_parse(const char *expr, struct err *e)
 {

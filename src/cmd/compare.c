@@ -7,6 +7,7 @@
 #include "base/buf.h"
 #include "cmd/cmd.h"
 #include "compare/compare.h"
+#include "compare/conditions.h"
 #include "compare/ranking.h"
 #include "report/compare_report.h"
 #include "report/compare_workbook.h"
@@ -45,7 +46,7 @@ static const struct opt rows[] = {
     {"output", 'o', OPT_STR, AT(output), "DIR",
      "write workbooks there: final_analysis_report.xlsx and others"},
     {"fail-on", 0, OPT_STR, AT(fail_on), "EXPR",
-     "exit with status 1 when EXPR holds, such as 'step_low>0'"},
+     "exit with status 1 when EXPR holds, such as 'step_ms>+5%'"},
     {"color", 0, OPT_STR, AT(color), "WHEN", "auto, always or never (default: auto)"},
     OPT_END,
 };
@@ -381,6 +382,13 @@ static int write_workbooks(const struct compared_pair *pair, const char *dir, bo
     return rc;
 }
 
+static void judge(struct compared_pair *pair, const char *expr, struct err *e)
+{
+    const struct compare_sides of = {
+        &pair->c, {pair->base->list, pair->base->n}, {pair->test->list, pair->test->n}};
+    compare_apply_conditions(expr, &of, e);
+}
+
 static int report(const struct compared *sides, size_t n, const struct compare_opts *o,
                   struct err *e)
 {
@@ -397,7 +405,7 @@ static int report(const struct compared *sides, size_t n, const struct compare_o
     for (size_t i = 0; i < pairs.n && o->output != NULL && status == 0; i++)
         status = write_workbooks(&pairs.list[i], o->output, pairs.n > 1, e);
     for (size_t i = 0; i < pairs.n && o->fail_on != NULL && held.code != ERR_NO; i++)
-        compare_apply_conditions(o->fail_on, &pairs.list[i].c, &held);
+        judge(&pairs.list[i], o->fail_on, &held);
     if (status == 0 && held.code != ERR_NONE) {
         *e = held;
         status = -1;
@@ -487,9 +495,14 @@ const struct command cmd_compare = {
         "of\n"
         "each side; of several tests into DIR/comparison_BASE_vs_TEST.\n"
         "\n"
-        "EXPR compares a name with a number (> >= < <=; 0.02 or 2%); of several with commas "
+        "EXPR compares a name with a number (> >= < <=; 0.3 or 30%); of several with commas "
         "between\n"
-        "them one is enough, in any of the comparisons:\n"
+        "them one is enough, in any of the comparisons. Names are those of 'specter analyze "
+        "--fail-on'\n"
+        "and of 'specter metrics', values the test's. A signed percentage is a change against "
+        "BASE:\n"
+        "step_ms>+5% holds where the step is longer by more than 5 % and more than its noise. "
+        "Others:\n"
 #define X(name, kind, lacks, help) "  " #name ": " help "\n"
     COMPARE_CONDITIONS(X)
 #undef X

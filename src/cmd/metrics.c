@@ -109,25 +109,10 @@ static int measure(void *arg, const struct run *run, struct err *e)
     return status;
 }
 
-/* The card that lies beside the traces; one that cannot be read is as good as told. */
 static int find_card(struct metrics_opts *opts, const char *dir, struct err *e)
 {
-    static const char *const names[] = {"workload_card.yaml", "workload_card.yml",
-                                        "workload_card.json"};
-    char path[4096];
-    card_init(&opts->card);
-    if (opts->card_path != NULL)
-        return card_read(&opts->card, opts->card_path, e);
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        FILE *f;
-        snprintf(path, sizeof path, "%s/%s", dir, names[i]);
-        f = fopen(path, "r");
-        if (f == NULL)
-            continue;
-        fclose(f);
-        return card_read(&opts->card, path, e);
-    }
-    return 0;
+    return opts->card_path != NULL ? card_read(&opts->card, opts->card_path, e)
+                                   : card_find(&opts->card, dir, e);
 }
 
 static int run_metrics(const struct command *self, int argc, char **argv, struct err *e)

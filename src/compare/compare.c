@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "compare/compare.h"
 
-#include "base/condition.h"
 #include "base/order.h"
 #include "compare/differences.h"
 #include "compare/side.h"
@@ -202,63 +201,4 @@ void compare_release(struct comparison *c)
 {
     free(c->rows);
     arena_release(&c->arena);
-}
-
-/* ---- --fail-on ---- */
-
-static double value_of_step(const struct comparison *c)
-{
-    return compare_change(c->step);
-}
-
-static double value_of_step_low(const struct comparison *c)
-{
-    return c->step->noise.low - 1;
-}
-
-static double value_of_step_high(const struct comparison *c)
-{
-    return c->step->noise.high - 1;
-}
-
-static double value_of_worse(const struct comparison *c)
-{
-    double n = 0;
-    for (size_t i = 0; i < c->nrows; i++)
-        n += c->rows[i].verdict == COMPARE_IS_WORSE;
-    return n;
-}
-
-static const struct condition_name condition_names[] = {
-#define X(name, kind, lacks, help) {#name, CONDITION_##kind},
-    COMPARE_CONDITIONS(X)
-#undef X
-};
-
-static double condition_value(const void *of, size_t i, const char **lacks)
-{
-    static const struct {
-        double (*value)(const struct comparison *);
-        const char *lacks;
-    } values[] = {
-#define X(name, kind, lacks, help) {value_of_##name, lacks},
-        COMPARE_CONDITIONS(X)
-#undef X
-    };
-    *lacks = values[i].lacks;
-    return values[i].value(of);
-}
-
-static const struct condition_table conditions = {condition_names,
-                                                  sizeof condition_names / sizeof *condition_names,
-                                                  "step>2%", "comparison", condition_value};
-
-int compare_check_conditions(const char *expr, struct err *e)
-{
-    return conditions_check(&conditions, expr, e);
-}
-
-int compare_apply_conditions(const char *expr, const struct comparison *c, struct err *e)
-{
-    return conditions_apply(&conditions, expr, c, e);
 }

@@ -141,6 +141,12 @@ struct comparison {
     double threshold;
 };
 
+/* The runs of a side. */
+struct compare_runs {
+    const struct analysis *const *list;
+    size_t n;
+};
+
 /* The analyses are borrowed while this runs; each has at least one timed rank. */
 void compare_init(struct comparison *c, const struct analysis *const *base, size_t nbase,
                   const struct analysis *const *test, size_t ntest, double threshold);
@@ -155,18 +161,5 @@ bool compare_less_is_better(const struct compare_key *of);
 
 /* The verdict of a row whose times and noise are known; no other field is looked at but `of`. */
 enum compare_verdict compare_judge(const struct compare_row *row, double threshold);
-
-/* ---- --fail-on (base/condition.h) ----
- *
- * X(name, kind, "the comparison holds no ...", help) */
-#define COMPARE_CONDITIONS(X)                                                                \
-    X(step, SHARE, "step time", "change of the step: test / base - 1")                       \
-    X(step_low, SHARE, "noise of the steps", "low end of its interval: above 0 is slower")   \
-    X(step_high, SHARE, "noise of the steps", "high end of its interval: below 0 is faster") \
-    X(worse, COUNT, "rows", "rows of all tables that are worse (a count)")
-
-/* As fail_on_check() and fail_on_apply() of analysis/fail_on.h. */
-int compare_check_conditions(const char *expr, struct err *e);
-int compare_apply_conditions(const char *expr, const struct comparison *c, struct err *e);
 
 #endif

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #ifdef SPECTER_HAVE_YAML
 #include <yaml.h>
 #endif
@@ -369,6 +370,25 @@ int card_read(struct card *card, const char *path, struct err *e)
     }
     card_tree_release(&tree);
     buf_release(&text);
+    return rc;
+}
+
+int card_find(struct card *card, const char *dir, struct err *e)
+{
+    static const char *const names[] = {"workload_card.yaml", "workload_card.yml",
+                                        "workload_card.json"};
+    struct buf path = BUF_INIT;
+    int rc = 0;
+    card_init(card);
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        buf_reset(&path);
+        buf_printf(&path, "%s/%s", dir, names[i]);
+        if (access(path.data, R_OK) != 0)
+            continue;
+        rc = card_read(card, path.data, e);
+        break;
+    }
+    buf_release(&path);
     return rc;
 }
 

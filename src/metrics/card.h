@@ -57,6 +57,10 @@ void card_init(struct card *card); /* says nothing */
 /* 0, or -1 with e filled (ERR_INPUT): not read, not YAML or JSON, or a number that cannot be. */
 int card_read(struct card *card, const char *path, struct err *e);
 
+/* The same of the card that lies in a folder of traces (workload_card.yaml, .yml or .json); says
+ * nothing where there is none. */
+int card_find(struct card *card, const char *dir, struct err *e);
+
 /* Size of the data-parallel axis; NAN. */
 double card_dp(const struct card *card);
 

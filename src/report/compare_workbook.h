@@ -12,12 +12,6 @@
 
 #include "report/compare_report.h"
 
-/* The runs of a side. */
-struct compare_runs {
-    const struct analysis *const *list;
-    size_t n;
-};
-
 /* Writes them into a folder that is there. 0, or -1 with e filled. */
 int compare_workbooks(const char *dir, const struct compare_report *r, struct compare_runs base,
                       struct compare_runs test, struct err *e);

@@ -16,3 +16,5 @@ verdicts() { "$SPECTER" compare "$@" --format csv | awk -F, 'NR > 1 && NF > 5 &&
 echo "against a slow link" && verdicts base slow --table step,collectives
 echo "against itself" && verdicts base base2 --table step,collectives
 echo "three runs a side" && verdicts base,base2,base3 slow,slow2,slow3 --table step,gemms | grep -v similar
+# Marked steps tell how much a share of them varies.
+"$SPECTER" compare base slow --table idle --fail-on 'exposed_comm>+2%' 2>&1 >/dev/null | sed 's/by .* %)/by N % (...)/'

@@ -19,7 +19,7 @@ allowed() {
     src/sim/*) echo 'base/ specter/ trace/ model/ sim/' ;;
     src/analysis/*) echo 'base/ specter/ trace/ model/ analysis/' ;;
     src/metrics/*) echo 'base/ specter/ trace/ model/ sim/ analysis/ metrics/' ;;
-    src/compare/*) echo 'base/ specter/ trace/ model/ sim/ analysis/ compare/' ;;
+    src/compare/*) echo 'base/ specter/ trace/ model/ sim/ analysis/ metrics/ compare/' ;;
     src/watch/*) echo 'base/ specter/ trace/ model/ analysis/ watch/' ;;
     src/report/*) echo 'base/ specter/ trace/ model/ calib/ bench/ sim/ analysis/ metrics/ compare/ watch/ report/' ;;
     tests/emu/rocm/*) echo '../ ../../../tracer/hooks/' ;;
