@@ -140,8 +140,9 @@ static int judge_change(const struct condition *c, const void *of, struct err *e
                        "cannot judge '%.*s': %s changed by %+.1f %%, and how much it varies is not "
                        "known: compare several runs of each side",
                        c->len, c->text, name_of(c)->name, 100 * is.change);
-    return err_set(e, ERR_NO, "%s changed by %+.1f %% (95 %%: %+.1f to %+.1f %%): '%.*s' holds",
-                   name_of(c)->name, 100 * is.change, 100 * is.low, 100 * is.high, c->len, c->text);
+    return err_set(e, ERR_NO, "%s changed by %+.1f %% (%d %%: %+.1f to %+.1f %%): '%.*s' holds",
+                   name_of(c)->name, 100 * is.change, is.level, 100 * is.low, 100 * is.high, c->len,
+                   c->text);
 }
 
 static int judge(const struct condition *c, const void *of, struct err *e)

@@ -32,6 +32,7 @@ struct condition_name {
 /* test / base - 1, and its interval; low NAN: the noise is not known. */
 struct condition_change {
     double change, low, high;
+    int level; /* of the interval, in per cent */
 };
 
 struct condition_table {

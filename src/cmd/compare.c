@@ -2,10 +2,9 @@
  *
  * specter compare: what differs between a base and tests, and whether it is more than noise.
  */
-#include "analysis/analysis.h"
-#include "analysis/limits.h"
 #include "base/buf.h"
 #include "cmd/cmd.h"
+#include "cmd/compare_sides.h"
 #include "compare/compare.h"
 #include "compare/conditions.h"
 #include "compare/ranking.h"
@@ -14,16 +13,15 @@
 #include "report/sheet.h"
 
 #include <cjson/cJSON.h>
-#include <dirent.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 struct compare_opts {
     const char *names, *tables, *json, *form, *fail_on, *color, *output;
     bool all_runs, pairs;
     double threshold; /* per cent */
+    int64_t gpus;     /* of a replay's scale; 0: not said */
     int colored;      /* `color`, read: screen_init() */
 };
 
@@ -33,6 +31,8 @@ static const struct opt rows[] = {
     {"name", 0, OPT_STR, AT(names), "LABEL,...", "what the sides are called, base first"},
     {"all-runs", 0, OPT_FLAG, AT(all_runs), NULL,
      "each side is a folder, and every folder in it a run"},
+    {"at", 0, OPT_I64, AT(gpus), "GPUS",
+     "of a replay, the scale of so many GPUs (default: as recorded)"},
     {"pairs", 0, OPT_FLAG, AT(pairs), NULL, "compare the tests with each other, too"},
     {"table", 0, OPT_STR, AT(tables), "NAME[,NAME]",
 #define X(id, name, title) " " name
@@ -50,164 +50,6 @@ static const struct opt rows[] = {
     {"color", 0, OPT_STR, AT(color), "WHEN", "auto, always or never (default: auto)"},
     OPT_END,
 };
-
-/* ---- sides ---- */
-
-/* One side: its runs, loaded. */
-struct compared {
-    const char *paths;            /* with commas between repeats */
-    const char *label;            /* in the arena */
-    char *real[COMPARE_RUNS_MAX]; /* real paths of its runs; owned */
-    struct run runs[COMPARE_RUNS_MAX];
-    struct analysis analyses[COMPARE_RUNS_MAX];
-    const struct analysis *list[COMPARE_RUNS_MAX];
-    size_t n; /* runs that are loaded and analysed */
-    bool partial;
-};
-
-/* Comparing a run with itself answers nothing. Takes note of the path. */
-static int check_new(struct compared *sides, size_t at, const char *path, struct err *e)
-{
-    char *real = realpath(path, NULL);
-    for (size_t i = 0; real != NULL && i <= at; i++) {
-        for (size_t k = 0; k < sides[i].n; k++) {
-            if (strcmp(sides[i].real[k], real) == 0) {
-                free(real);
-                return err_set(e, ERR_USAGE, "'%s' is given twice", path);
-            }
-        }
-    }
-    if (real == NULL)
-        return err_set(e, ERR_INPUT, "%s: %s", path, strerror(errno));
-    sides[at].real[sides[at].n] = real;
-    return 0;
-}
-
-static int load_run(struct compared *side, const char *path, struct err *e)
-{
-    struct run *run = &side->runs[side->n];
-    struct analysis *a = &side->analyses[side->n];
-    int status = cmd_load(run, path, NULL, e);
-    for (size_t i = 0; status == 0 && i < run->nnotes; i++)
-        fprintf(stderr, "specter: note: %s: %s\n", path, run->notes[i].text);
-    if (status == 0)
-        status = limits_check(run, e);
-    if (status == 0)
-        status = analysis_init(a, run, ANALYSIS_ALL_RANKS, e);
-    if (status == 0 && !analysis_timed(a)) {
-        analysis_release(a);
-        status = err_set(e, ERR_INPUT, "'%s' has no device times to compare", path);
-    }
-    if (status < 0) {
-        run_release(run);
-        free(side->real[side->n]);
-        return -1;
-    }
-    side->partial = side->partial || run_partial(run);
-    side->list[side->n++] = a;
-    return 0;
-}
-
-static int add_path(struct compared *sides, size_t at, const char *path, struct err *e)
-{
-    if (sides[at].n == COMPARE_RUNS_MAX)
-        return err_set(e, ERR_USAGE, "more than %d runs of one side", COMPARE_RUNS_MAX);
-    return check_new(sides, at, path, e) < 0 ? -1 : load_run(&sides[at], path, e);
-}
-
-/* Every folder in this one, by name; hidden ones passed over. */
-static int add_folders(struct compared *sides, size_t at, const char *path, struct err *e)
-{
-    struct dirent **list;
-    const int n = scandir(path, &list, NULL, alphasort);
-    struct buf folder = BUF_INIT;
-    size_t found = 0;
-    int rc = n < 0 ? err_set(e, ERR_INPUT, "%s: %s", path, strerror(errno)) : 0;
-    for (int i = 0; i < n; i++) {
-        struct stat st;
-        buf_reset(&folder);
-        buf_printf(&folder, "%s/%s", path, list[i]->d_name);
-        if (rc == 0 && list[i]->d_name[0] != '.' && stat(folder.data, &st) == 0 &&
-            S_ISDIR(st.st_mode)) {
-            rc = add_path(sides, at, folder.data, e);
-            found++;
-        }
-        free(list[i]);
-    }
-    if (n >= 0)
-        free(list);
-    buf_release(&folder);
-    return rc == 0 && found == 0 ? err_set(e, ERR_INPUT, "%s: no folders of runs", path) : rc;
-}
-
-static int load_side(struct compared *sides, size_t at, bool all_runs, struct arena *arena,
-                     struct err *e)
-{
-    struct compared *side = &sides[at];
-    char *copy = arena_strndup(arena, side->paths, strlen(side->paths)), *save = NULL;
-    for (char *path = strtok_r(copy, ",", &save); path != NULL; path = strtok_r(NULL, ",", &save)) {
-        if ((all_runs ? add_folders : add_path)(sides, at, path, e) < 0)
-            return -1;
-    }
-    return side->n > 0 ? 0 : err_set(e, ERR_USAGE, "'%s' names no run", side->paths);
-}
-
-static void release_side(struct compared *side)
-{
-    for (size_t i = 0; i < side->n; i++) {
-        analysis_release(&side->analyses[i]);
-        run_release(&side->runs[i]);
-        free(side->real[i]);
-    }
-}
-
-/* ---- labels ---- */
-
-/* The last `parts` parts of a path. */
-static const char *tail_of(const char *path, int parts)
-{
-    const char *at = path + strlen(path);
-    while (at > path && at[-1] == '/')
-        at--;
-    for (; at > path; at--) {
-        if (at[-1] == '/' && --parts == 0)
-            break;
-    }
-    return at;
-}
-
-/* Names given, or as much of the end of each path as makes them differ. */
-static int set_labels(struct compared *sides, size_t n, const char *names, struct arena *arena,
-                      struct err *e)
-{
-    char *copy = names != NULL ? arena_strndup(arena, names, strlen(names)) : NULL, *save = NULL;
-    size_t given = 0;
-    for (char *name = copy ? strtok_r(copy, ",", &save) : NULL; name != NULL;
-         name = strtok_r(NULL, ",", &save), given++) {
-        if (given < n)
-            sides[given].label = name;
-    }
-    if (names != NULL && given != n)
-        return err_set(e, ERR_USAGE, "--name: %zu names for %zu sides", given, n);
-    for (int parts = 1; names == NULL && parts < 32; parts++) {
-        bool differ = true;
-        for (size_t i = 0; i < n; i++)
-            sides[i].label = tail_of(sides[i].paths, parts);
-        for (size_t i = 0; i < n; i++) {
-            for (size_t k = 0; k < i; k++)
-                differ = differ && strcmp(sides[i].label, sides[k].label) != 0;
-        }
-        if (differ)
-            break;
-    }
-    for (size_t i = 0; i < n; i++) {
-        struct buf safe = BUF_INIT;
-        buf_put_printable(&safe, sides[i].label, strlen(sides[i].label));
-        sides[i].label = arena_strndup(arena, safe.data, safe.len);
-        buf_release(&safe);
-    }
-    return 0;
-}
 
 /* ---- output ---- */
 
@@ -284,9 +126,9 @@ static void add_pair(struct comparisons *p, const struct compared *base,
 {
     struct compared_pair *pair = &p->list[p->n];
     *pair = (struct compared_pair){.base = base, .test = test};
-    compare_init(&pair->c, base->list, base->n, test->list, test->n, o->threshold / 100);
+    compare_init(&pair->c, compared_runs(base), compared_runs(test), o->threshold / 100);
     if (wants_causes(o))
-        causes_find(&pair->causes, &pair->c, base->list, base->n, test->list, test->n);
+        causes_find(&pair->causes, &pair->c, compared_runs(base), compared_runs(test));
     pair->report = (struct compare_report){&pair->c, &pair->causes, base->label, test->label};
     p->reports[p->n++] = &pair->report;
 }
@@ -315,15 +157,11 @@ static void comparisons_release(struct comparisons *p)
 
 static void rank(struct ranking *r, const struct compared *sides, size_t n, double threshold)
 {
-    const struct analysis *const **lists = array_new(n, sizeof *lists);
-    size_t *counts = array_new(n, sizeof *counts);
-    for (size_t i = 0; i < n; i++) {
-        lists[i] = sides[i].list;
-        counts[i] = sides[i].n;
-    }
-    ranking_init(r, lists, counts, n, threshold);
-    free(lists);
-    free(counts);
+    struct compare_runs *list = array_new(n, sizeof *list);
+    for (size_t i = 0; i < n; i++)
+        list[i] = compared_runs(&sides[i]);
+    ranking_init(r, list, n, threshold);
+    free(list);
 }
 
 /* Of several tests the first screen is their ranking. */
@@ -375,17 +213,16 @@ static int write_workbooks(const struct compared_pair *pair, const char *dir, bo
     if (cmd_make_folders(path.data) < 0)
         rc = err_set(e, ERR_INPUT, "cannot make directory '%s': %s", path.data, strerror(errno));
     else
-        rc = compare_workbooks(path.data, &pair->report,
-                               (struct compare_runs){pair->base->list, pair->base->n},
-                               (struct compare_runs){pair->test->list, pair->test->n}, e);
+        rc = compare_workbooks(path.data, &pair->report, compared_runs(pair->base),
+                               compared_runs(pair->test), e);
     buf_release(&path);
     return rc;
 }
 
 static void judge(struct compared_pair *pair, const char *expr, struct err *e)
 {
-    const struct compare_sides of = {
-        &pair->c, {pair->base->list, pair->base->n}, {pair->test->list, pair->test->n}};
+    const struct compare_sides of = {&pair->c, compared_runs(pair->base),
+                                     compared_runs(pair->test)};
     compare_apply_conditions(expr, &of, e);
 }
 
@@ -419,17 +256,15 @@ static int compare(const struct compare_opts *o, struct compared *sides, size_t 
                    struct arena *arena, struct err *e)
 {
     bool partial = false;
-    int status = 0;
-    if (set_labels(sides, n, o->names, arena, e) < 0)
+    int status;
+    if (compared_label(sides, n, o->names, arena, e) < 0)
         return -1;
-    for (size_t i = 0; i < n && status == 0; i++)
-        status = load_side(sides, i, o->all_runs, arena, e);
+    status = compared_load(sides, n, o->all_runs, o->gpus, arena, e);
     if (status == 0)
         status = report(sides, n, o, e);
-    for (size_t i = 0; i < n; i++) {
+    for (size_t i = 0; i < n; i++)
         partial = partial || sides[i].partial;
-        release_side(&sides[i]);
-    }
+    compared_release(sides, n);
     return status == 0 && partial ? ERR_PARTIAL : status;
 }
 
@@ -442,6 +277,8 @@ static int check_opts(struct compare_opts *o, int n, struct err *e)
     if (o->form != NULL && strcmp(o->form, "table") != 0 && strcmp(o->form, "csv") != 0 &&
         strcmp(o->form, "md") != 0)
         return err_set(e, ERR_USAGE, "--format is table, csv or md, not '%s'", o->form);
+    if (o->gpus < 0)
+        return err_set(e, ERR_USAGE, "--at %lld: a number of GPUs", (long long)o->gpus);
     if (check_tables(o->tables, e) < 0 ||
         (o->fail_on != NULL && compare_check_conditions(o->fail_on, e) < 0))
         return -1;
@@ -477,7 +314,9 @@ const struct command cmd_compare = {
         "by size, each shape of GEMM, kernels, copies and causes of idle time; all times are a\n"
         "step's, so that recordings may differ in length. BASE and TEST are what 'specter analyze' "
         "reads; several repeats of one side are\n"
-        "paths with commas between them, or the folders in it (--all-runs).\n"
+        "paths with commas between them, or the folders in it (--all-runs). A side may be what\n"
+        "'specter replay --json' wrote: the step and its parts as predicted, beside what was "
+        "measured.\n"
         "\n"
         "Causes: the base's job is simulated with the test's times of one kind of work at a time,\n"
         "waits and overlap recomputed; what is hidden behind other work changes the step by 0.\n"

@@ -324,15 +324,16 @@ static int simulate_ranks(struct finder *f, struct err *e)
 /* ---- all of them ---- */
 
 /* What the runs of a side take. keep: the run whose job is kept, to be simulated; NULL. */
-static int add_runs(struct finder *f, struct work_times *w, const struct analysis *const *list,
-                    size_t n, const struct run *keep, struct err *e)
+static int add_runs(struct finder *f, struct work_times *w, struct compare_runs side,
+                    const struct run *keep, struct err *e)
 {
-    for (size_t i = 0; i < n; i++) {
-        struct altered *a = altered_new(list[i]->run, e);
+    for (size_t i = 0; i < side.n; i++) {
+        const struct analysis *run = side.list[i];
+        struct altered *a = altered_new(run->run, e);
         if (a == NULL)
             return -1;
-        work_times_add(w, altered_program(a), &list[i]->job_steps);
-        if (list[i]->run == keep)
+        work_times_add(w, altered_program(a), &run->job_steps);
+        if (run->run == keep)
             f->altered = a;
         else
             altered_free(a);
@@ -382,32 +383,37 @@ static int by_change(const void *pa, const void *pb)
 }
 
 /* The run whose step is nearest to the mean of its side's, with as many ranks as the first. */
-static const struct run *typical(const struct comparison *c, const struct analysis *const *list,
-                                 size_t n)
+static const struct run *typical(const struct comparison *c, struct compare_runs side)
 {
     size_t best = 0;
     double least = INFINITY;
-    for (size_t i = 0; i < n; i++) {
-        double off = fabs(step_window_mean(&list[i]->step_time.window) - c->step->base_ns);
-        if (list[i]->run->nranks == list[0]->run->nranks && off < least) {
+    for (size_t i = 0; i < side.n; i++) {
+        const struct analysis *a = side.list[i];
+        double off = fabs(step_window_mean(&a->step_time.window) - c->step->base_ns);
+        if (a->run->nranks == side.list[0]->run->nranks && off < least) {
             least = off;
             best = i;
         }
     }
-    return list[best]->run;
+    return side.list[best]->run;
 }
 
-void causes_find(struct causes *out, struct comparison *c, const struct analysis *const *base,
-                 size_t nbase, const struct analysis *const *test, size_t ntest)
+void causes_find(struct causes *out, struct comparison *c, struct compare_runs base,
+                 struct compare_runs test)
 {
-    struct finder f = {.out = out, .c = c, .run = typical(c, base, nbase)};
+    struct finder f = {.out = out, .c = c};
     struct err e = {0};
     *out = (struct causes){.change_ns = llround(c->step->test_ns - c->step->base_ns)};
-    if (add_runs(&f, &f.base, base, nbase, f.run, &e) < 0 ||
-        add_runs(&f, &f.test, test, ntest, NULL, &e) < 0)
+    if (base.predicted != NULL || test.predicted != NULL) {
+        out->unknown = "a prediction holds no operations";
+        out->rest_ns = out->change_ns;
+        return;
+    }
+    f.run = typical(c, base);
+    if (add_runs(&f, &f.base, base, f.run, &e) < 0 || add_runs(&f, &f.test, test, NULL, &e) < 0)
         out->unknown = arena_printf(&c->arena, "%s", e.msg);
     if (out->unknown == NULL)
-        find_factors(&f, test[0]->run);
+        find_factors(&f, test.list[0]->run);
     if (out->unknown == NULL && simulate_all(&f, &e) < 0) {
         out->unknown = arena_printf(&c->arena, "%s", e.msg);
         out->n = 0;

@@ -6,7 +6,7 @@
  * changes the step by 0.
  *
  *     struct causes c;
- *     causes_find(&c, &comparison, base, nbase, test, ntest);
+ *     causes_find(&c, &comparison, base, test);
  *     if (c.unknown == NULL)
  *         for (size_t i = 0; i < c.n; i++)
  *             use(&c.list[i]);
@@ -66,8 +66,8 @@ struct causes {
 };
 
 /* c: of these runs. Never fails. */
-void causes_find(struct causes *out, struct comparison *c, const struct analysis *const *base,
-                 size_t nbase, const struct analysis *const *test, size_t ntest);
+void causes_find(struct causes *out, struct comparison *c, struct compare_runs base,
+                 struct compare_runs test);
 void causes_release(struct causes *c);
 
 const char *cause_kind_name(enum cause_kind kind);

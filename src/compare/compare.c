@@ -3,6 +3,7 @@
 
 #include "base/order.h"
 #include "compare/differences.h"
+#include "compare/prediction.h"
 #include "compare/side.h"
 
 #include <math.h>
@@ -172,27 +173,65 @@ static int by_weight(const void *pa, const void *pb)
     return memcmp(&a->of, &b->of, offsetof(struct compare_key, name));
 }
 
-void compare_init(struct comparison *c, const struct analysis *const *base, size_t nbase,
-                  const struct analysis *const *test, size_t ntest, double threshold)
+static void add_side(struct side *s, struct compare_runs runs)
+{
+    for (size_t i = 0; i < runs.n; i++)
+        side_add_run(s, runs.list[i]);
+    if (runs.predicted != NULL)
+        side_add_predicted(s, runs.predicted);
+}
+
+/* What one side alone has is no row where the other is a prediction, which holds nothing else. */
+static void add_rows(struct comparison *c, const struct side *base, const struct side *test)
+{
+    const bool predicted = c->base_is_predicted || c->test_is_predicted;
+    for (size_t i = 0; i < base->n; i++) {
+        const struct entry *same = side_find(test, &base->list[i].of);
+        if (same != NULL || !predicted)
+            add_row(c, &base->list[i], same);
+    }
+    for (size_t i = 0; i < test->n && !predicted; i++) {
+        if (side_find(base, &test->list[i].of) == NULL)
+            add_row(c, NULL, &test->list[i]);
+    }
+}
+
+/* The noise of a step that one side predicts is the prediction's interval. */
+static void take_interval(struct comparison *c, const struct predicted_step *base,
+                          const struct predicted_step *test)
+{
+    struct compare_row *step = &c->rows[0];
+    const struct predicted_step *of = base != NULL ? base : test;
+    c->low_ns = c->high_ns = NAN;
+    if ((base == NULL) == (test == NULL))
+        return;
+    c->low_ns = of->low_ns;
+    c->high_ns = of->high_ns;
+    step->noise = prediction_noise(base, step->base_ns, test, step->test_ns);
+    step->verdict = step->noise.low <= 1 && step->noise.high >= 1
+                        ? COMPARE_IS_SIMILAR
+                        : compare_judge(step, c->threshold);
+}
+
+void compare_init(struct comparison *c, struct compare_runs base, struct compare_runs test,
+                  double threshold)
 {
     struct side b, t;
-    *c = (struct comparison){.threshold = threshold, .nbase = nbase, .ntest = ntest};
+    *c = (struct comparison){.threshold = threshold,
+                             .nbase = base.predicted != NULL ? 1 : base.n,
+                             .ntest = test.predicted != NULL ? 1 : test.n,
+                             .base_is_predicted = base.predicted != NULL,
+                             .test_is_predicted = test.predicted != NULL};
     arena_init(&c->arena);
-    b = t = (struct side){.several = nbase > 1 && ntest > 1};
-    for (size_t i = 0; i < nbase; i++)
-        side_add_run(&b, base[i]);
-    for (size_t i = 0; i < ntest; i++)
-        side_add_run(&t, test[i]);
-    for (size_t i = 0; i < b.n; i++)
-        add_row(c, &b.list[i], side_find(&t, &b.list[i].of));
-    for (size_t i = 0; i < t.n; i++) {
-        if (side_find(&b, &t.list[i].of) == NULL)
-            add_row(c, NULL, &t.list[i]);
-    }
+    b = t = (struct side){.several = base.n > 1 && test.n > 1};
+    add_side(&b, base);
+    add_side(&t, test);
+    add_rows(c, &b, &t);
     judge_all(c, &b, &t);
     qsort(c->rows, c->nrows, sizeof *c->rows, by_weight);
     c->step = &c->rows[0];
-    find_differences(c, base[0], test[0]);
+    take_interval(c, base.predicted, test.predicted);
+    find_differences(c, base, test);
     side_release(&b);
     side_release(&t);
 }

@@ -5,7 +5,7 @@
  * it is better, worse or the same.
  *
  *     struct comparison c;
- *     compare_init(&c, base, nbase, test, ntest, 0.01);
+ *     compare_init(&c, base, test, 0.01);
  *     for (size_t i = 0; i < c.nrows; i++)
  *         use(&c.rows[i]);
  *     compare_release(&c);
@@ -15,6 +15,9 @@
  * where both sides have several runs the runs' means, because runs differ by more than the steps in
  * them do. A row without samples on both sides has no verdict beyond the threshold: its noise is
  * not known. What only one side has is a row, too.
+ *
+ * A side may be a prediction, whose step and parts are all that there is then; a step that was
+ * measured inside its interval of 80 % is similar.
  */
 #ifndef SPECTER_COMPARE_COMPARE_H
 #define SPECTER_COMPARE_COMPARE_H
@@ -137,19 +140,22 @@ struct comparison {
     size_t ndifferences;
     struct compare_setting *settings; /* in the arena; none where a side holds no settings */
     size_t nsettings;
-    size_t nbase, ntest; /* runs */
+    size_t nbase, ntest; /* runs; a prediction is one */
+    bool base_is_predicted, test_is_predicted;
+    double low_ns, high_ns; /* 80 % interval of the one that is predicted; NAN: not known */
     double threshold;
 };
 
-/* The runs of a side. */
+/* The runs of a side, or what is predicted in their place (prediction.h). */
 struct compare_runs {
     const struct analysis *const *list;
     size_t n;
+    const struct predicted_step *predicted; /* NULL: n runs */
 };
 
 /* The analyses are borrowed while this runs; each has at least one timed rank. */
-void compare_init(struct comparison *c, const struct analysis *const *base, size_t nbase,
-                  const struct analysis *const *test, size_t ntest, double threshold);
+void compare_init(struct comparison *c, struct compare_runs base, struct compare_runs test,
+                  double threshold);
 void compare_release(struct comparison *c);
 
 /* test / base - 1 of one: of the geometric means where there are samples, so that it lies within

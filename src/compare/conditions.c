@@ -3,6 +3,7 @@
 
 #include "analysis/fail_on.h"
 #include "base/condition.h"
+#include "compare/prediction.h"
 #include "metrics/metrics.h"
 
 #include <math.h>
@@ -91,6 +92,10 @@ static double value_of_side(const struct compare_sides *of, const struct compare
                             size_t i, struct time_series *samples, const char **lacks)
 {
     double sum = 0;
+    if (side->predicted != NULL) {
+        *lacks = "such number: a side is a prediction, which has its step alone";
+        return NAN;
+    }
     for (size_t k = 0; k < side->n; k++) {
         const double value = value_of_run(of, side->list[k], i, lacks);
         sum += value;
@@ -130,8 +135,9 @@ static void add_steps(struct time_series *samples, const struct compare_runs *si
 
 static struct condition_change change_of_step(const struct comparison *c)
 {
-    return (struct condition_change){compare_change(c->step), c->step->noise.low - 1,
-                                     c->step->noise.high - 1};
+    return (struct condition_change){
+        compare_change(c->step), c->step->noise.low - 1, c->step->noise.high - 1,
+        c->base_is_predicted || c->test_is_predicted ? PREDICTION_LEVEL : 95};
 }
 
 static struct condition_change change_of(const struct compare_sides *of, size_t i, const char *name,
@@ -148,7 +154,8 @@ static struct condition_change change_of(const struct compare_sides *of, size_t 
         add_steps(&test, &of->test, name);
     }
     sample_test(&noise, &base, &test, COMPARE_LEVEL);
-    is = (struct condition_change){b == 0 && t == 0 ? 0 : t / b - 1, noise.low - 1, noise.high - 1};
+    is = (struct condition_change){b == 0 && t == 0 ? 0 : t / b - 1, noise.low - 1, noise.high - 1,
+                                   95};
     if (b == 0 && t != 0) {
         is.change = NAN;
         *lacks = arena_printf(&of->c->arena, "%s in the base, so no change of it", name);
@@ -164,6 +171,12 @@ static struct condition_change change_of(const struct compare_sides *of, size_t 
 
 static const struct condition_table *table(void);
 
+/* In milliseconds. */
+static bool is_step_time(const char *name)
+{
+    return strcmp(name, "step_ms") == 0 || strcmp(name, "iter_time") == 0;
+}
+
 static double value_at(const void *arg, size_t i, const char **lacks)
 {
     const struct compare_sides *of = arg;
@@ -174,6 +187,8 @@ static double value_at(const void *arg, size_t i, const char **lacks)
         *lacks = own[i - of_runs].lacks;
         return own[i - of_runs].value(of->c);
     }
+    if (of->test.predicted != NULL && is_step_time(table()->names[i].name))
+        return of->c->step->test_ns / 1e6;
     value = value_of_side(of, &of->test, i, &samples, lacks);
     time_series_release(&samples);
     return value;
@@ -183,8 +198,7 @@ static struct condition_change change_at(const void *arg, size_t i, const char *
 {
     const struct compare_sides *of = arg;
     const struct condition_name *name = &table()->names[i];
-    if (i >= table()->n - OWN || strcmp(name->name, "step_ms") == 0 ||
-        strcmp(name->name, "iter_time") == 0) {
+    if (i >= table()->n - OWN || is_step_time(name->name)) {
         *lacks = "step time";
         return change_of_step(of->c);
     }

@@ -2,6 +2,7 @@
 #include "compare/differences.h"
 
 #include "analysis/settings.h"
+#include "compare/prediction.h"
 
 #include <string.h>
 
@@ -102,8 +103,22 @@ static void find_settings(struct comparison *c, const struct run *base, const st
     settings_release(&t);
 }
 
-void find_differences(struct comparison *c, const struct analysis *base,
-                      const struct analysis *test)
+static int64_t gpus_of(struct compare_runs side)
+{
+    return side.predicted != NULL ? side.predicted->gpus : side.list[0]->run->world_size;
+}
+
+/* Where one of them is a prediction. */
+static void find_other_size(struct comparison *c, struct compare_runs base,
+                            struct compare_runs test)
+{
+    const long long b = gpus_of(base), t = gpus_of(test);
+    if (b != t)
+        differ(c, arena_printf(&c->arena, "ranks: %lld, %lld", b, t));
+}
+
+static void find_other_recording(struct comparison *c, const struct analysis *base,
+                                 const struct analysis *test)
 {
     const struct run *b = base->run, *t = test->run;
     if (b->world_size != t->world_size)
@@ -126,4 +141,12 @@ void find_differences(struct comparison *c, const struct analysis *base,
         differ(c, arena_printf(&c->arena, "steps: %s, %s", step_source_name(base->job_steps.source),
                                step_source_name(test->job_steps.source)));
     find_settings(c, b, t);
+}
+
+void find_differences(struct comparison *c, struct compare_runs base, struct compare_runs test)
+{
+    if (base.predicted != NULL || test.predicted != NULL)
+        find_other_size(c, base, test);
+    else
+        find_other_recording(c, base.list[0], test.list[0]);
 }

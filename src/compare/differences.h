@@ -8,7 +8,6 @@
 #include "compare/compare.h"
 
 /* Fills c->differences and c->settings, from the first run of each side. */
-void find_differences(struct comparison *c, const struct analysis *base,
-                      const struct analysis *test);
+void find_differences(struct comparison *c, struct compare_runs base, struct compare_runs test);
 
 #endif

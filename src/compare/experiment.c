@@ -5,6 +5,7 @@
 #include "base/err.h"
 #include "base/hash.h"
 #include "base/opt.h"
+#include "compare/json_file.h"
 
 #include <cjson/cJSON.h>
 #include <ctype.h>
@@ -16,7 +17,6 @@
 #include <unistd.h>
 
 #define SCHEMA "specter.experiment/1"
-#define FILE_MAX ((size_t)16 << 20)
 
 /* ---- from JSON ---- */
 
@@ -151,39 +151,6 @@ static int read_settings(struct experiment_reader *r, const cJSON *doc)
     return 0;
 }
 
-/* The whole document; NULL with e filled. The caller deletes it. */
-static cJSON *parse_file(const char *path, struct err *e)
-{
-    FILE *in = fopen(path, "re");
-    struct buf text = BUF_INIT;
-    char block[4096];
-    size_t n;
-    cJSON *doc = NULL;
-    int failed;
-    if (in == NULL) {
-        err_set(e, ERR_INPUT, "%s: %s", path, strerror(errno));
-        return NULL;
-    }
-    while (text.len <= FILE_MAX && (n = fread(block, 1, sizeof block, in)) > 0)
-        buf_put(&text, block, n);
-    failed = ferror(in) ? errno : 0;
-    fclose(in);
-    if (failed != 0)
-        err_set(e, ERR_INPUT, "%s: %s", path, strerror(failed));
-    else if (text.len > FILE_MAX)
-        err_set(e, ERR_INPUT, "%s: larger than 16 MiB", path);
-    else if (text.len == 0 ||
-             (doc = cJSON_ParseWithLengthOpts(text.data, text.len + 1, NULL, 1)) == NULL ||
-             !cJSON_IsObject(doc))
-        err_set(e, ERR_INPUT, "%s: no JSON object", path);
-    if (doc != NULL && !cJSON_IsObject(doc)) {
-        cJSON_Delete(doc);
-        doc = NULL;
-    }
-    buf_release(&text);
-    return doc;
-}
-
 static void begin(struct experiment *x)
 {
     *x = (struct experiment){0};
@@ -192,7 +159,7 @@ static void begin(struct experiment *x)
 
 int experiment_read(struct experiment *x, const char *path, struct err *e)
 {
-    cJSON *doc = parse_file(path, e);
+    cJSON *doc = json_file_read(path, e);
     int rc;
     if (doc == NULL)
         return -1;
@@ -459,7 +426,7 @@ static const char *const run_keys[] = {"label", "repeat"};
 
 int experiment_resume(struct experiment *x, const char *path, struct err *e)
 {
-    cJSON *had = parse_file(path, e), *asked = experiment_json(x);
+    cJSON *had = json_file_read(path, e), *asked = experiment_json(x);
     const char *differs = had != NULL ? difference(had, asked, KEYS(experiment_keys)) : NULL;
     const cJSON *runs = cJSON_GetObjectItemCaseSensitive(had, "runs");
     const cJSON *asked_runs = cJSON_GetObjectItemCaseSensitive(asked, "runs");

@@ -2,6 +2,7 @@
 #include "compare/ranking.h"
 
 #include "base/order.h"
+#include "compare/prediction.h"
 #include "compare/side.h"
 
 #include <stdlib.h>
@@ -16,6 +17,7 @@ static int by_step(const void *pa, const void *pb)
 struct step_samples {
     struct side steps, runs;
     bool several;
+    const struct predicted_step *predicted; /* NULL */
 };
 
 static const struct entry *step_of(const struct side *s)
@@ -33,7 +35,10 @@ static bool is_slower(const struct step_samples *a, const struct step_samples *b
     struct compare_row row = {.of = base->of,
                               .base_ns = base->one_ns / (double)base->runs,
                               .test_ns = test->one_ns / (double)test->runs};
-    sample_test(&row.noise, &base->samples, &test->samples, level);
+    if (a->predicted != NULL || b->predicted != NULL)
+        row.noise = prediction_noise(a->predicted, row.base_ns, b->predicted, row.test_ns);
+    else
+        sample_test(&row.noise, &base->samples, &test->samples, level);
     return compare_judge(&row, threshold) == COMPARE_IS_WORSE;
 }
 
@@ -50,19 +55,21 @@ static void set_places(struct ranking *r, const struct step_samples *list, doubl
     }
 }
 
-void ranking_init(struct ranking *r, const struct analysis *const *const *sides,
-                  const size_t *counts, size_t n, double threshold)
+void ranking_init(struct ranking *r, const struct compare_runs *sides, size_t n, double threshold)
 {
     struct step_samples *list = array_new(n, sizeof *list);
     r->list = array_new(n, sizeof *r->list);
     r->n = n;
     for (size_t i = 0; i < n; i++) {
         const struct entry *step;
-        list[i].several = list[i].runs.several = counts[i] > 1;
-        for (size_t k = 0; k < counts[i]; k++) {
-            side_add_step(&list[i].steps, sides[i][k]);
-            side_add_step(&list[i].runs, sides[i][k]);
+        list[i].several = list[i].runs.several = sides[i].n > 1;
+        list[i].predicted = sides[i].predicted;
+        for (size_t k = 0; k < sides[i].n; k++) {
+            side_add_step(&list[i].steps, sides[i].list[k]);
+            side_add_step(&list[i].runs, sides[i].list[k]);
         }
+        if (sides[i].predicted != NULL)
+            side_add_predicted(&list[i].steps, sides[i].predicted);
         step = step_of(&list[i].steps);
         r->list[i] = (struct ranked){.side = i, .step_ns = step->one_ns / (double)step->runs};
     }

@@ -4,7 +4,7 @@
  * is not slower than by more than noise and threshold.
  *
  *     struct ranking r;
- *     ranking_init(&r, sides, counts, n, 0.01);
+ *     ranking_init(&r, sides, n, 0.01);
  *     for (size_t i = 0; i < r.n; i++)
  *         use(r.list[i].side, r.list[i].place);
  *     ranking_release(&r);
@@ -25,11 +25,9 @@ struct ranking {
     size_t n;
 };
 
-/* sides[i]: counts[i] analyses, as of compare_init(). Of two sides the samples are runs where both
- * have several, else steps; each test is at a level at which all those with one side hold together.
- */
-void ranking_init(struct ranking *r, const struct analysis *const *const *sides,
-                  const size_t *counts, size_t n, double threshold);
+/* As of compare_init(). Of two sides the samples are runs where both have several, else steps; each
+ * test is at a level at which all those with one side hold together. */
+void ranking_init(struct ranking *r, const struct compare_runs *sides, size_t n, double threshold);
 void ranking_release(struct ranking *r);
 
 #endif

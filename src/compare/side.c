@@ -2,6 +2,7 @@
 #include "compare/side.h"
 
 #include "base/hash.h"
+#include "compare/prediction.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -161,6 +162,15 @@ void side_add_step(struct side *s, const struct analysis *a)
         e = entry_of(s, &(struct compare_key){.table = COMPARE_STEP, .part = part});
         add_run(s, e, ns, NAN, ns);
         add_step_samples(s, e, a);
+    }
+}
+
+void side_add_predicted(struct side *s, const struct predicted_step *step)
+{
+    for (int part = 0; part < COMPARE_PART_COUNT; part++) {
+        if (isfinite(step->ns[part]))
+            add_run(s, entry_of(s, &(struct compare_key){.table = COMPARE_STEP, .part = part}),
+                    step->ns[part], NAN, step->ns[part]);
     }
 }
 

@@ -33,6 +33,7 @@ struct side {
 /* The analysis, whose names are borrowed, outlives the side. */
 void side_add_run(struct side *s, const struct analysis *a);
 void side_add_step(struct side *s, const struct analysis *a); /* the step and its parts alone */
+void side_add_predicted(struct side *s, const struct predicted_step *step);
 void side_release(struct side *s);
 
 struct entry *side_find(const struct side *s, const struct compare_key *of); /* NULL: none */

@@ -148,6 +148,34 @@ static double step_change(const struct compare_row *row)
     return test - base;
 }
 
+/* "replay predicts 4.26 ms a step (80 %: 4.05 ms to 4.47 ms), 1.9 % above what base took: 4.18 ms,
+ * inside." */
+static void put_predicted(struct screen *s, const struct compare_report *r)
+{
+    const struct comparison *c = r->c;
+    const bool base = c->base_is_predicted;
+    const double predicted = base ? c->step->base_ns : c->step->test_ns;
+    const double measured = base ? c->step->test_ns : c->step->base_ns;
+    struct buf b = BUF_INIT;
+    char step[32], low[32], high[32], took[32];
+    buf_printf(&b, "%s predicts %s a step", base ? r->base : r->test,
+               text_ns(step, sizeof step, predicted));
+    if (isfinite(c->low_ns))
+        buf_printf(&b, " (80 %%: %s to %s)", text_ns(low, sizeof low, c->low_ns),
+                   text_ns(high, sizeof high, c->high_ns));
+    buf_printf(&b, ", %.1f %% %s what %s %s: %s", 100 * fabs(predicted / measured - 1),
+               predicted < measured ? "below" : "above", base ? r->test : r->base,
+               base && c->test_is_predicted ? "does" : "took",
+               text_ns(took, sizeof took, measured));
+    if (isfinite(c->low_ns))
+        buf_printf(&b, ", %s.",
+                   c->low_ns <= measured && measured <= c->high_ns ? "inside" : "outside");
+    else
+        buf_puts(&b, ".");
+    screen_line(s, SCREEN_STRONG, b.data, 0);
+    buf_release(&b);
+}
+
 /* "test is 6.2 % faster (95 %: -7.0 to -5.4 %): 4.18 ms -> 3.92 ms a step." */
 static void put_answer(struct screen *s, const struct compare_report *r)
 {
@@ -155,6 +183,10 @@ static void put_answer(struct screen *s, const struct compare_report *r)
     const double change = compare_change(step);
     struct buf b = BUF_INIT;
     char base[32], test[32];
+    if (r->c->base_is_predicted || r->c->test_is_predicted) {
+        put_predicted(s, r);
+        return;
+    }
     if (step->verdict == COMPARE_IS_SIMILAR)
         buf_printf(&b, "%s takes as long as %s", r->test, r->base);
     else if (is_sure(step))
@@ -351,7 +383,8 @@ void compare_summary(const struct compare_report *r, struct screen *screen)
     put_differences(screen, r->c, NULL);
     put_answer(screen, r);
     put_settings(screen, r->c);
-    put_unknown_causes(screen, r->causes);
+    if (!r->c->base_is_predicted && !r->c->test_is_predicted)
+        put_unknown_causes(screen, r->causes);
     screen_line(screen, SCREEN_PLAIN, "", 0);
     rows = screen_left(screen) > OTHER_LINES ? screen_left(screen) - OTHER_LINES : 1;
     rows = rows < ROWS_SHOWN ? rows : ROWS_SHOWN;
@@ -636,6 +669,19 @@ static void add_value(cJSON *o, const char *key, const char *value)
         json_add_text(o, key, value);
 }
 
+/* Which side is a prediction, and the interval of its step. */
+static void add_predicted(cJSON *o, const struct comparison *c)
+{
+    const double ends_ns[] = {c->low_ns, c->high_ns};
+    if (!c->base_is_predicted && !c->test_is_predicted)
+        return;
+    cJSON_AddStringToObject(o, "predicted",
+                            !c->test_is_predicted   ? "base"
+                            : !c->base_is_predicted ? "test"
+                                                    : "both");
+    json_add_interval(o, "interval80", ends_ns);
+}
+
 cJSON *compare_json(const struct compare_report *r)
 {
     const struct comparison *c = r->c;
@@ -644,6 +690,7 @@ cJSON *compare_json(const struct compare_report *r)
     json_add_text(o, "test", r->test);
     cJSON_AddNumberToObject(o, "base_runs", (double)c->nbase);
     cJSON_AddNumberToObject(o, "test_runs", (double)c->ntest);
+    add_predicted(o, c);
     cJSON_AddNumberToObject(o, "threshold", c->threshold);
     cJSON_AddStringToObject(o, "verdict", compare_verdict_name(c->step->verdict));
     list = cJSON_AddArrayToObject(o, "differences");

@@ -3,6 +3,7 @@
 
 #include "base/buf.h"
 #include "base/order.h"
+#include "compare/prediction.h"
 #include "report/sheet.h"
 #include "report/xlsx.h"
 
@@ -95,6 +96,10 @@ static double run_ms(const struct analysis *a, int64_t rank, enum gpu_time type)
 static double side_ms(const struct compare_runs *side, int64_t rank, enum gpu_time type)
 {
     double sum = 0, n = 0;
+    if (side->predicted != NULL)
+        return rank == ALL_RANKS && gpu_times[type].part != COMPARE_PART_COUNT
+                   ? side->predicted->ns[gpu_times[type].part] / 1e6
+                   : NAN;
     for (size_t i = 0; i < side->n; i++) {
         const double ms = run_ms(side->list[i], rank, type);
         sum += isfinite(ms) ? ms : 0;
@@ -150,6 +155,13 @@ static enum compare_verdict verdict_of(const struct maker *m, int64_t rank, enum
     return compare_judge(&alone, m->r->c->threshold);
 }
 
+/* Beside a prediction there is only what both have. */
+static bool is_row(const struct maker *m, double base, double test)
+{
+    const bool predicted = m->sides[0].predicted != NULL || m->sides[1].predicted != NULL;
+    return !predicted || (isfinite(base) && isfinite(test));
+}
+
 static double change_of(double base, double test)
 {
     return base == 0 && test == 0 ? 0 : test / base - 1;
@@ -169,6 +181,8 @@ static void dashboard(struct sheet *s, const struct maker *m)
     for (int type = 0; type < GPU_TIME_COUNT; type++) {
         const double base = side_ms(&m->sides[0], ALL_RANKS, (enum gpu_time)type);
         const double test = side_ms(&m->sides[1], ALL_RANKS, (enum gpu_time)type);
+        if (!is_row(m, base, test))
+            continue;
         buf_reset(&name);
         buf_printf(&name, "GPU_%s", gpu_times[type].name);
         sheet_text(s, name.data);
@@ -188,6 +202,8 @@ static void add_times(struct sheet *s, const struct maker *m, int64_t rank)
         const enum gpu_time type = (enum gpu_time)k;
         const double base = side_ms(&m->sides[0], rank, type);
         const double test = side_ms(&m->sides[1], rank, type);
+        if (!is_row(m, base, test))
+            continue;
         const double shares[] = {side_share(&m->sides[0], rank, type),
                                  side_share(&m->sides[1], rank, type)};
         if (rank != ALL_RANKS)
@@ -445,7 +461,7 @@ static void find_ranks(struct maker *m)
     size_t n = 0;
     for (int side = 0; side < 2; side++) {
         const struct analysis *a = m->sides[side].list[0];
-        for (size_t i = 0; i < a->nranks; i++) {
+        for (size_t i = 0; m->sides[side].n > 0 && i < a->nranks; i++) {
             ARRAY_GROW(m->ranks, m->cap_ranks, m->nranks + 1);
             m->ranks[m->nranks++] = a->ranks[i].rank->rank;
         }
