@@ -276,8 +276,8 @@ static int simulate_collectives(struct finder *f, struct err *e)
     int n = 0;
     for (size_t i = 0; i < f->c->nrows && n < CAUSES_OF_A_KIND; i++) {
         const struct compare_row *row = &f->c->rows[i];
-        if (row->of.table != COMPARE_COLLECTIVES || row->verdict == COMPARE_IS_ADDED ||
-            row->verdict == COMPARE_IS_REMOVED)
+        if ((row->of.table != COMPARE_COLLECTIVES && row->of.table != COMPARE_MESSAGES) ||
+            row->verdict == COMPARE_IS_ADDED || row->verdict == COMPARE_IS_REMOVED)
             continue;
         n++;
         if (simulate_collective(f, row, e) < 0)

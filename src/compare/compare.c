@@ -38,6 +38,16 @@ const char *compare_verdict_name(enum compare_verdict verdict)
     return names[verdict];
 }
 
+const char *compare_wait_name(enum compare_wait wait)
+{
+    static const char *const names[] = {
+#define X(id, name) name,
+        COMPARE_WAITS(X)
+#undef X
+    };
+    return names[wait];
+}
+
 static const struct {
     const char *name;
     bool less; /* is better */
@@ -91,7 +101,8 @@ static void add_row(struct comparison *c, const struct entry *base, const struct
     row.test_two_groups = test != NULL && time_series_has_two_groups(&test->samples);
     sample_test(&row.noise, base != NULL ? &base->samples : &none,
                 test != NULL ? &test->samples : &none, COMPARE_LEVEL);
-    if (row.of.table == COMPARE_IDLE_CAUSES && row.base_ns == 0 && row.test_ns == 0)
+    if ((row.of.table == COMPARE_IDLE_CAUSES || row.of.table == COMPARE_STRAGGLERS) &&
+        !(row.base_ns > 0) && !(row.test_ns > 0))
         return;
     row.verdict = base == NULL ? COMPARE_IS_ADDED : test == NULL ? COMPARE_IS_REMOVED : 0;
     ARRAY_GROW(c->rows, c->cap_rows, c->nrows + 1);

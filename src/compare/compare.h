@@ -35,12 +35,15 @@
     X(STEP, "step", "The step and its parts, mean of ranks")                         \
     X(CAUSES, "causes", "Why the step changed")                                      \
     X(RANKS, "ranks", "Parts of each rank's step")                                   \
-    X(COLLECTIVES, "collectives", "Collectives and messages")                        \
+    X(COLLECTIVES, "collectives", "Collectives")                                     \
+    X(MESSAGES, "messages", "Messages between two ranks")                            \
     X(RANK_COLLECTIVES, "rank_collectives", "Collectives and messages of each rank") \
     X(GEMMS, "gemms", "GEMMs by shape")                                              \
     X(KERNELS, "kernels", "Other kernels by name")                                   \
     X(MEMORY, "copies", "Copies and memsets")                                        \
-    X(IDLE_CAUSES, "idle", "Idle time of a rank by cause")
+    X(IDLE_CAUSES, "idle", "Idle time of a rank by cause")                           \
+    X(STRAGGLERS, "stragglers", "Waits of others that a rank causes")                \
+    X(CRITICAL, "critical", "Critical path of a step by what is on it")
 
 enum compare_table {
 #define X(id, name, title) COMPARE_##id,
@@ -90,7 +93,21 @@ enum compare_part {
 
 const char *compare_part_name(enum compare_part part);
 
-/* What is known of collectives beside their time (analysis/comm_rows.h). */
+/* X(id, name): of a rank that others wait for (analysis/stragglers.h). */
+#define COMPARE_WAITS(X)                                                        \
+    X(CAUSED, "waits for it") /* mean of the other members, where it is last */ \
+    X(ORIGIN, "origin of waits")
+
+enum compare_wait {
+#define X(id, name) COMPARE_WAIT_##id,
+    COMPARE_WAITS(X)
+#undef X
+        COMPARE_WAIT_COUNT
+};
+
+const char *compare_wait_name(enum compare_wait wait);
+
+/* What is known of collectives and messages beside their time (analysis/comm_rows.h). */
 enum compare_figure {
     COMPARE_COMM_WAIT, /* mean wait of a member, ns */
     COMPARE_SKEW,      /* mean of last start - first start, ns */
@@ -103,13 +120,14 @@ enum compare_figure {
 /* What a row is of: two with the same numbers and name are of the same. */
 struct compare_key {
     int32_t table;            /* enum compare_table */
-    int32_t part;             /* enum compare_part; of the step and of ranks */
-    int32_t rank;             /* of ranks, and of their collectives */
+    int32_t part;             /* enum compare_part; of the step and of ranks. Of stragglers
+                                 enum compare_wait */
+    int32_t rank;             /* of ranks, their collectives, and stragglers */
     int32_t op, dtype, ranks; /* of collectives; GEMMs have the dtype, kernels in op their class.
                                  Codes of trace.h; ranks 0: unknown */
     int64_t bytes;            /* of collectives; -1 unknown */
     uint32_t m, n, k, batch;  /* of GEMMs */
-    int64_t cause;            /* enum idle_cause */
+    int64_t cause;            /* enum idle_cause; of the critical path its category */
     const char *name;         /* of kernels, of a kind of copies; NULL. Borrowed from the runs */
 };
 

@@ -217,7 +217,7 @@ struct comm_sum {
 static void add_instance(struct side *s, struct comm_sum **sums, size_t *cap,
                          const struct comm_instance *in, const struct run *run)
 {
-    const struct compare_key of = {.table = COMPARE_COLLECTIVES,
+    const struct compare_key of = {.table = in->p2p ? COMPARE_MESSAGES : COMPARE_COLLECTIVES,
                                    .op = in->op,
                                    .dtype = in->dtype,
                                    .ranks = in->comm_size,
@@ -237,7 +237,7 @@ static void add_instance(struct side *s, struct comm_sum **sums, size_t *cap,
 }
 
 /* What rows of the analysis say of entries that there are. */
-static void add_figures(struct side *s, const struct comm_rows *rows)
+static void add_figures(struct side *s, enum compare_table table, const struct comm_rows *rows)
 {
     for (size_t i = 0; i < rows->count; i++) {
         const struct comm_row *row = &rows->list[i];
@@ -247,7 +247,7 @@ static void add_figures(struct side *s, const struct comm_rows *rows)
                                                       [COMPARE_BUSBW] = row->busbw_GBps,
                                                       [COMPARE_OF_EXPECTED] = row->of_expected};
         struct entry *e = side_find(
-            s, &(struct compare_key){.table = COMPARE_COLLECTIVES,
+            s, &(struct compare_key){.table = (int32_t)table,
                                      .op = row->op,
                                      .dtype = row->dtype,
                                      .ranks = row->comm_size,
@@ -270,8 +270,8 @@ static void add_collectives(struct side *s, const struct analysis *a)
             add_run(s, &s->list[k], sum->timed > 0 ? sum->ns / sum->timed : NAN, sum->count / steps,
                     sum->timed > 0 ? sum->rank_ns / steps : NAN);
     }
-    add_figures(s, &a->collectives);
-    add_figures(s, &a->p2p);
+    add_figures(s, COMPARE_COLLECTIVES, &a->collectives);
+    add_figures(s, COMPARE_MESSAGES, &a->p2p);
     free(sums);
 }
 
@@ -365,6 +365,36 @@ static void add_copies(struct side *s, const struct analysis *a)
     }
 }
 
+/* Waits of ranks that share collectives; one that causes none has a 0, so that it is there. */
+static void add_stragglers(struct side *s, const struct analysis *a)
+{
+    const double steps = recorded_steps(a);
+    for (size_t r = 0; r < a->run->nranks; r++) {
+        const struct arrival *x = &a->stragglers.arrivals[r];
+        const double ns[] = {
+            [COMPARE_WAIT_CAUSED] = x->caused_ns, [COMPARE_WAIT_ORIGIN] = x->origin_ns};
+        for (int wait = 0; wait < COMPARE_WAIT_COUNT && x->collectives > 0; wait++) {
+            const struct compare_key of = {
+                .table = COMPARE_STRAGGLERS, .part = wait, .rank = a->run->ranks[r].rank};
+            add_run(s, entry_of(s, &of), ns[wait] / steps,
+                    wait == COMPARE_WAIT_CAUSED ? (double)x->last / steps : NAN, ns[wait] / steps);
+        }
+    }
+}
+
+/* Of all steps that count, the mean of one. */
+static void add_critical(struct side *s, const struct analysis *a)
+{
+    const struct critical *c = &a->critical;
+    const double steps = c->walked > 0 ? (double)c->walked : 1;
+    for (size_t k = 0; k < PATH_CATEGORIES && c->why == NULL; k++) {
+        const double ns = (double)c->categories[k].all_ns / steps;
+        const struct compare_key of = {.table = COMPARE_CRITICAL, .cause = (int64_t)k};
+        if (ns > 0)
+            add_run(s, entry_of(s, &of), ns, NAN, ns);
+    }
+}
+
 void side_add_run(struct side *s, const struct analysis *a)
 {
     side_add_step(s, a);
@@ -375,6 +405,8 @@ void side_add_run(struct side *s, const struct analysis *a)
     add_gemms(s, a);
     add_kernels(s, a);
     add_copies(s, a);
+    add_stragglers(s, a);
+    add_critical(s, a);
 }
 
 void side_release(struct side *s)

@@ -37,6 +37,7 @@ const char *compare_row_name(struct buf *b, const struct compare_key *k)
         break;
     case COMPARE_RANK_COLLECTIVES:
     case COMPARE_COLLECTIVES:
+    case COMPARE_MESSAGES:
         if (k->table == COMPARE_RANK_COLLECTIVES)
             buf_printf(b, "rank %d: ", k->rank);
         buf_puts(b, k->op < SPECTER_COMM_OP_COUNT
@@ -61,6 +62,12 @@ const char *compare_row_name(struct buf *b, const struct compare_key *k)
         break;
     case COMPARE_IDLE_CAUSES:
         buf_puts(b, idle_cause_text[k->cause]);
+        break;
+    case COMPARE_STRAGGLERS:
+        buf_printf(b, "rank %d: %s", k->rank, compare_wait_name((enum compare_wait)k->part));
+        break;
+    case COMPARE_CRITICAL:
+        buf_puts(b, path_category_name((size_t)k->cause));
         break;
     default:
         buf_puts(b, compare_part_name((enum compare_part)k->part));
@@ -271,6 +278,12 @@ static void put_differences(struct screen *s, const struct comparison *c, const 
     buf_release(&b);
 }
 
+/* Of communication between ranks. */
+static bool has_figures(int table)
+{
+    return table == COMPARE_COLLECTIVES || table == COMPARE_MESSAGES;
+}
+
 /* The step is the answer itself, and ranks are a table of their own. */
 static bool is_shown(const struct compare_row *row)
 {
@@ -283,7 +296,7 @@ static bool is_shown(const struct compare_row *row)
     case COMPARE_IDLE:
         return row->of.table == COMPARE_STEP;
     default:
-        return row->of.table == COMPARE_COLLECTIVES || row->of.table == COMPARE_GEMMS ||
+        return has_figures(row->of.table) || row->of.table == COMPARE_GEMMS ||
                row->of.table == COMPARE_KERNELS || row->of.table == COMPARE_MEMORY;
     }
 }
@@ -614,7 +627,7 @@ static void sheet_begin(struct sheet *s, enum compare_table table)
         LAST_COLUMNS,
     };
     const char *name = compare_table_name(table), *title = compare_table_title(table);
-    if (table == COMPARE_COLLECTIVES)
+    if (has_figures((int)table))
         sheet_init(s, name, title, SHEET_COLUMNS(collectives));
     else if (table == COMPARE_KERNELS)
         sheet_init(s, name, title, SHEET_COLUMNS(kernels));
@@ -636,7 +649,7 @@ static void sheet_add(struct sheet *s, const struct compare_row *row, const char
     sheet_number(s, row->test_step_ns);
     sheet_number(s, row->noise.base_n);
     sheet_number(s, row->noise.test_n);
-    for (int k = 0; k < COMPARE_FIGURE_COUNT && row->of.table == COMPARE_COLLECTIVES; k++) {
+    for (int k = 0; k < COMPARE_FIGURE_COUNT && has_figures(row->of.table); k++) {
         sheet_number(s, row->base_figures[k]);
         sheet_number(s, row->test_figures[k]);
     }

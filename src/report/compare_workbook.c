@@ -411,9 +411,11 @@ static void fill_report(struct xlsx *w, const struct maker *m)
     static const struct {
         const char *name;
         enum compare_table table;
-    } ours[] = {{"Causes", COMPARE_CAUSES}, {"Step", COMPARE_STEP},
-                {"GEMMs", COMPARE_GEMMS},   {"Kernels", COMPARE_KERNELS},
-                {"Copies", COMPARE_MEMORY}, {"Idle", COMPARE_IDLE_CAUSES}};
+    } ours[] = {{"Causes", COMPARE_CAUSES},     {"Step", COMPARE_STEP},
+                {"GEMMs", COMPARE_GEMMS},       {"Kernels", COMPARE_KERNELS},
+                {"Copies", COMPARE_MEMORY},     {"Idle", COMPARE_IDLE_CAUSES},
+                {"Messages", COMPARE_MESSAGES}, {"Stragglers", COMPARE_STRAGGLERS},
+                {"Critical", COMPARE_CRITICAL}};
     add(w, m, "Summary_Dashboard", dashboard, XLSX_CHART);
     add(w, m, "GPU_Summary_Cmp", summary_times, 0);
     add(w, m, "GPU_ByRank_Cmp", rank_times, 0);

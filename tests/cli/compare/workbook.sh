@@ -28,7 +28,8 @@ cells = 0
 def same(a, b):
     return a == b or (isinstance(a, (int, float)) and isinstance(b, (int, float)) and math.isclose(a, b, rel_tol=1e-12, abs_tol=1e-12))
 for title, key in {"Causes": "causes", "Step": "step", "NCCL_ImplSync_Cmp": "collectives", "NCCL_Long_Cmp": "rank_collectives",
-                   "GEMMs": "gemms", "Kernels": "kernels", "Copies": "copies", "Idle": "idle"}.items():
+                   "GEMMs": "gemms", "Kernels": "kernels", "Copies": "copies", "Idle": "idle",
+                   "Messages": "messages", "Stragglers": "stragglers", "Critical": "critical"}.items():
     rows = list(book[title].iter_rows(values_only=True))
     if len(rows) - 1 != len(doc[key]):
         print(title, "has", len(rows) - 1, "rows, the JSON", len(doc[key]))
