@@ -58,6 +58,57 @@ static void add_rank(struct analysis *a, size_t index)
     a->coverage &= rank->coverage;
 }
 
+/* What is added up over the selected ranks. */
+static void begin_ranks(struct analysis *a)
+{
+    a->ranks = NULL;
+    a->nranks = a->cap_ranks = 0;
+    a->total = (struct time_breakdown){0};
+    a->coverage = ~0u;
+    a->gemm_rate = 1;
+    work_init(&a->work);
+    other_work_init(&a->other_work);
+    a->idle = (struct idle){0};
+    a->launches = (struct launch_table){0};
+    a->queues = (struct queue_table){0};
+    a->operations = (struct operations){0};
+    a->steps = (struct steps){0};
+}
+
+static void finish_ranks(struct analysis *a)
+{
+    work_finish(&a->work);
+    other_work_finish(&a->other_work);
+    operations_finish(&a->operations);
+    steps_finish(&a->steps, a->run, &a->job_steps, &a->step_time);
+}
+
+static void release_ranks(struct analysis *a)
+{
+    work_release(&a->work);
+    other_work_release(&a->other_work);
+    idle_release(&a->idle);
+    launch_release(&a->launches);
+    queue_release(&a->queues);
+    operations_release(&a->operations);
+    steps_release(&a->steps);
+    free(a->ranks);
+}
+
+void analysis_of_rank(struct analysis *out, const struct analysis *a, size_t index)
+{
+    *out = *a;
+    begin_ranks(out);
+    add_rank(out, (size_t)(a->ranks[index].rank - a->run->ranks));
+    finish_ranks(out);
+}
+
+void analysis_of_rank_release(struct analysis *out)
+{
+    release_ranks(out);
+    memset(out, 0, sizeof *out);
+}
+
 int analysis_init(struct analysis *a, const struct run *run, int64_t rank, struct err *e)
 {
     return analysis_init_on(a, run, rank, NULL, NULL, e);
@@ -70,10 +121,7 @@ int analysis_init_on(struct analysis *a, const struct run *run, int64_t rank,
     struct comm_context context = {&a->machine, &a->node_map};
     memset(a, 0, sizeof *a);
     a->run = run;
-    a->coverage = ~0u;
-    work_init(&a->work);
-    other_work_init(&a->other_work);
-    a->gemm_rate = 1;
+    begin_ranks(a);
     job_steps_find(&a->job_steps, run);
     step_time_measure(&a->step_time, &a->job_steps, run);
     machine_find(&a->machine, run, gpu, net);
@@ -95,10 +143,7 @@ int analysis_init_on(struct analysis *a, const struct run *run, int64_t rank,
         analysis_release(a);
         return no_such_rank(run, rank, e);
     }
-    work_finish(&a->work);
-    other_work_finish(&a->other_work);
-    operations_finish(&a->operations);
-    steps_finish(&a->steps, run, &a->job_steps, &a->step_time);
+    finish_ranks(a);
     bubbles_init(&a->bubbles, run, &a->comm.matches, &a->job_steps);
     critical_init(&a->critical, run, &a->comm.matches, &a->job_steps, &a->step_time);
     return 0;
@@ -118,16 +163,9 @@ void analysis_release(struct analysis *a)
     bubbles_release(&a->bubbles);
     critical_release(&a->critical);
     hangs_release(&a->hangs);
-    work_release(&a->work);
-    other_work_release(&a->other_work);
-    idle_release(&a->idle);
-    launch_release(&a->launches);
-    queue_release(&a->queues);
-    operations_release(&a->operations);
-    steps_release(&a->steps);
+    release_ranks(a);
     job_steps_release(&a->job_steps);
     step_time_release(&a->step_time);
-    free(a->ranks);
     memset(a, 0, sizeof *a);
 }
 

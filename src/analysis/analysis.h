@@ -81,6 +81,12 @@ int analysis_init_on(struct analysis *a, const struct run *run, int64_t rank,
                      struct err *e);
 void analysis_release(struct analysis *a);
 
+/* One rank of an analysis, as analysis_init() with that rank would have it, without doing again
+ * what is over all ranks: that is borrowed from `a`. index: into a->ranks. Nothing of it but this
+ * is released by analysis_of_rank_release(). */
+void analysis_of_rank(struct analysis *out, const struct analysis *a, size_t index);
+void analysis_of_rank_release(struct analysis *out);
+
 /* True when some selected rank has device times; without any, every time is 0 and means nothing. */
 bool analysis_timed(const struct analysis *a);
 

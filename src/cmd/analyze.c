@@ -5,14 +5,17 @@
 #include "analysis/analysis.h"
 #include "analysis/fail_on.h"
 #include "analysis/limits.h"
+#include "base/buf.h"
 #include "cmd/cmd.h"
 #include "cmd/hardware.h"
 #include "report/analyze_report.h"
 #include "report/analyze_sheets.h"
+#include "report/analyze_workbook.h"
 #include "report/findings.h"
 #include "sim/replay/recorded_bounds.h"
 #include "trace/run.h"
 
+#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -20,7 +23,7 @@
 struct analyze_opts {
     bool strict;
     int64_t rank;
-    const char *run_id, *json, *html, *fail_on, *form, *tables, *gpu, *network, *color;
+    const char *run_id, *json, *html, *fail_on, *form, *tables, *gpu, *network, *color, *xlsx;
     bool full, list_tables;
     int colored;                 /* `color`, read: screen_init() */
     enum analyze_format format;  /* `form`, read */
@@ -39,6 +42,8 @@ static const struct opt rows[] = {
      "print every table in full, in this form, in place of the page"},
     {"html", 0, OPT_STR, offsetof(struct analyze_opts, html), "FILE",
      "write one page with a timeline, charts and every table"},
+    {"xlsx", 0, OPT_STR, offsetof(struct analyze_opts, xlsx), "DIR",
+     "write a workbook a rank, and one of all collectives, into DIR/tracelens_analysis"},
     {"table", 0, OPT_STR, offsetof(struct analyze_opts, tables), "NAME[,NAME]",
      "print only these tables, in full"},
     {"full", 0, OPT_FLAG, offsetof(struct analyze_opts, full), NULL,
@@ -126,6 +131,23 @@ static void print_text(const struct analyze_opts *opts, const struct analysis *a
     screen_release(&screen);
 }
 
+static int write_workbooks(const struct analysis *a, const char *dir, struct err *e)
+{
+    static const char *const folders[] = {WORKBOOKS_INDIVIDUAL, WORKBOOKS_COLLECTIVE};
+    for (size_t i = 0; i < sizeof folders / sizeof *folders; i++) {
+        struct buf path = BUF_INIT;
+        int rc = 0;
+        buf_printf(&path, "%s/%s", dir, folders[i]);
+        if (cmd_make_folders(path.data) < 0)
+            rc =
+                err_set(e, ERR_INPUT, "cannot make directory '%s': %s", path.data, strerror(errno));
+        buf_release(&path);
+        if (rc < 0)
+            return -1;
+    }
+    return analyze_workbooks(dir, a, stderr, e);
+}
+
 static int analyze(void *arg, const struct run *run, struct err *e)
 {
     const struct analyze_opts *opts = arg;
@@ -136,8 +158,8 @@ static int analyze(void *arg, const struct run *run, struct err *e)
     int status = 0;
     if (analysis_init_on(&a, run, opts->rank, opts->machine.gpu, opts->machine.network, e) < 0)
         return -1;
-    a.all_rows =
-        opts->form != NULL || opts->tables != NULL || opts->html != NULL || opts->list_tables;
+    a.all_rows = opts->form != NULL || opts->tables != NULL || opts->html != NULL ||
+                 opts->list_tables || opts->xlsx != NULL;
     findings_init(&findings, &a);
     if (text && opts->form == NULL && opts->tables == NULL)
         print_text(opts, &a, &findings);
@@ -154,6 +176,8 @@ static int analyze(void *arg, const struct run *run, struct err *e)
     if (status == 0 && opts->html != NULL)
         cmd_wrote(opts->html);
     findings_release(&findings);
+    if (status == 0 && opts->xlsx != NULL)
+        status = write_workbooks(&a, opts->xlsx, e);
     if (status == 0 && opts->fail_on != NULL)
         status = fail_on_apply(opts->fail_on, &a, e);
     analysis_release(&a);

@@ -8,6 +8,7 @@
 #include "compare/compare.h"
 #include "compare/conditions.h"
 #include "compare/ranking.h"
+#include "report/analyze_workbook.h"
 #include "report/compare_report.h"
 #include "report/compare_workbook.h"
 #include "report/sheet.h"
@@ -201,7 +202,7 @@ static int write_json(const struct comparisons *pairs, const struct ranking *ran
 static int write_workbooks(const struct compared_pair *pair, const char *dir, bool several,
                            struct err *e)
 {
-    struct buf path = BUF_INIT;
+    struct buf path = BUF_INIT, folder = BUF_INIT;
     int rc = 0;
     buf_puts(&path, dir);
     if (several) {
@@ -210,12 +211,14 @@ static int write_workbooks(const struct compared_pair *pair, const char *dir, bo
         for (char *p = path.data + at; *p != '\0'; p++)
             *p = *p == '/' ? '_' : *p;
     }
-    if (cmd_make_folders(path.data) < 0)
-        rc = err_set(e, ERR_INPUT, "cannot make directory '%s': %s", path.data, strerror(errno));
+    buf_printf(&folder, "%s/" WORKBOOKS_FOLDER, path.data);
+    if (cmd_make_folders(folder.data) < 0)
+        rc = err_set(e, ERR_INPUT, "cannot make directory '%s': %s", folder.data, strerror(errno));
     else
         rc = compare_workbooks(path.data, &pair->report, compared_runs(pair->base),
                                compared_runs(pair->test), e);
     buf_release(&path);
+    buf_release(&folder);
     return rc;
 }
 

@@ -4,39 +4,14 @@
 #include "base/buf.h"
 #include "base/order.h"
 #include "compare/prediction.h"
+#include "report/analyze_workbook.h"
+#include "report/gpu_times.h"
 #include "report/sheet.h"
 #include "report/xlsx.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* X(name, which direction is better, the part of compare.h): TraceLens' types of a GPU's time. */
-#define GPU_TIMES(X)                               \
-    X(computation_time, "less", COMPARE_COMPUTE)   \
-    X(exposed_comm_time, "less", COMPARE_COMM)     \
-    X(exposed_memcpy_time, "less", COMPARE_COPIES) \
-    X(busy_time, "", COMPARE_BUSY)                 \
-    X(idle_time, "less", COMPARE_IDLE)             \
-    X(total_time, "less", COMPARE_WHOLE)           \
-    X(total_comm_time, "", COMPARE_PART_COUNT)     \
-    X(total_memcpy_time, "", COMPARE_PART_COUNT)
-
-enum gpu_time {
-#define X(name, better, part) GPU_##name,
-    GPU_TIMES(X)
-#undef X
-        GPU_TIME_COUNT
-};
-
-static const struct {
-    const char *name, *better;
-    enum compare_part part; /* COMPARE_PART_COUNT: no row of the comparison */
-} gpu_times[] = {
-#define X(name, better, part) {#name, better, part},
-    GPU_TIMES(X)
-#undef X
-};
 
 #define ALL_RANKS INT64_MIN
 
@@ -53,41 +28,16 @@ struct maker {
 
 /* ---- times ---- */
 
-static double time_of(const struct time_breakdown *t, enum gpu_time type)
-{
-    switch (type) {
-    case GPU_computation_time:
-        return (double)t->compute_ns;
-    case GPU_exposed_comm_time:
-        return (double)t->exposed_comm_ns;
-    case GPU_exposed_memcpy_time:
-        return (double)t->exposed_memory_ns;
-    case GPU_busy_time:
-        return (double)(t->span_ns - t->idle_ns);
-    case GPU_idle_time:
-        return (double)t->idle_ns;
-    case GPU_total_time:
-        return (double)t->span_ns;
-    case GPU_total_comm_time:
-        return (double)t->comm_ns;
-    case GPU_total_memcpy_time:
-        return (double)t->memory_ns;
-    case GPU_TIME_COUNT:
-        break;
-    }
-    return NAN;
-}
-
 /* Milliseconds of a step of a rank in one run; NAN: the run has no such rank, or no times of it. */
 static double run_ms(const struct analysis *a, int64_t rank, enum gpu_time type)
 {
     const struct step_window *w = &a->step_time.window;
     const double steps = (w->several ? w->steps : 1) * 1e6;
     if (rank == ALL_RANKS)
-        return time_of(&a->total, type) / (double)a->nranks / steps;
+        return gpu_time_of(&a->total, type) / (double)a->nranks / steps;
     for (size_t i = 0; i < a->nranks; i++) {
         if (a->ranks[i].rank->rank == rank && a->ranks[i].breakdown.timed_ops > 0)
-            return time_of(&a->ranks[i].breakdown, type) / steps;
+            return gpu_time_of(&a->ranks[i].breakdown, type) / steps;
     }
     return NAN;
 }
@@ -406,7 +356,7 @@ static void add_raw(struct xlsx *w, const struct maker *m, const char *name,
     sheet_release(&s);
 }
 
-static void fill_report(struct xlsx *w, const struct maker *m)
+static void fill_comparison(struct xlsx *w, const struct maker *m)
 {
     static const struct {
         const char *name;
@@ -424,6 +374,11 @@ static void fill_report(struct xlsx *w, const struct maker *m)
     for (size_t i = 0; i < sizeof ours / sizeof *ours; i++)
         add_table(w, m, ours[i].name, ours[i].table);
     add(w, m, "Settings", settings, 0);
+}
+
+static void fill_report(struct xlsx *w, const struct maker *m)
+{
+    fill_comparison(w, m);
     add(w, m, "GPU_Summary_Raw", raw_summary, XLSX_HIDDEN);
     add(w, m, "GPU_AllRanks_Raw", raw_ranks, XLSX_HIDDEN);
     add(w, m, "GPU_Time_Raw", raw_times, XLSX_HIDDEN);
@@ -496,6 +451,7 @@ int compare_workbooks(const char *dir, const struct compare_report *r, struct co
         {"gpu_timeline_comparison", fill_time_comparison},
         {"collective_combined", fill_collectives},
         {"collective_comparison", fill_collective_comparison},
+        {WORKBOOKS_FOLDER "/comparison_report", fill_comparison},
     };
     struct maker m = {.r = r, .sides = {base, test}, .labels = {r->base, r->test}};
     struct buf path = BUF_INIT;
@@ -509,7 +465,7 @@ int compare_workbooks(const char *dir, const struct compare_report *r, struct co
         if (rc < 0)
             break;
         books[i].fill(w, &m);
-        rc = xlsx_close(w, e);
+        rc = xlsx_close(w, stderr, e);
     }
     buf_release(&path);
     free(m.ranks);

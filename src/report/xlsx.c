@@ -23,9 +23,25 @@ void xlsx_add(struct xlsx *w, const char *name, const struct sheet *s, unsigned 
     (void)flags;
 }
 
-int xlsx_close(struct xlsx *w, struct err *e)
+void xlsx_begin(struct xlsx *w, const char *name, const struct sheet *s, unsigned flags)
+{
+    xlsx_add(w, name, s, flags);
+}
+
+void xlsx_rows(struct xlsx *w, const struct sheet *s)
+{
+    xlsx_add(w, NULL, s, 0);
+}
+
+void xlsx_end(struct xlsx *w)
 {
     (void)w;
+}
+
+int xlsx_close(struct xlsx *w, FILE *notes, struct err *e)
+{
+    (void)w;
+    (void)notes;
     (void)e;
     return 0;
 }
@@ -48,6 +64,10 @@ int xlsx_close(struct xlsx *w, struct err *e)
 #define TEXT_MAX 32767   /* bytes of a cell */
 #define WIDTH_MIN 10     /* characters */
 #define WIDTH_MAX 60
+#define WIDTH_ROWS 1000 /* of which widths are taken */
+#define NAME_SIZE 48    /* of a worksheet: 31 characters, and room */
+
+#define HEADING 0xD9E1F2 /* behind headings */
 
 /* Scales of TraceLens' reports: red, white, green. */
 #define RED 0xF8696B
@@ -83,6 +103,15 @@ struct xlsx {
     lxw_workbook *book;
     lxw_format *heading, *numbers[UNITS];
     char *path, *next; /* the final name, and that of the file while it is written; owned */
+    struct buf notes;
+
+    /* The table that is being written: its worksheet, and the rows in that. */
+    lxw_worksheet *ws;
+    char table[NAME_SIZE], part[NAME_SIZE];
+    int parts;
+    lxw_row_t rows;
+    lxw_col_t columns;
+    unsigned flags;
 };
 
 int xlsx_open(struct xlsx **out, const char *path, struct err *e)
@@ -100,6 +129,7 @@ int xlsx_open(struct xlsx **out, const char *path, struct err *e)
     w->heading = workbook_add_format(w->book);
     format_set_bold(w->heading);
     format_set_bottom(w->heading, LXW_BORDER_THIN);
+    format_set_bg_color(w->heading, HEADING);
     for (size_t i = 0; i < UNITS; i++) {
         w->numbers[i] = workbook_add_format(w->book);
         format_set_num_format(w->numbers[i], format_of((enum sheet_unit)i));
@@ -116,47 +146,72 @@ static const struct sheet_cell *cell_of(const struct sheet *s, size_t row, size_
     return &s->cells[row * s->ncolumns + column];
 }
 
+/* A column without a key is for people alone. */
+static bool is_written(const struct sheet *s, size_t column)
+{
+    return s->columns[column].key != NULL;
+}
+
 /* SIZE_MAX: there is none. */
 static size_t column_of(const struct sheet *s, const char *key)
 {
     for (size_t i = 0; i < s->ncolumns; i++) {
-        if (s->columns[i].key != NULL && strcmp(s->columns[i].key, key) == 0)
+        if (is_written(s, i) && strcmp(s->columns[i].key, key) == 0)
             return i;
     }
     return SIZE_MAX;
 }
 
-static void put_cell(struct xlsx *w, lxw_worksheet *ws, const struct sheet *s, size_t row,
-                     size_t column, lxw_row_t at)
+/* Where a column of the sheet is in the worksheet. */
+static lxw_col_t place_of(const struct sheet *s, size_t column)
 {
-    const struct sheet_cell *cell = cell_of(s, row, column);
-    const enum sheet_unit unit = s->columns[column].unit;
+    lxw_col_t place = 0;
+    for (size_t i = 0; i < column; i++)
+        place = (lxw_col_t)(place + is_written(s, i));
+    return place;
+}
+
+static void put_cell(struct xlsx *w, const struct sheet_cell *cell, enum sheet_unit unit,
+                     lxw_row_t row, lxw_col_t column)
+{
     if (cell->text != NULL && cell->text[0] != '\0') {
         struct buf text = BUF_INIT;
         buf_put_printable(&text, cell->text, strnlen(cell->text, TEXT_MAX / 4));
-        worksheet_write_string(ws, at, (lxw_col_t)column, text.data, NULL);
+        worksheet_write_string(w->ws, row, column, text.data, NULL);
         buf_release(&text);
     } else if (cell->text == NULL && isfinite(cell->number)) {
-        worksheet_write_number(ws, at, (lxw_col_t)column, cell->number / units[unit].divisor,
+        worksheet_write_number(w->ws, row, column, cell->number / units[unit].divisor,
                                w->numbers[unit]);
     }
+}
+
+static void put_row(struct xlsx *w, const struct sheet *s, size_t row)
+{
+    lxw_col_t place = 0;
+    for (size_t c = 0; c < s->ncolumns; c++) {
+        if (is_written(s, c))
+            put_cell(w, cell_of(s, row, c), s->columns[c].unit, w->rows + 1, place++);
+    }
+    w->rows++;
 }
 
 static void set_widths(lxw_worksheet *ws, const struct sheet *s)
 {
     for (size_t c = 0; c < s->ncolumns; c++) {
-        size_t width = s->columns[c].key != NULL ? strlen(s->columns[c].key) + 3 : WIDTH_MIN;
-        for (size_t r = 0; r < sheet_rows(s) && r < 1000; r++) {
+        size_t width = is_written(s, c) ? strlen(s->columns[c].key) + 3 : WIDTH_MIN;
+        const lxw_col_t place = place_of(s, c);
+        for (size_t r = 0; r < sheet_rows(s) && r < WIDTH_ROWS; r++) {
             const char *text = cell_of(s, r, c)->text;
             width = text != NULL && strlen(text) > width ? strlen(text) : width;
         }
         width = width < WIDTH_MIN ? WIDTH_MIN : width > WIDTH_MAX ? WIDTH_MAX : width;
-        worksheet_set_column(ws, (lxw_col_t)c, (lxw_col_t)c, (double)width, NULL);
+        if (is_written(s, c))
+            worksheet_set_column(ws, place, place, (double)width, NULL);
     }
 }
 
 /* Green where it is better: the colour of a row follows its direction. */
-static void color_rows(lxw_worksheet *ws, size_t column, lxw_row_t from, lxw_row_t to, bool less)
+static void color_rows(lxw_worksheet *ws, lxw_col_t column, lxw_row_t from, lxw_row_t to, bool less)
 {
     lxw_conditional_format scale = {
         .type = LXW_CONDITIONAL_3_COLOR_SCALE,
@@ -170,14 +225,17 @@ static void color_rows(lxw_worksheet *ws, size_t column, lxw_row_t from, lxw_row
         .mid_color = WHITE,
         .max_color = less ? RED : GREEN,
     };
-    worksheet_conditional_format_range(ws, from, (lxw_col_t)column, to, (lxw_col_t)column, &scale);
+    worksheet_conditional_format_range(ws, from, column, to, column, &scale);
 }
 
-/* Neighbours of one direction share a rule. begin, n: rows of the sheet that are in ws. */
-static void color_column(lxw_worksheet *ws, const struct sheet *s, size_t column, bool improvement,
-                         size_t begin, size_t n)
+/* Neighbours of one direction share a rule. begin, n: rows of the sheet, which are the last of
+ * the worksheet. */
+static void color_column(struct xlsx *w, const struct sheet *s, const char *key, size_t begin,
+                         size_t n)
 {
-    const size_t better = column_of(s, XLSX_BETTER);
+    const size_t better = column_of(s, XLSX_BETTER), column = column_of(s, key);
+    const bool improvement = strcmp(key, XLSX_IMPROVEMENT) == 0;
+    const lxw_row_t first = w->rows - (lxw_row_t)n + 1;
     if (column == SIZE_MAX || better == SIZE_MAX)
         return;
     for (size_t i = 0, k; i < n; i = k) {
@@ -185,61 +243,91 @@ static void color_column(lxw_worksheet *ws, const struct sheet *s, size_t column
         for (k = i + 1; k < n && strcmp(way, cell_of(s, begin + k, better)->text) == 0;)
             k++;
         if (way[0] != '\0')
-            color_rows(ws, column, (lxw_row_t)i + 1, (lxw_row_t)k,
+            color_rows(w->ws, place_of(s, column), first + (lxw_row_t)i, first + (lxw_row_t)k - 1,
                        !improvement && strcmp(way, "less") == 0);
     }
 }
 
-static void add_chart(struct xlsx *w, lxw_worksheet *ws, const char *name, const struct sheet *s,
-                      lxw_row_t rows)
+static void add_chart(struct xlsx *w, lxw_col_t last)
 {
     lxw_chart *chart = workbook_add_chart(w->book, LXW_CHART_BAR);
-    for (lxw_col_t c = 1; c <= 2; c++) {
+    for (lxw_col_t c = 1; c <= last; c++) {
         lxw_chart_series *series = chart_add_series(chart, NULL, NULL);
-        chart_series_set_categories(series, name, 1, 0, rows, 0);
-        chart_series_set_values(series, name, 1, c, rows, c);
-        chart_series_set_name_range(series, name, 0, c);
+        chart_series_set_categories(series, w->part, 1, 0, w->rows, 0);
+        chart_series_set_values(series, w->part, 1, c, w->rows, c);
+        chart_series_set_name_range(series, w->part, 0, c);
     }
     chart_axis_set_reverse(chart->y_axis);
-    worksheet_insert_chart(ws, 1, (lxw_col_t)s->ncolumns + 1, chart);
+    worksheet_insert_chart(w->ws, 1, (lxw_col_t)(w->columns + 1), chart);
 }
 
-/* Rows from `begin` on, as many as fit. Returns how many. */
-static size_t add_part(struct xlsx *w, const char *name, const struct sheet *s, size_t begin,
-                       unsigned flags)
+static void begin_part(struct xlsx *w, const struct sheet *s)
 {
-    lxw_worksheet *ws = workbook_add_worksheet(w->book, name);
-    const size_t left = sheet_rows(s) - begin, n = left < ROWS_MAX ? left : ROWS_MAX;
-    if (ws == NULL)
-        return left;
-    set_widths(ws, s);
-    worksheet_freeze_panes(ws, 1, 1);
-    for (size_t c = 0; c < s->ncolumns; c++)
-        worksheet_write_string(ws, 0, (lxw_col_t)c,
-                               s->columns[c].key != NULL ? s->columns[c].key : "", w->heading);
-    for (size_t r = 0; r < n; r++) {
-        for (size_t c = 0; c < s->ncolumns; c++)
-            put_cell(w, ws, s, begin + r, c, (lxw_row_t)r + 1);
+    w->parts++;
+    w->rows = 0;
+    w->columns = 0;
+    if (w->parts == 1)
+        snprintf(w->part, sizeof w->part, "%s", w->table);
+    else
+        snprintf(w->part, sizeof w->part, "%.20s (%d)", w->table, w->parts);
+    if (w->parts > 1)
+        buf_printf(&w->notes, "%s: '%s' goes on in '%s'\n", w->path, w->table, w->part);
+    w->ws = workbook_add_worksheet(w->book, w->part);
+    if (w->ws == NULL)
+        die("a worksheet named '%s' cannot be made", w->part);
+    set_widths(w->ws, s);
+    worksheet_freeze_panes(w->ws, 1, 1);
+    for (size_t c = 0; c < s->ncolumns; c++) {
+        if (is_written(s, c))
+            worksheet_write_string(w->ws, 0, w->columns++, s->columns[c].key, w->heading);
     }
-    if (s->ncolumns > 0)
-        worksheet_autofilter(ws, 0, 0, (lxw_row_t)n, (lxw_col_t)(s->ncolumns - 1));
-    color_column(ws, s, column_of(s, XLSX_CHANGE), false, begin, n);
-    color_column(ws, s, column_of(s, XLSX_IMPROVEMENT), true, begin, n);
-    if ((flags & XLSX_CHART) != 0 && n > 0)
-        add_chart(w, ws, name, s, (lxw_row_t)n);
-    if ((flags & XLSX_HIDDEN) != 0)
-        worksheet_hide(ws);
-    return n;
+}
+
+static void end_part(struct xlsx *w)
+{
+    if (w->columns > 0)
+        worksheet_autofilter(w->ws, 0, 0, w->rows, (lxw_col_t)(w->columns - 1));
+    if ((w->flags & (XLSX_CHART | XLSX_CHART_ONE)) != 0 && w->rows > 0)
+        add_chart(w, (w->flags & XLSX_CHART) != 0 ? 2 : 1);
+    if ((w->flags & XLSX_HIDDEN) != 0)
+        worksheet_hide(w->ws);
+}
+
+void xlsx_begin(struct xlsx *w, const char *name, const struct sheet *s, unsigned flags)
+{
+    snprintf(w->table, sizeof w->table, "%s", name);
+    w->flags = flags;
+    w->parts = 0;
+    begin_part(w, s);
+}
+
+void xlsx_rows(struct xlsx *w, const struct sheet *s)
+{
+    for (size_t begin = 0; begin < sheet_rows(s);) {
+        size_t n = sheet_rows(s) - begin;
+        if (w->rows == ROWS_MAX) {
+            end_part(w);
+            begin_part(w, s);
+        }
+        n = n < ROWS_MAX - w->rows ? n : ROWS_MAX - w->rows;
+        for (size_t i = 0; i < n; i++)
+            put_row(w, s, begin + i);
+        color_column(w, s, XLSX_CHANGE, begin, n);
+        color_column(w, s, XLSX_IMPROVEMENT, begin, n);
+        begin += n;
+    }
+}
+
+void xlsx_end(struct xlsx *w)
+{
+    end_part(w);
 }
 
 void xlsx_add(struct xlsx *w, const char *name, const struct sheet *s, unsigned flags)
 {
-    char part[64];
-    size_t at = add_part(w, name, s, 0, flags);
-    for (int k = 2; at < sheet_rows(s); k++) {
-        snprintf(part, sizeof part, "%.20s (%d)", name, k);
-        at += add_part(w, part, s, at, flags);
-    }
+    xlsx_begin(w, name, s, flags);
+    xlsx_rows(w, s);
+    xlsx_end(w);
 }
 
 /* The library writes errors to stderr, which it returns as well. */
@@ -260,7 +348,7 @@ static lxw_error close_quietly(lxw_workbook *book)
     return failed;
 }
 
-int xlsx_close(struct xlsx *w, struct err *e)
+int xlsx_close(struct xlsx *w, FILE *notes, struct err *e)
 {
     lxw_error failed = close_quietly(w->book);
     int rc = 0;
@@ -270,6 +358,9 @@ int xlsx_close(struct xlsx *w, struct err *e)
         rc = err_set(e, ERR_INPUT, "cannot write '%s': %s", w->path, strerror(errno));
     if (rc < 0)
         unlink(w->next);
+    else if (notes != NULL && w->notes.len > 0)
+        fwrite(w->notes.data, 1, w->notes.len, notes);
+    buf_release(&w->notes);
     free(w->path);
     free(w->next);
     free(w);

@@ -72,6 +72,12 @@ step = doc["step"][0]
 if not same(dash["GPU_total_time"][1], step["base_us"] / 1e3) or dash["GPU_total_time"][4] != step["verdict"]:
     print("the dashboard's total is not the step's")
 print(len(book["Summary_Dashboard"]._charts), "chart")
+report = openpyxl.load_workbook("out/tracelens_analysis/comparison_report.xlsx")
+if report.sheetnames != [s.title for s in book if s.sheet_state == "visible"]:
+    print("comparison_report", report.sheetnames)
+for sheet in report:
+    if list(sheet.iter_rows(values_only=True)) != list(book[sheet.title].iter_rows(values_only=True)):
+        print("comparison_report", sheet.title)
 for name in "gpu_timeline_combined", "gpu_timeline_comparison", "collective_combined", "collective_comparison":
     print(name, *openpyxl.load_workbook("out/" + name + ".xlsx").sheetnames)
 PY
