@@ -2,6 +2,7 @@
 #include "compare/causes.h"
 
 #include "base/order.h"
+#include "base/pool.h"
 #include "compare/work_times.h"
 #include "sim/replay/altered.h"
 
@@ -323,22 +324,42 @@ static int simulate_ranks(struct finder *f, struct err *e)
 
 /* ---- all of them ---- */
 
-/* What the runs of a side take. keep: the run whose job is kept, to be simulated; NULL. */
-static int add_runs(struct finder *f, struct work_times *w, struct compare_runs side,
-                    const struct run *keep, struct err *e)
+/* What the runs of a side take; the sides are prepared at the same time. */
+struct side_work {
+    struct work_times *w;
+    struct compare_runs runs;
+    const struct run *keep; /* the run whose job is kept, to be simulated; NULL */
+    struct altered *kept;
+    struct err e;
+};
+
+static void add_runs(void *arg, size_t which)
 {
-    for (size_t i = 0; i < side.n; i++) {
-        const struct analysis *run = side.list[i];
-        struct altered *a = altered_new(run->run, e);
+    struct side_work *side = (struct side_work *)arg + which;
+    for (size_t i = 0; i < side->runs.n; i++) {
+        const struct analysis *run = side->runs.list[i];
+        struct altered *a = altered_new(run->run, &side->e);
         if (a == NULL)
-            return -1;
-        work_times_add(w, altered_program(a), &run->job_steps);
-        if (run->run == keep)
-            f->altered = a;
+            return;
+        work_times_add(side->w, altered_program(a), &run->job_steps);
+        if (run->run == side->keep)
+            side->kept = a;
         else
             altered_free(a);
     }
-    return 0;
+}
+
+/* Where a side cannot be replayed, why; the base's reason first. */
+static void prepare_sides(struct finder *f, struct compare_runs base, struct compare_runs test)
+{
+    struct side_work sides[] = {{.w = &f->base, .runs = base, .keep = f->run},
+                                {.w = &f->test, .runs = test}};
+    pool_run(pool_cpus() > 1 ? 2 : 1, 2, add_runs, sides, NULL);
+    f->altered = sides[0].kept;
+    for (int i = 0; i < 2 && f->out->unknown == NULL; i++) {
+        if (sides[i].e.code != ERR_NONE)
+            f->out->unknown = arena_printf(&f->c->arena, "%s", sides[i].e.msg);
+    }
 }
 
 static void find_factors(struct finder *f, const struct run *test)
@@ -410,8 +431,7 @@ void causes_find(struct causes *out, struct comparison *c, struct compare_runs b
         return;
     }
     f.run = typical(c, base);
-    if (add_runs(&f, &f.base, base, f.run, &e) < 0 || add_runs(&f, &f.test, test, NULL, &e) < 0)
-        out->unknown = arena_printf(&c->arena, "%s", e.msg);
+    prepare_sides(&f, base, test);
     if (out->unknown == NULL)
         find_factors(&f, test.list[0]->run);
     if (out->unknown == NULL && simulate_all(&f, &e) < 0) {

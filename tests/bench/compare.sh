@@ -3,6 +3,7 @@
 #
 # What `specter compare` takes beyond loading: two recordings of 64 ranks with 10,000 operations each, on the
 # stand-ins, one on a slower network. Loading is `specter analyze` of both. The best of three. At most 3 s beyond.
+# Beside it the peak memory of `analyze --xlsx` of one, and how much of it the workbooks take: at most 200 MB.
 #
 #   BUILD=build tests/bench/compare.sh
 set -euo pipefail
@@ -34,11 +35,18 @@ best() { # COMMAND...: milliseconds
     done
     echo "$least"
 }
+peak() { # COMMAND...: peak memory in MB
+    python3 -c 'import resource, subprocess, sys
+subprocess.run(sys.argv[1:], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=True)
+print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * 1024 // 1000000)' "$@"
+}
 ops=$(cat "$work"/base/*.jsonl | grep -c '"id":')
 load=$(($(best "$SPECTER" analyze "$work/base") + $(best "$SPECTER" analyze "$work/test")))
 rows=$(best "$SPECTER" compare "$work/base" "$work/test" --table step)
 all=$(best "$SPECTER" compare "$work/base" "$work/test")
+plain=$(peak "$SPECTER" analyze "$work/base" --json /dev/null)
+books=$(peak "$SPECTER" analyze "$work/base" --xlsx "$work/out")
 printf '%-34s %8s\n' "operations a side" "$ops" 'analyze both, ms' "$load" 'compare without causes, ms' "$rows" \
-    'compare, ms' "$all"
-printf '{"operations": %s, "analyze_ms": %s, "rows_ms": %s, "compare_ms": %s, "compare_to_analyze": %s}\n' \
-    "$ops" "$load" "$rows" "$all" "$(awk "BEGIN { printf \"%.2f\", $all / $load }")"
+    'compare, ms' "$all" 'analyze --xlsx, MB at its peak' "$books" 'of it for workbooks, MB' $((books - plain))
+printf '{"operations": %s, "analyze_ms": %s, "rows_ms": %s, "compare_ms": %s, "compare_to_analyze": %s, "xlsx_MB": %s, "xlsx_more_MB": %s}\n' \
+    "$ops" "$load" "$rows" "$all" "$(awk "BEGIN { printf \"%.2f\", $all / $load }")" "$books" $((books - plain))

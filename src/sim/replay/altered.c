@@ -78,10 +78,9 @@ static void set_cpu(struct altered *a, const double *cpu_factors)
 int altered_step(struct altered *a, const double *factors, const double *cpu_factors,
                  double *step_ns, struct err *e)
 {
-    struct iteration_time time;
     set_cpu(a, cpu_factors);
-    if (job_simulate_scaled(&a->job, &a->own, a->costs_ns, factors, NULL, &time, e) < 0)
+    if (job_run_scaled(&a->job, &a->own, a->costs_ns, factors, NULL, e) < 0)
         return -1;
-    *step_ns = time.span_ns;
+    *step_ns = job_step_ns(&a->job, true);
     return 0;
 }

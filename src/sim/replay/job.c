@@ -198,7 +198,7 @@ static int learn_overlap(struct replay_job *job, struct err *e)
 
 static double step_ns(void *job, bool simulated)
 {
-    return job_measure(job, simulated).span_ns;
+    return job_step_ns(job, simulated);
 }
 
 static int learn_jitter(struct replay_job *job, const struct whatif_opts *opts, struct err *e)
@@ -302,9 +302,8 @@ int job_simulate(struct replay_job *job, struct target target, struct retarget *
     return 0;
 }
 
-int job_simulate_scaled(struct replay_job *job, const struct retarget *t, const int64_t *costs_ns,
-                        const double *factors, const double *wait_factors,
-                        struct iteration_time *out, struct err *e)
+int job_run_scaled(struct replay_job *job, const struct retarget *t, const int64_t *costs_ns,
+                   const double *factors, const double *wait_factors, struct err *e)
 {
     struct program *p = &job->program;
     for (size_t i = 0; i < p->ncosts; i++)
@@ -313,7 +312,14 @@ int job_simulate_scaled(struct replay_job *job, const struct retarget *t, const 
     for (uint32_t i = 0; i < p->matches.count && wait_factors != NULL; i++)
         program_set_wait(p, i, llround((double)p->wait_ns[i] * wait_factors[i]));
     overlap_apply(&job->overlap, t);
-    if (program_run(p, e) < 0)
+    return program_run(p, e);
+}
+
+int job_simulate_scaled(struct replay_job *job, const struct retarget *t, const int64_t *costs_ns,
+                        const double *factors, const double *wait_factors,
+                        struct iteration_time *out, struct err *e)
+{
+    if (job_run_scaled(job, t, costs_ns, factors, wait_factors, e) < 0)
         return -1;
     *out = job_measure(job, true);
     return 0;

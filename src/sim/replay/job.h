@@ -74,6 +74,10 @@ int job_simulate_scaled(struct replay_job *job, const struct retarget *t, const 
                         const double *factors, const double *wait_factors,
                         struct iteration_time *out, struct err *e);
 
+/* The same without measuring it: job_step_ns(). */
+int job_run_scaled(struct replay_job *job, const struct retarget *t, const int64_t *costs_ns,
+                   const double *factors, const double *wait_factors, struct err *e);
+
 /* The times of one rank, as recorded or in the last simulation: replay_measure.c. Arrays are
  * owned. */
 struct job_view {
@@ -102,6 +106,9 @@ void job_find_steps(struct replay_job *job, struct arena *arena);
 /* The job's step, its parts as means over the ranks, so that they add up to it. job->windows, spans
  * and deciding receive what is behind it. */
 struct iteration_time job_measure(struct replay_job *job, bool simulated);
+
+/* Its span_ns alone. */
+double job_step_ns(struct replay_job *job, bool simulated);
 
 #define SHORTER 0.005 /* of a step: less is no shorter step */
 

@@ -244,6 +244,12 @@ static struct step_window find_windows(struct replay_job *job, bool simulated)
     return steps->apart ? job->windows[job->deciding] : all;
 }
 
+double job_step_ns(struct replay_job *job, bool simulated)
+{
+    const struct step_window all = find_windows(job, simulated);
+    return step_window_mean(&all);
+}
+
 struct iteration_time job_measure(struct replay_job *job, bool simulated)
 {
     const struct run *run = job->program.run;
