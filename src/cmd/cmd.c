@@ -17,6 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 #include <zlib.h>
 /* Libraries that the build can do without. */
 #ifdef SPECTER_HAVE_SQLITE
@@ -236,25 +237,47 @@ void cmd_version(void)
            YAML_NUMBER, XLSX_NUMBER);
 }
 
+/* Where a file is written until it is whole: its name with ".next". In place where it is no
+ * regular one, or a link. */
+static char *unfinished_name(const char *where)
+{
+    struct buf name = BUF_INIT;
+    struct stat st;
+    const bool apart = lstat(where, &st) < 0 || (S_ISREG(st.st_mode) && access(where, W_OK) == 0);
+    buf_printf(&name, "%s%s", where, apart ? ".next" : "");
+    return name.data;
+}
+
 FILE *cmd_open_json(const char *where, struct err *e)
 {
-    FILE *out = strcmp(where, "-") == 0 ? stdout : fopen(where, "w");
+    const bool to_stdout = strcmp(where, "-") == 0;
+    char *name = unfinished_name(where);
+    FILE *out = to_stdout ? stdout : fopen(name, "w");
     if (out == NULL)
         err_set(e, ERR_INPUT, "cannot write '%s': %s", where, strerror(errno));
+    free(name);
     errno = 0;
     return out;
 }
 
 int cmd_close_json(FILE *out, const char *where, struct err *e)
 {
-    int failed;
+    char *name;
+    bool failed;
+    int rc = 0;
     fputc('\n', out);
     if (out == stdout)
         return 0; /* main checks that stdout took it */
-    failed = ferror(out);
-    if (fclose(out) != 0 || failed)
-        return err_set(e, ERR_INPUT, "cannot write '%s': %s", where, strerror(errno));
-    return 0;
+    failed = ferror(out) != 0;
+    failed = fclose(out) != 0 || failed;
+    name = unfinished_name(where);
+    if (failed || (strcmp(name, where) != 0 && rename(name, where) < 0)) {
+        rc = err_set(e, ERR_INPUT, "cannot write '%s': %s", where, strerror(errno));
+        if (strcmp(name, where) != 0)
+            unlink(name);
+    }
+    free(name);
+    return rc;
 }
 
 void cmd_wrote(const char *path)

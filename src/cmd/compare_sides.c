@@ -203,6 +203,26 @@ static const char *tail_of(const char *path, int parts)
     return at;
 }
 
+/* As names of folders, in which '/' is '_'. */
+static bool are_alike(const char *a, const char *b)
+{
+    for (; *a != '\0' && (*a == *b || (strchr("/_", *a) != NULL && strchr("/_", *b) != NULL)); a++)
+        b++;
+    return *a == *b;
+}
+
+static int check_names(const struct compared *sides, size_t n, struct err *e)
+{
+    for (size_t i = 0; i < n; i++) {
+        for (size_t k = 0; k < i; k++) {
+            if (are_alike(sides[k].label, sides[i].label))
+                return err_set(e, ERR_USAGE, "--name: '%.64s' and '%.64s' are alike",
+                               sides[k].label, sides[i].label);
+        }
+    }
+    return 0;
+}
+
 /* Names given, or as much of the end of each path as makes them differ. */
 int compared_label(struct compared *sides, size_t n, const char *names, struct arena *arena,
                    struct err *e)
@@ -216,6 +236,8 @@ int compared_label(struct compared *sides, size_t n, const char *names, struct a
     }
     if (names != NULL && given != n)
         return err_set(e, ERR_USAGE, "--name: %zu names for %zu sides", given, n);
+    if (names != NULL && check_names(sides, n, e) < 0)
+        return -1;
     for (int parts = 1; names == NULL && parts < 32; parts++) {
         bool differ = true;
         for (size_t i = 0; i < n; i++)
