@@ -17,6 +17,6 @@ same, part = (json.load(open(f + ".json"))["comparisons"][0] for f in ("same", "
 rows = [r for t in same.values() if isinstance(t, list) for r in t if isinstance(r, dict) and "verdict" in r]
 print("rows:", len(rows) > 100, {r["verdict"] for r in rows}, {r["change"] for r in rows} <= {0, None})
 print("causes:", [(c["kind"], c["change_us"]) for c in same["causes"]])
-print("of rank 7:", {r["verdict"] for r in part["ranks"] if r["what"].startswith("rank 7:")})
-print("of others:", {r["verdict"] for r in part["ranks"] if not r["what"].startswith("rank 7:")})
+print("of rank 7:", sorted({r["verdict"] for r in part["ranks"] if r["what"].startswith("rank 7:")}))
+print("of others:", sorted({r["verdict"] for r in part["ranks"] if not r["what"].startswith("rank 7:")}))
 PY

@@ -21,7 +21,7 @@ record slow ./one_slow.sh "$BUILD"/examples/train --iters 6
 python3 - <<'PY'
 import json
 same, other, slow = (json.load(open(f + ".json"))["comparisons"][0] for f in ("same", "other", "slow"))
-print("messages:", {r["what"] for r in same["messages"]}, {r["verdict"] for r in same["messages"]})
+print("messages:", {r["what"] for r in same["messages"]}, sorted({r["verdict"] for r in same["messages"]}))
 print("without stages:", {r["verdict"] for r in other["messages"]})
 print("collectives hold none:", not any("Send" in r["what"] for c in (same, other) for r in c["collectives"]))
 bandwidths = [r["base_busbw_GBps"] for r in same["messages"]]
