@@ -4,6 +4,7 @@
  * decimal point is a comma.
  */
 #include "fabric.h"
+#include "hash.h"
 
 #include <fcntl.h>
 #include <pthread.h>
@@ -281,9 +282,25 @@ static void slow_down(struct emu_link *link, double factor, double ns)
     link->latency_ns += ns;
 }
 
+/* What takes longer in all of a run. */
+enum run_draw { RUN_COMPUTES, RUN_LINKS };
+
+static double run_factor(const struct emu_fabric *f, enum run_draw draw)
+{
+    return 1 + f->run_jitter * emu_unit(emu_hash(emu_hash(f->seed, 0x72756e), draw));
+}
+
+double emu_fabric_speed(const struct emu_fabric *f, unsigned gpu)
+{
+    double speed = 1 / run_factor(f, RUN_COMPUTES);
+    for (unsigned i = 0; i < f->slow_gpu.count; i++)
+        speed *= (unsigned)f->slow_gpu.line[i][0] == gpu ? f->slow_gpu.line[i][1] : 1;
+    return speed;
+}
+
 struct emu_link emu_fabric_link(const struct emu_fabric *f, unsigned from, unsigned to, bool near)
 {
-    struct emu_link link = {near ? f->intra_GBps : f->inter_GBps,
+    struct emu_link link = {(near ? f->intra_GBps : f->inter_GBps) / run_factor(f, RUN_LINKS),
                             (double)(near ? f->intra_latency_ns : f->inter_latency_ns)};
     for (unsigned i = 0; i < f->slow_link.count; i++) {
         const double *line = f->slow_link.line[i];

@@ -48,6 +48,11 @@ struct emu_link {
 EMU_API struct emu_link emu_fabric_link(const struct emu_fabric *f, unsigned from, unsigned to,
                                         bool near);
 
+/* How fast a GPU computes in this run, against the fabric's figures: 1 unless it is told to be
+ * slow.
+ */
+EMU_API double emu_fabric_speed(const struct emu_fabric *f, unsigned gpu);
+
 /* Of a key whose lines are `NUMBER VALUE`, what is said of one number; 0: nothing. */
 EMU_API double emu_fabric_said(const struct emu_list *list, unsigned number);
 

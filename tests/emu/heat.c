@@ -126,15 +126,16 @@ struct emu_pace emu_pace(int device, unsigned stream, struct emu_heat *own)
 double emu_pace_clock(const struct emu_pace *pace, uint64_t start)
 {
     const struct emu_fabric *f = emu_fabric();
+    const unsigned gpu = (unsigned)emu_device_number(pace->device);
     double full = (double)f->sm_clock_MHz, share = 1, rise;
     if (pace->lock_MHz && pace->lock_MHz < full)
         share = pace->lock_MHz / full;
     if (!pace->throttles)
-        return share;
+        return share * emu_fabric_speed(f, gpu);
     rise = emu_heat_at(&pace->around, start).rise + emu_heat_at(pace->own, start).rise;
     if (emu_heat_celsius(emu_device_number(pace->device), rise) >= f->throttle_celsius)
         share = fmin(share, f->throttle_clock);
-    return share;
+    return share * emu_fabric_speed(f, gpu);
 }
 
 void emu_pace_worked(const struct emu_pace *pace, enum emu_load load, double clock, uint64_t start,

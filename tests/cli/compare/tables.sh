@@ -4,17 +4,15 @@
 command -v python3 >/dev/null || { echo "no python3"; exit 77; }
 . "$ROOT"/tests/cli/scaling/common.bash
 h100=$ROOT/tests/emu/fabric/h100.conf
-{ cat "$h100"; echo 'gemm_efficiency = 0.5'; } >gemm.conf
-printf '#!/bin/sh\n[ "$LOCAL_RANK" = 2 ] && export EMU_FABRIC=%s\nexec "$@"\n' "$work/gemm.conf" >one_slow.sh
-chmod +x one_slow.sh
-record() { # DIRECTORY COMMAND...
-    EMU_FABRIC=$h100 LD_LIBRARY_PATH=$BUILD/emu/lib "$SPECTER" capture -o "$1" -- \
-        "$ROOT"/examples/launch.sh -n 4 "${@:2}" >/dev/null 2>log || cat log
+{ cat "$h100"; echo 'slow_gpu = 2 0.66'; } >slow.conf
+record() { # DIRECTORY CONF COMMAND...
+    EMU_FABRIC=$2 LD_LIBRARY_PATH=$BUILD/emu/lib "$SPECTER" capture -o "$1" -- \
+        "$ROOT"/examples/launch.sh -n 4 "${@:3}" >/dev/null 2>log || cat log
 }
-record stages "$BUILD"/examples/train --pp 2 --iters 6
-record again "$BUILD"/examples/train --pp 2 --iters 6
-record flat "$BUILD"/examples/train --iters 6
-record slow ./one_slow.sh "$BUILD"/examples/train --iters 6
+record stages "$h100" "$BUILD"/examples/train --pp 2 --iters 6
+record again "$h100" "$BUILD"/examples/train --pp 2 --iters 6
+record flat "$h100" "$BUILD"/examples/train --iters 6
+record slow slow.conf "$BUILD"/examples/train --iters 6
 "$SPECTER" compare stages again --json same.json >/dev/null 2>&1
 "$SPECTER" compare stages flat --json other.json >/dev/null 2>&1
 "$SPECTER" compare flat slow --json slow.json >/dev/null 2>&1
