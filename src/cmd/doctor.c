@@ -30,7 +30,7 @@
 #define LOW_SPACE ((double)(1 << 30))
 
 struct doctor_opts {
-    const char *output, *json;
+    const char *output, *json, *library;
     double timeout;
 };
 
@@ -39,6 +39,8 @@ static const struct opt rows[] = {
      "where traces would go (default: $SPECTER_OUTPUT, else ./traces)"},
     {"timeout", 0, OPT_DOUBLE, offsetof(struct doctor_opts, timeout), "SECONDS",
      "how long a driver may take to answer (default 10)"},
+    {"expect-lib", 0, OPT_STR, offsetof(struct doctor_opts, library), "PATH",
+     "the file of a library, such as NCCL's, that the loader should find"},
     {"json", 0, OPT_STR, offsetof(struct doctor_opts, json), "FILE|-",
      "write everything as JSON; -: to stdout, in place of the text"},
     OPT_END,
@@ -371,7 +373,7 @@ static cJSON *as_json(const struct doctor *d)
 
 static int run(const struct command *self, int argc, char **argv, struct err *e)
 {
-    struct doctor_opts o = {NULL, NULL, 10};
+    struct doctor_opts o = {.timeout = 10};
     struct doctor d = {.found = NULL};
     const char *dir;
     int n, status = cmd_parse(self, &o, argc, argv, true, &n, e);
@@ -391,6 +393,8 @@ static int run(const struct command *self, int argc, char **argv, struct err *e)
     doctor_find_dirs(&d);
     check_plugins(&d);
     doctor_check_libraries(&d);
+    if (o.library != NULL)
+        doctor_check_expected(&d, o.library);
     check_gpu(&d);
     check_traces(&d, dir);
     if (n > 0)
@@ -409,7 +413,8 @@ static int run(const struct command *self, int argc, char **argv, struct err *e)
 
 const struct command cmd_doctor = {
     .name = "doctor",
-    .synopsis = "doctor [-o DIR] [--timeout SECONDS] [--json FILE|-] [--] [COMMAND...]",
+    .synopsis = "doctor [-o DIR] [--timeout SECONDS] [--expect-lib PATH] [--json FILE|-] [--] "
+                "[COMMAND...]",
     .summary = "say whether a capture would work here, and of a program",
     .details =
         "One line a check: ok, warning (something to know) or problem (a capture would see or "

@@ -37,6 +37,7 @@ void doctor_print(struct doctor *d, enum doctor_level level, const char *check, 
 /* doctor_libs.c */
 void doctor_find_dirs(struct doctor *d); /* fills loader and python */
 void doctor_check_libraries(struct doctor *d);
+void doctor_check_expected(struct doctor *d, const char *path); /* of a library */
 void doctor_check_program(struct doctor *d, const char *name);
 
 #endif

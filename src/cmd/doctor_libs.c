@@ -83,6 +83,34 @@ void doctor_find_dirs(struct doctor *d)
     buf_release(&out);
 }
 
+/* Whether the loader takes this file where its name is asked for. */
+void doctor_check_expected(struct doctor *d, const char *path)
+{
+    const char *name = path_base_name(path), *found, *folder;
+    struct elf_file f;
+    char real[PATH_MAX];
+    folder = name > path ? arena_strndup(&d->arena, path, (size_t)(name - path)) : "./";
+    if (realpath(path, real) == NULL) {
+        doctor_print(d, DOCTOR_PROBLEM, "expected", "look at the path", "'%s' is not there", path);
+        return;
+    }
+    if (elf_file_open(&f, real, NULL) == 0) {
+        name = f.soname != NULL ? arena_strdup(&d->arena, f.soname) : name;
+        elf_file_close(&f);
+    }
+    found = loader_file(&d->loader.dirs, &d->arena, name);
+    if (found == NULL)
+        doctor_print(d, DOCTOR_PROBLEM, "expected",
+                     arena_printf(&d->arena, "put %s into LD_LIBRARY_PATH", folder),
+                     "the loader finds no %s", name);
+    else if (strcmp(found, real) != 0)
+        doctor_print(d, DOCTOR_PROBLEM, "expected",
+                     arena_printf(&d->arena, "put %s first in LD_LIBRARY_PATH", folder),
+                     "the loader finds %s, and not '%s'", found, path);
+    else
+        doctor_print(d, DOCTOR_OK, "expected", NULL, "%s is what the loader finds", found);
+}
+
 /* ---- what is there ---- */
 
 enum {
