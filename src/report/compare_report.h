@@ -33,6 +33,15 @@ struct cJSON *compare_ranking_json(const struct compare_report *const *reports,
 /* "AllReduce 64 MiB bf16, 8 ranks", "rank 3: compute"; in `b`. */
 const char *compare_row_name(struct buf *b, const struct compare_key *of);
 
+/* "AllReduce 64 MiB bf16, 8 ranks", "GEMMs", "rank 3's compute"; in `b`. */
+const char *compare_cause_name(struct buf *b, const struct cause *cause);
+
+/* The verdict of a cause: of a collective its row's; of others no noise is known. */
+const char *compare_cause_note(const struct compare_report *r, const struct cause *cause);
+
+/* Returns whether rows of the table have figures beside their times (enum compare_figure). */
+bool compare_has_figures(int table);
+
 /* A table alone; its rows all. */
 struct sheet;
 void compare_sheet(struct sheet *s, const struct compare_report *r, enum compare_table table);
