@@ -136,7 +136,8 @@ struct emu_turn {
     uint64_t token; /* what issue() gave */
     uint64_t start;
     const struct emu_pace *pace;
-    double clock; /* of the SMs, as a share of their usual one: 1 unless they are hot or locked */
+    double clock; /* of the SMs, as a share of their usual one: 1 unless they are hot, locked or
+                     slow */
     struct emu_place *place; /* beside whom it runs; lane.h */
     uint32_t correlation;    /* of the call that issued it; 0: nobody listens */
     uint64_t *begun;         /* where work that begins later than `start` says so */
