@@ -71,6 +71,7 @@ include tests/fuzz/fuzz.mk
 include tests/bench/bench.mk
 include scripts/release.mk
 include scripts/bundle.mk
+include packaging/packaging.mk
 
 ## demo: build, then capture, analyze and replay an 8-rank training job without a GPU
 demo:

@@ -12,8 +12,8 @@
 #
 # --build builds as well: from a fresh clone to build/specter in one command. --ci adds what single tests and
 # .ci/run want: C++, gloo, MPI, Slurm, clang with its sanitizers, clang-format, Python with
-# PyTorch, sqlite3, zstd, protoc, locales, a compiler and qemu for aarch64, mandoc, zsh, fish. What of these cannot be had is
-# said, and does without.
+# PyTorch, sqlite3, zstd, protoc, locales, a compiler and qemu for aarch64, mandoc, zsh, fish; and packages from PyPI
+# (packaging/python/tools.txt) in build/deps/python. What of these cannot be had is said, and does without.
 set -euo pipefail
 
 cd "$(dirname "$0")/.."
@@ -71,6 +71,7 @@ has_shells() { command -v zsh >/dev/null && command -v fish >/dev/null; }
 has_clang() { command -v clang >/dev/null; }
 has_clang_rt() { CC=clang builds 'int main(void) { return 0; }' -fsanitize=address,undefined; }
 has_clang_format() { command -v clang-format >/dev/null; }
+has_python_tools() { [[ -e $DEPS/python/complete ]] && cmp -s packaging/python/tools.txt "$DEPS/python/complete"; }
 has_torch() {
     [[ -x /usr/bin/python3 ]] && /usr/bin/python3 -c \
         'import importlib.util, sys; sys.exit(importlib.util.find_spec("torch") is None)'
@@ -161,6 +162,19 @@ install_packages() {
         # shellcheck disable=SC2046,SC2086
         $sudo $(install_command) $package >"$TMP/log" 2>&1 </dev/null || say "$package cannot be installed"
     done
+}
+
+# What tests take from PyPI, each tool alone when one cannot be had.
+get_python_tools() {
+    local python tool
+    python=$(type -P python3) && "$python" -m venv "$DEPS/python" >"$TMP/log" 2>&1 || return 1
+    say "fetching Python tools into $DEPS/python"
+    python=$DEPS/python/bin/python
+    grep -v '^#' packaging/python/tools.txt >"$TMP/tools"
+    "$python" -m pip install -q -r "$TMP/tools" >"$TMP/log" 2>&1 </dev/null || while read -r tool; do
+        "$python" -m pip install -q "$tool" >"$TMP/log" 2>&1 </dev/null || say "$tool cannot be had"
+    done <"$TMP/tools"
+    cp packaging/python/tools.txt "$DEPS/python/complete"
 }
 
 # Without root: the packages' files into build/deps/root. apt keeps state of its own there when the
@@ -262,6 +276,7 @@ main() {
         [[ $(id -u) != 0 ]] || install_packages "" "$(packages "$need")" || true
         "has_$need" || optional+=("$need")
     done
+    has_python_tools || get_python_tools || optional+=(python_tools)
     [[ ${#optional[@]} == 0 ]] || say "doing without: ${optional[*]}"
 }
 

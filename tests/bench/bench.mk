@@ -86,3 +86,8 @@ $(B)/bench/loop_gloo: tests/bench/loop_gloo.cc $(B)/flags
 ## bench-watch: what `specter watch` takes of a core while 8 ranks write
 bench-watch: all emu $(B)/bench/grow $(B)/tracer/hang
 	$(Q)BUILD=$(B) tests/bench/watch.sh
+
+.PHONY: bench-python
+## bench-python: what the Python module adds to a command, in ms
+bench-python: $(B)/specter
+	$(Q)BUILD=$(B) tests/bench/python.sh

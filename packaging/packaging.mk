@@ -1,0 +1,19 @@
+# SPDX-License-Identifier: MIT
+# Packages of what `make install` installs (packaging/README.md). All are made from build/dist/stage.
+
+.PHONY: wheel
+
+# As below a prefix. -o all: that is here already, because the prerequisites are what `all` makes.
+STAGE  := $(B)/dist/stage
+STAGED := $(STAGE)/bin/specter
+$(STAGED): $(B)/specter $(B)/libspecter.so $(MODULES) $(wildcard include/specter/*.h) Makefile
+	$(Q)rm -rf $(STAGE) && mkdir -p $(STAGE) && $(MAKE) --no-print-directory -o all install DESTDIR=$(STAGE) prefix= >$(B)/dist/stage.log
+
+## wheel: a Python wheel of this build, for this machine's glibc and newer, in build/dist
+WHEEL := $(B)/dist/specter-$(VERSION)-py3-none-linux_$(shell uname -m).whl
+wheel: $(WHEEL)
+$(WHEEL): $(STAGED) $(wildcard packaging/python/*.py packaging/python/specter/*) docs/python.md LICENSE
+	@echo "  WHEEL   $@"
+	$(Q)packaging/python/wheel.py $(STAGE) $(VERSION) linux_$(shell uname -m) $(@D) >/dev/null
+# Tests install it; without a Python they are skipped.
+check-build: $(STAGED) $(if $(shell command -v python3),$(WHEEL))

@@ -1,0 +1,3 @@
+# Frames of polars hold the numbers of the JSON.
+. "$ROOT"/tests/cli/python/common.bash
+check_frames polars
