@@ -91,17 +91,20 @@ fit: all
 	$(Q)BUILD=$(B) scripts/fit.sh
 
 MAN             = $(DESTDIR)$(prefix)/share/man/man1
+SCHEMAS         = $(DESTDIR)$(prefix)/share/specter/schemas
 BASH_COMPLETION = $(DESTDIR)$(prefix)/share/bash-completion/completions
 ZSH_COMPLETION  = $(DESTDIR)$(prefix)/share/zsh/site-functions
 FISH_COMPLETION = $(DESTDIR)$(prefix)/share/fish/vendor_completions.d
 
-## install: into DESTDIR, prefix, bindir, libdir, with man pages and completions for bash, zsh and fish
+## install: into DESTDIR, prefix, bindir, libdir, with man pages, JSON Schemas and completions for bash, zsh and fish
 install: all
 	install -d $(DESTDIR)$(bindir) $(DESTDIR)$(libdir)/specter $(DESTDIR)$(prefix)/include/specter
 	install -m 755 $(B)/specter $(DESTDIR)$(bindir)/specter
 	install -m 755 $(B)/libspecter.so $(MODULES) $(DESTDIR)$(libdir)/specter/
 	install -m 644 include/specter/*.h $(DESTDIR)$(prefix)/include/specter/
-	install -d $(MAN) $(BASH_COMPLETION) $(ZSH_COMPLETION) $(FISH_COMPLETION)
+	install -d $(SCHEMAS) $(MAN) $(BASH_COMPLETION) $(ZSH_COMPLETION) $(FISH_COMPLETION)
+	install -m 644 share/schemas/*.json $(SCHEMAS)/
+	for name in trace profiles card; do $(B)/specter help --schema $$name >$(SCHEMAS)/$$name.json || exit 1; done
 	$(B)/specter help --man $(MAN)
 	$(B)/specter help --completion bash >$(BASH_COMPLETION)/specter
 	$(B)/specter help --completion zsh >$(ZSH_COMPLETION)/_specter
@@ -110,7 +113,7 @@ install: all
 ## uninstall: what install put there
 uninstall:
 	rm -f $(DESTDIR)$(bindir)/specter
-	rm -rf $(DESTDIR)$(libdir)/specter $(DESTDIR)$(prefix)/include/specter
+	rm -rf $(DESTDIR)$(libdir)/specter $(DESTDIR)$(prefix)/include/specter $(DESTDIR)$(prefix)/share/specter
 	rm -f $(MAN)/specter.1 $(MAN)/specter-*.1 $(BASH_COMPLETION)/specter $(ZSH_COMPLETION)/_specter \
 	    $(FISH_COMPLETION)/specter.fish
 

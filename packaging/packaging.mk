@@ -6,7 +6,7 @@
 # As below a prefix. -o all: that is here already, because the prerequisites are what `all` makes.
 STAGE  := $(B)/dist/stage
 STAGED := $(STAGE)/bin/specter
-$(STAGED): $(B)/specter $(B)/libspecter.so $(MODULES) $(wildcard include/specter/*.h) Makefile
+$(STAGED): $(B)/specter $(B)/libspecter.so $(MODULES) $(wildcard include/specter/*.h share/schemas/*.json) Makefile
 	$(Q)rm -rf $(STAGE) && mkdir -p $(STAGE) && $(MAKE) --no-print-directory -o all install DESTDIR=$(STAGE) prefix= >$(B)/dist/stage.log
 
 ## wheel: a Python wheel of this build, for this machine's glibc and newer, in build/dist

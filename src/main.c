@@ -6,6 +6,7 @@
 #include "cmd/cmd.h"
 #include "cmd/manual.h"
 #include "cmd/pager.h"
+#include "cmd/schema.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -26,28 +27,41 @@ static void fill_standard_descriptors(void)
         close(fd);
 }
 
-/* For `make install`: --man FOLDER, --completion SHELL. */
+/* For `make install`: --man FOLDER, --completion SHELL, --schema NAME. -1: none of these. */
 static int run_manual(int argc, char **argv, struct err *e)
 {
-    const bool man = strcmp(argv[1], "--man") == 0;
-    if (argc != 3)
-        err_set(e, ERR_USAGE, "%s takes one %s", argv[1],
-                man ? "folder" : "shell: bash, zsh, fish");
-    else if ((man ? manual_write_pages : manual_completion)(argv[2], e) == 0)
-        return 0;
-    return (int)e->code;
+    static const struct {
+        const char *option, *takes;
+        int (*run)(const char *argument, struct err *e);
+    } options[] = {
+        {"--man", "folder", manual_write_pages},
+        {"--completion", "shell: bash, zsh, fish", manual_completion},
+        {"--schema", "name: trace, profiles, card", schema_print},
+    };
+    for (size_t i = 0; i < sizeof options / sizeof *options; i++) {
+        if (strcmp(argv[1], options[i].option) != 0)
+            continue;
+        if (argc != 3)
+            err_set(e, ERR_USAGE, "%s takes one %s", argv[1], options[i].takes);
+        else
+            options[i].run(argv[2], e);
+        return (int)e->code;
+    }
+    return -1;
 }
 
 static int run_help(int argc, char **argv, struct err *e)
 {
     const struct command *command;
     char asks[] = "--help";
+    int status;
     if (argc < 2 || strcmp(argv[1], "help") == 0) {
         cmd_help_all();
         return 0;
     }
-    if (strcmp(argv[1], "--man") == 0 || strcmp(argv[1], "--completion") == 0)
-        return run_manual(argc, argv, e);
+    status = run_manual(argc, argv, e);
+    if (status >= 0)
+        return status;
     command = cmd_find(argv[1], e);
     if (command == NULL)
         return ERR_USAGE;

@@ -135,6 +135,27 @@ stopped() {
     exit "$2"
 }
 
+# Moves what commands have written with --json to where check_results looks at it, when all tests have run.
+keep_results() {
+    local from=$1 to=$2 file n=0
+    while IFS= read -r -d '' file; do
+        mkdir -p "$to" && mv "$file" "$to/$((n += 1)).json"
+    done < <(find "$from" -type f -name '*.json' -size -8M -exec grep -lZm 1 -P '^\t+"schema":\t"specter\.' {} + 2>/dev/null)
+}
+
+# Every result that the tests have left fits its schema, which knows each of its keys: as one test more.
+check_results() {
+    [[ -d $WORK/json ]] || return 0
+    if ! type -P python3 >/dev/null; then
+        echo "skip schemas: no python3"
+    elif "$ROOT/scripts/schemas.py" --check "$WORK/json" >"$WORK/schemas.log" 2>&1; then
+        echo "ok schemas"
+    else
+        echo "fail schemas"
+        sed 's/^/    /;40q' "$WORK/schemas.log"
+    fi
+}
+
 # Runs one case; leaves `ok`, `skip` or `fail` in its result file, with what there is to say.
 run_case() {
     local script=$1 name=$2 dir=$WORK/$2 status=0 want=0 bad=0 began=${EPOCHREALTIME/./}
@@ -174,6 +195,7 @@ run_case() {
         fi
     } >"$dir/why"
     if [[ $bad == 0 ]]; then
+        keep_results "$dir/run" "$WORK/json/$name"
         rm -rf "$dir/run" # a failed test's folder stays for a look
         echo "ok $name" >"$dir/result"
     else
@@ -283,6 +305,7 @@ main() {
         list_cases "$@" >"$WORK/cases"
         in_group run_cases || true # each case's result tells
         collect
+        check_results >>"$WORK/results"
     fi
     slowest
     summarize "$WORK/results"

@@ -41,6 +41,12 @@ check-same: all emu
 	$(Q)BUILD=$(B) scripts/check-same.sh $(BASE) $(ONLY); status=$$?; [ $$status = 77 ] || exit $$status
 .PHONY: check-same
 
+## schemas: share/schemas with what the results of the tests have beyond them (T=PATTERN chooses tests; ANEW=1: these alone)
+schemas: check-build
+	$(Q)$(run_tests) --cli $(or $(T),cli/schemas cli/analyze cli/bench cli/compare cli/experiment cli/metrics cli/replay) || true
+	$(Q)scripts/schemas.py --learn $(B)/test-runs/json $(if $(ANEW),--anew)
+.PHONY: schemas
+
 ## structure: how the code is cut, as figures with their limits
 structure:
 	$(Q)scripts/structure.py
