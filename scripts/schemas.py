@@ -21,7 +21,8 @@ DIALECT = "https://json-schema.org/draft/2020-12/schema"
 BEGINS = re.compile(rb'\s*\[?\s*\{\s*"schema":\t"specter\.')  # as cJSON prints it: what tests write is no result
 
 # Objects whose keys are data, by the ends of their paths.
-MAPS = (".launches.classes", ".coverage.untimed_ops", ".environment", ".env", ".settings[].env", ".variables")
+MAPS = (".launches.classes", ".coverage.untimed_ops", ".metrics[].details", ".settings", ".export", ".environment", ".env",
+        ".variables")
 TYPES = {str: "string", bool: "boolean", int: "number", float: "number", dict: "object", list: "array"}
 
 
@@ -78,8 +79,11 @@ def results_below(folder):
             with open(path, "rb") as file:
                 if not BEGINS.match(file.read(64)):
                     continue
-            with open(path, encoding="utf-8") as file:
-                document = json.load(file)
+            try:
+                with open(path, encoding="utf-8") as file:
+                    document = json.load(file)
+            except ValueError:
+                continue  # a test has put something else into it
             for result in document if isinstance(document, list) else [document]:
                 yield path, result
 
