@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 # Packages of what `make install` installs (packaging/README.md). All are made from build/dist/stage.
 
-.PHONY: wheel
+.PHONY: wheel deb check-deb
 
 # As below a prefix. -o all: that is here already, because the prerequisites are what `all` makes.
 STAGE  := $(B)/dist/stage
@@ -17,3 +17,15 @@ $(WHEEL): $(STAGED) $(wildcard packaging/python/*.py packaging/python/specter/*)
 	$(Q)packaging/python/wheel.py $(STAGE) $(VERSION) linux_$(shell uname -m) $(@D) >/dev/null
 # Tests install it; without a Python they are skipped.
 check-build: $(STAGED) $(if $(shell command -v python3),$(WHEEL))
+
+## deb: a Debian package of this build for this release, in build/dist
+DEB := $(B)/dist/specter_$(VERSION)-1_$(shell dpkg --print-architecture 2>/dev/null).deb
+deb: $(DEB)
+$(DEB): $(STAGED) $(wildcard packaging/deb/*) CHANGELOG.md
+	@echo "  DEB     $@"
+	$(Q)packaging/deb/build.sh $(STAGE) $(VERSION) $(@D) >/dev/null
+
+## check-deb: installs the Debian package in a bare root, uses and purges it (as root)
+SUITE_HERE := $(shell . /etc/os-release 2>/dev/null && echo $$VERSION_CODENAME)
+check-deb: deb emu
+	$(Q)BUILD=$(B) packaging/check.sh deb $(SUITE_HERE) $(DEB); status=$$?; [ $$status = 77 ] || exit $$status
