@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 # Packages of what `make install` installs (packaging/README.md). All are made from build/dist/stage.
 
-.PHONY: wheel deb check-deb
+.PHONY: wheel deb check-deb rpm sbom check-reproducible check-tarball
 
 # As below a prefix. -o all: that is here already, because the prerequisites are what `all` makes.
 STAGE  := $(B)/dist/stage
@@ -29,3 +29,24 @@ $(DEB): $(STAGED) $(wildcard packaging/deb/*) CHANGELOG.md
 SUITE_HERE := $(shell . /etc/os-release 2>/dev/null && echo $$VERSION_CODENAME)
 check-deb: deb emu
 	$(Q)BUILD=$(B) packaging/check.sh deb $(SUITE_HERE) $(DEB); status=$$?; [ $$status = 77 ] || exit $$status
+
+## rpm: an RPM package of this build, in build/dist (rpmbuild)
+rpm: $(STAGED)
+	$(Q)rpmbuild -bb --quiet --define "stage $(abspath $(STAGE))" --define "release_version $(VERSION)" \
+	    --define "_topdir $(abspath $(B)/dist/rpmbuild)" --define "_rpmdir $(abspath $(B)/dist)" --nodeps packaging/rpm/specter.spec
+
+## sbom: an SPDX list of what this build consists of, build/dist/specter-VERSION.spdx.json
+sbom: $(B)/dist/specter-$(VERSION).spdx.json
+$(B)/dist/specter-$(VERSION).spdx.json: $(STAGED) packaging/sbom/sbom.py
+	$(Q)packaging/sbom/sbom.py $(STAGE) $(VERSION) >$@
+
+## check-reproducible: builds the commit in two folders and compares the bytes
+check-reproducible:
+	$(Q)env -u MAKEFLAGS scripts/check-reproducible.sh $(MAKEOVERRIDES)
+
+## check-tarball: the tarball of `make release` in bare roots of bullseye and of the newest release (as root)
+NEWEST ?= trixie
+check-tarball: emu
+	$(Q)for suite in bullseye $(NEWEST); do \
+	    BUILD=$(B) packaging/check.sh tarball $$suite build/release/specter-$(VERSION)-linux-$(shell uname -m).tar.gz; \
+	    status=$$?; [ $$status = 0 ] || [ $$status = 77 ] || exit $$status; done

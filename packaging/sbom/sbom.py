@@ -1,0 +1,79 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""What a build consists of, as SPDX 2.3 JSON on stdout.
+
+    packaging/sbom/sbom.py TREE VERSION
+
+TREE is what `make install` installed: each of its files with its SHA-256, the program's own package, and each library
+that `specter --version` names with the version that is compiled in or linked. The bytes depend on these alone, and on
+$SOURCE_DATE_EPOCH.
+"""
+import hashlib
+import json
+import os
+import subprocess
+import sys
+import time
+
+LICENSES = {"cJSON": "MIT", "zlib": "Zlib", "SQLite": "blessing", "zstd": "BSD-3-Clause", "libyaml": "MIT",
+            "libxlsxwriter": "BSD-2-Clause"}
+
+
+def digest(path, kind):
+    with open(path, "rb") as file:
+        return hashlib.new(kind, file.read()).hexdigest()
+
+
+def files_of(tree):
+    for base, folders, names in os.walk(tree):
+        folders.sort()
+        for name in sorted(names):
+            path = os.path.join(base, name)
+            yield os.path.relpath(path, tree), path
+
+
+def package(name, version, license_id, analyzed):
+    return {"SPDXID": "SPDXRef-" + name, "name": name, "versionInfo": version, "downloadLocation": "NOASSERTION",
+            "licenseConcluded": license_id, "licenseDeclared": license_id, "copyrightText": "NOASSERTION",
+            "filesAnalyzed": analyzed}
+
+
+def libraries(program):
+    text = subprocess.run([program, "--version"], stdout=subprocess.PIPE, check=True).stdout.decode()
+    for line in text.splitlines():
+        name, _, version = line.partition(" ")
+        if name in LICENSES and version[:1].isdigit():
+            yield package(name, version, LICENSES[name], False)
+
+
+def document(tree, version):
+    files = [{"SPDXID": f"SPDXRef-File-{number}", "fileName": "./" + name, "licenseConcluded": "MIT",
+              "copyrightText": "NOASSERTION",
+              "checksums": [{"algorithm": "SHA1", "checksumValue": digest(path, "sha1")},
+                            {"algorithm": "SHA256", "checksumValue": digest(path, "sha256")}]}
+             for number, (name, path) in enumerate(files_of(tree))]
+    own = package("specter", version, "MIT", True)
+    sums = "".join(sorted(file["checksums"][0]["checksumValue"] for file in files))
+    code = hashlib.sha1(sums.encode()).hexdigest()
+    own["packageVerificationCode"] = {"packageVerificationCodeValue": code}
+    linked = list(libraries(os.path.join(tree, "bin", "specter")))
+    relations = [("SPDXRef-DOCUMENT", "DESCRIBES", own["SPDXID"])]
+    relations += [(own["SPDXID"], "CONTAINS", file["SPDXID"]) for file in files]
+    relations += [(own["SPDXID"], "DEPENDS_ON", library["SPDXID"]) for library in linked]
+    stamp = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(int(os.environ.get("SOURCE_DATE_EPOCH", 0))))
+    return {"spdxVersion": "SPDX-2.3", "dataLicense": "CC0-1.0", "SPDXID": "SPDXRef-DOCUMENT",
+            "name": f"specter-{version}", "documentNamespace": f"urn:specter:{version}:{code}",
+            "creationInfo": {"created": stamp, "creators": ["Tool: packaging/sbom/sbom.py"]},
+            "packages": [own] + linked, "files": files,
+            "relationships": [{"spdxElementId": a, "relationshipType": kind, "relatedSpdxElement": b}
+                              for a, kind, b in relations]}
+
+
+def main():
+    if len(sys.argv) != 3:
+        sys.exit(__doc__)
+    json.dump(document(*sys.argv[1:]), sys.stdout, indent=1)
+    print()
+
+
+main()
