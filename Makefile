@@ -20,10 +20,17 @@ Q        := $(if $(V),,@)
 WARN     := -Wall -Wextra -Wpedantic -Wshadow -Wvla -Wstrict-prototypes -Wmissing-prototypes \
             -Wwrite-strings -Wformat=2 $(if $(WERROR),-Werror)
 HARDEN   := -fstack-protector-strong -U_FORTIFY_SOURCE $(if $(SAN),,-D_FORTIFY_SOURCE=2)
+# More for src/ and profiles/, which read files of others; libspecter.so is left as it is, because its wrappers are
+# timed (make bench-tracer). Flags that the compiler does not know are left out.
+takes    = $(shell $(CC) -Werror $(1) -O2 -S -o /dev/null -x c /dev/null 2>/dev/null && echo '$(1)')
+HARDEN_CLI := $(if $(SAN),,$(foreach f,-fstack-clash-protection -fcf-protection,$(call takes,$(f))) \
+            -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=3)
+# The same bytes in any folder.
+PREFIX_MAP := $(call takes,-ffile-prefix-map=$(CURDIR)/=)
 # UBSan's null checks make gcc see format strings that are null.
 SANITIZE := $(if $(SAN),-fsanitize=$(SAN) -fno-sanitize-recover=all -fno-omit-frame-pointer \
             -Wno-format-truncation -Wno-unknown-warning-option)
-BASE     := -std=c11 -D_GNU_SOURCE -Iinclude -Isrc -MMD -MP $(WARN) $(HARDEN) $(CFLAGS) $(SANITIZE)
+BASE     := -std=c11 -D_GNU_SOURCE -Iinclude -Isrc -MMD -MP $(WARN) $(HARDEN) $(PREFIX_MAP) $(CFLAGS) $(SANITIZE)
 LINK     := $(LDFLAGS) $(if $(SAN),-fsanitize=$(SAN))
 
 include scripts/deps.mk
@@ -48,18 +55,20 @@ $(B)/libspecter.a: $(LIB_OBJ)
 	@echo "  AR      $@"
 	$(Q)rm -f $@ && $(AR) rcs $@ $^
 
+# For modules alone: not every linker knows it.
+EXPORTS := $(if $(or $(MPI_FOUND),$(GLOO_FOUND)),-Wl$(comma)--dynamic-list=src/bench/modules/exports.list)
 $(B)/specter: $(CLI_OBJ) $(B)/libspecter.a src/bench/modules/exports.list
 	@echo "  LD      $@"
-	$(Q)$(CC) -pie -Wl,-z,relro,-z,now -Wl,--dynamic-list=src/bench/modules/exports.list $(LINK) -o $@ \
+	$(Q)$(CC) -pie -Wl,-z,relro,-z,now,-z,noexecstack $(EXPORTS) $(LINK) -o $@ \
 	 $(filter %.o %.a,$^) $(DEPS_LIBS) -lm -lpthread -ldl
 
-$(B)/src/%.o $(B)/profiles/%.o: private CPPFLAGS += -DSPECTER_VERSION='"$(VERSION)"' $(DEPS_CPPFLAGS)
+$(B)/src/%.o $(B)/profiles/%.o: private CPPFLAGS += -DSPECTER_VERSION='"$(VERSION)"' $(DEPS_CPPFLAGS) $(HARDEN_CLI)
 $(B)/%.o: %.c $(B)/flags
 	@mkdir -p $(@D)
 	@echo "  CC      $<"
 	$(Q)$(CC) $(BASE) -fPIE $(CPPFLAGS) -c -o $@ $<
 
-flags    := $(CC) $(VERSION) $(BASE) $(CPPFLAGS) $(DEPS_CPPFLAGS) $(LINK) $(DEPS_LIBS)
+flags    := $(CC) $(VERSION) $(BASE) $(CPPFLAGS) $(DEPS_CPPFLAGS) $(HARDEN_CLI) $(LINK) $(DEPS_LIBS)
 $(B)/flags: FORCE
 	@mkdir -p $(@D)
 	@echo '$(flags)' | cmp -s - $@ || echo '$(flags)' > $@
@@ -90,6 +99,8 @@ doc-examples: all emu
 fit: all
 	$(Q)BUILD=$(B) scripts/fit.sh
 
+# Prints man pages and the like: another build of this version where this one is for another processor.
+GENERATOR      ?= $(B)/specter
 MAN             = $(DESTDIR)$(prefix)/share/man/man1
 SCHEMAS         = $(DESTDIR)$(prefix)/share/specter/schemas
 BASH_COMPLETION = $(DESTDIR)$(prefix)/share/bash-completion/completions
@@ -104,11 +115,11 @@ install: all
 	install -m 644 include/specter/*.h $(DESTDIR)$(prefix)/include/specter/
 	install -d $(SCHEMAS) $(MAN) $(BASH_COMPLETION) $(ZSH_COMPLETION) $(FISH_COMPLETION)
 	install -m 644 share/schemas/*.json $(SCHEMAS)/
-	for name in trace profiles card; do $(B)/specter help --schema $$name >$(SCHEMAS)/$$name.json || exit 1; done
-	$(B)/specter help --man $(MAN)
-	$(B)/specter help --completion bash >$(BASH_COMPLETION)/specter
-	$(B)/specter help --completion zsh >$(ZSH_COMPLETION)/_specter
-	$(B)/specter help --completion fish >$(FISH_COMPLETION)/specter.fish
+	for name in trace profiles card; do $(GENERATOR) help --schema $$name >$(SCHEMAS)/$$name.json || exit 1; done
+	$(GENERATOR) help --man $(MAN)
+	$(GENERATOR) help --completion bash >$(BASH_COMPLETION)/specter
+	$(GENERATOR) help --completion zsh >$(ZSH_COMPLETION)/_specter
+	$(GENERATOR) help --completion fish >$(FISH_COMPLETION)/specter.fish
 
 ## uninstall: what install put there
 uninstall:

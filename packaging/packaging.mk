@@ -46,7 +46,8 @@ check-reproducible:
 
 ## check-tarball: the tarball of `make release` in bare roots of bullseye and of the newest release (as root)
 NEWEST ?= trixie
-check-tarball: emu
+check-tarball:
+	$(Q)env -u MAKEFLAGS scripts/release.sh --stand-ins
 	$(Q)for suite in bullseye $(NEWEST); do \
-	    BUILD=$(B) packaging/check.sh tarball $$suite build/release/specter-$(VERSION)-linux-$(shell uname -m).tar.gz; \
+	    BUILD=build/release/$(shell uname -m) packaging/check.sh tarball $$suite build/release/specter-$(VERSION)-linux-$(shell uname -m).tar.gz; \
 	    status=$$?; [ $$status = 0 ] || [ $$status = 77 ] || exit $$status; done

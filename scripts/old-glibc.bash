@@ -42,3 +42,45 @@ check_glibc() {
     done
     return $bad
 }
+
+# get_libraries ARCH: what the command line links, as archives and headers in build/deps/old/ARCH, from Debian: four
+# archives as they are, and cJSON and libxlsxwriter, which have none, compiled from their sources.
+get_libraries() {
+    local arch=$1 to=$DEPS/old/$1 deb=amd64 apt options from cc
+    [[ ! -e $to/complete ]] || return 0
+    [[ $arch == x86_64 ]] || deb=arm64
+    say "fetching libraries for $arch into ${to#"$PWD"/}"
+    apt=$to/apt
+    rm -rf "$to" && mkdir -p "$to"/{include,lib,root,source} "$apt"/{lists/partial,cache/archives/partial}
+    from=$(apt-get indextargets --format '$(ORIGIN) $(LABEL) $(RELEASE) $(REPO_URI) $(CODENAME)' 'Created-By: Packages' |
+        awk '$1 == "Debian" && $2 == "Debian" && $3 !~ /-/ { print $4, $5; exit }')
+    printf '%s\n' "deb $from main" "deb-src $from main" >"$apt/sources.list"
+    options=(-o Dir::State::Lists="$apt/lists" -o Dir::Cache="$apt/cache" -o Dir::Etc::sourcelist="$apt/sources.list"
+        -o Dir::Etc::sourceparts=/dev/null -o APT::Sandbox::User= -o APT::Architecture=$deb -o APT::Architectures=$deb)
+    apt-get -q "${options[@]}" update >"$to/log"
+    (cd "$to/source" && apt-get -q "${options[@]}" download zlib1g-dev libsqlite3-dev libzstd-dev libyaml-dev &&
+        apt-get -q "${options[@]}" source cjson libxlsxwriter) >>"$to/log" 2>&1
+    for file in "$to"/source/*.deb; do dpkg -x "$file" "$to/root"; done
+    cp -R "$to"/root/usr/include/. "$to/include/"
+    cp "$to"/root/usr/lib/*-linux-gnu/lib{z,sqlite3,zstd,yaml}.a "$to/lib/"
+    cc=$(old_cc "$arch")
+    mkdir "$to/include/cjson"
+    cp "$to"/source/cjson-*/cJSON.h "$to/include/cjson/"
+    cp -R "$to"/source/libxlsxwriter-*/include/. "$to/include/"
+    compile_archive "$cc" "$to/lib/libcjson.a" "$to"/source/cjson-*/cJSON.c
+    compile_archive "$cc -I$to/include" "$to/lib/libxlsxwriter.a" "$to"/source/libxlsxwriter-*/src/*.c \
+        "$to"/source/libxlsxwriter-*/third_party/{minizip/{ioapi,zip},md5/md5,tmpfileplus/tmpfileplus}.c
+    touch "$to/complete"
+}
+
+# compile_archive CC ARCHIVE FILE...
+compile_archive() {
+    local cc=$1 archive=$2 file objects=()
+    for file in "${@:3}"; do
+        # shellcheck disable=SC2086  # words
+        $cc -O2 -fPIE -w -c -o "${file%.c}.o" "$file"
+        objects+=("${file%.c}.o")
+    done
+    rm -f "$archive"
+    $ZIG ar rcs "$archive" "${objects[@]}"
+}

@@ -3,7 +3,7 @@
 
 .PHONY: release check-aarch64
 
-## release: libspecter.so for x86_64 and aarch64, from glibc 2.28 on, in build/release
+## release: tarballs and wheels for x86_64 and aarch64, from glibc 2.28 on, in build/release
 release:
 	$(Q)env -u MAKEFLAGS scripts/release.sh
 

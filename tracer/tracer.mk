@@ -57,9 +57,11 @@ $(B)/tracer/hooks.txt: tracer/hooks.def $(wildcard tracer/hooks/*)
 	$(Q)printf '#define HOOK(_lib, _ret, _fn, _params, _args, _record) HOOK _lib _fn\n#include "hooks.def"\n' | \
 	   $(CC) -E -P -Itracer -xc - | tr -s ' \n' ' ' | sed 's/HOOK /\n/g' | awk 'NF == 2 { print $$1, $$2 }' > $@
 
+# zig's linker, which `make release` uses, does not know the option.
+SEPARATE_CODE := $(if $(findstring ziglang,$(CC)),,$(comma)-z$(comma)separate-code)
 tracer_so = @echo "  LD      $@"; $(CC) -shared $(LDFLAGS) $(1) -o $@ $(filter %.o,$^) \
  -Wl,--version-script=$(TRACER_MAP) -Wl,-soname,libspecter.so \
- -Wl,-z,nodelete,-z,relro,-z,now,-z,noexecstack,-z,separate-code,--hash-style=gnu -Wl,--as-needed -lpthread -ldl
+ -Wl,-z,nodelete,-z,relro,-z,now,-z,noexecstack$(SEPARATE_CODE),--hash-style=gnu -Wl,--as-needed -lpthread -ldl
 
 ifeq ($(SAN),)
 $(B)/libspecter.so: $(TRACER_OBJ) $(TRACER_MAP) | $(B)/tracer/exports.txt
