@@ -44,6 +44,10 @@ $(B)/dist/specter-$(VERSION).spdx.json: $(STAGED) packaging/sbom/sbom.py
 check-reproducible:
 	$(Q)env -u MAKEFLAGS scripts/check-reproducible.sh $(MAKEOVERRIDES)
 
+# What is recorded there: without the stand-ins of ROCm, which zig does not link.
+.PHONY: stand-ins
+stand-ins: $(EMU_LIBS) $(EXAMPLES)
+
 ## check-tarball: the tarball of `make release` in bare roots of bullseye and of the newest release (as root)
 NEWEST ?= trixie
 check-tarball:

@@ -52,7 +52,7 @@ main() {
     fi
     get_zig
     if [[ ${1:-} == --stand-ins ]]; then
-        old_make "$(uname -m)" emu "build/release/$(uname -m)/examples/train"
+        old_make "$(uname -m)" stand-ins
         return
     fi
     VERSION=$(sed -n 's/^VERSION *:= *//p' Makefile)

@@ -12,7 +12,7 @@
 #
 # --build builds as well: from a fresh clone to build/specter in one command. --ci adds what single tests and
 # .ci/run want: C++, gloo, MPI, Slurm, clang with its sanitizers, clang-format, Python with
-# PyTorch, sqlite3, zstd, protoc, locales, a compiler and qemu for aarch64, mandoc, zsh, fish; and packages from PyPI
+# PyTorch, sqlite3, zstd, protoc, locales, a compiler and qemu for aarch64, mandoc, zsh, fish, rpmbuild, lintian; and packages from PyPI
 # (packaging/python/tools.txt) in build/deps/python. What of these cannot be had is said, and does without.
 set -euo pipefail
 
@@ -71,6 +71,8 @@ has_shells() { command -v zsh >/dev/null && command -v fish >/dev/null; }
 has_clang() { command -v clang >/dev/null; }
 has_clang_rt() { CC=clang builds 'int main(void) { return 0; }' -fsanitize=address,undefined; }
 has_clang_format() { command -v clang-format >/dev/null; }
+has_rpmbuild() { command -v rpmbuild >/dev/null; }
+has_lintian() { command -v lintian >/dev/null; }
 has_python_tools() { [[ -e $DEPS/python/complete ]] && cmp -s packaging/python/tools.txt "$DEPS/python/complete"; }
 has_torch() {
     [[ -x /usr/bin/python3 ]] && /usr/bin/python3 -c \
@@ -103,6 +105,8 @@ shells|zsh fish|zsh fish|zsh fish|zsh fish|zsh fish
 clang|clang|clang|clang|clang|clang
 clang_rt|libclang-rt-dev|compiler-rt|compiler-rt|compiler-rt|clang
 clang_format|clang-format|clang-tools-extra|clang|clang-extra-tools|clang-tools
+rpmbuild|rpm|rpm-build|rpm-tools|rpm|rpm-build
+lintian|lintian|lintian|lintian|lintian|lintian
 torch|python3-torch|python3-torch|python-pytorch|py3-pytorch|python3-torch
 '
 
@@ -271,7 +275,7 @@ main() {
     fi
     [[ ${1:-} != --build ]] || exec make -j"$(nproc)"
     [[ ${1:-} == --ci ]] || return 0
-    for need in cxx gloo mpi slurm clang clang_rt clang_format torch sqlite_cli zstd_cli protoc locales aarch64 mandoc shells openpyxl chromium; do
+    for need in cxx gloo mpi slurm clang clang_rt clang_format torch sqlite_cli zstd_cli protoc locales aarch64 mandoc shells openpyxl chromium rpmbuild lintian; do
         "has_$need" && continue
         [[ $(id -u) != 0 ]] || install_packages "" "$(packages "$need")" || true
         "has_$need" || optional+=("$need")
