@@ -22,11 +22,11 @@ WARN     := -Wall -Wextra -Wpedantic -Wshadow -Wvla -Wstrict-prototypes -Wmissin
 HARDEN   := -fstack-protector-strong -U_FORTIFY_SOURCE $(if $(SAN),,-D_FORTIFY_SOURCE=2)
 # More for src/ and profiles/, which read files of others; libspecter.so is left as it is, because its wrappers are
 # timed (make bench-tracer). Flags that the compiler does not know are left out.
-takes    = $(shell $(CC) -Werror $(1) -O2 -S -o /dev/null -x c /dev/null 2>/dev/null && echo '$(1)')
+takes    = $(shell $(CC) -Werror $(1) -O2 -c -o /dev/null -x c /dev/null 2>/dev/null && echo '$(1)')
 HARDEN_CLI := $(if $(SAN),,$(foreach f,-fstack-clash-protection -fcf-protection,$(call takes,$(f))) \
             -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=3)
 # The same bytes in any folder.
-PREFIX_MAP := $(call takes,-ffile-prefix-map=$(CURDIR)/=)
+PREFIX_MAP := $(call takes,-ffile-prefix-map=$(CURDIR)=.) $(call takes,-Wa$(comma)--debug-prefix-map=$(CURDIR)=.)
 # UBSan's null checks make gcc see format strings that are null.
 SANITIZE := $(if $(SAN),-fsanitize=$(SAN) -fno-sanitize-recover=all -fno-omit-frame-pointer \
             -Wno-format-truncation -Wno-unknown-warning-option)
