@@ -17,13 +17,13 @@ $(B)/unit-tests: $(TEST_OBJ) $(TRACER_TEST_OBJ) $(B)/libspecter.a
 	@echo "  LD      $@"
 	$(Q)$(CC) -pie $(LINK) -o $@ $^ $(DEPS_LIBS) -lm -lpthread -ldl
 
-## check: install what is missing, build, test (T=PATTERN chooses, WITHOUT=PATTERN leaves out, UPDATE=1 rewrites goldens)
+## check: install what is missing, build, test (T=PATTERN chooses, WITHOUT=PATTERNS leave out, UPDATE=1 rewrites goldens)
 check:
 	@echo "check: what the build needs"
 	$(Q)scripts/setup.sh
 	@echo "check: building into $(B)"
 	$(Q)+$(MAKE) $(jobs) check-build
-	$(Q)$(run_tests) $(if $(UPDATE),--update) $(if $(WITHOUT),--without $(WITHOUT)) --slowest 10 $(T)
+	$(Q)$(run_tests) $(if $(UPDATE),--update) $(if $(WITHOUT),--without "$(WITHOUT)") --slowest 10 $(T)
 
 # The tracer's own tests are linked so that what they must do without is noticed here (check-aarch64).
 check-build: all emu $(B)/unit-tests $(B)/tracer-unit-tests gpu-programs $(if $(SAN),,gpu-bundle-here)
