@@ -332,29 +332,46 @@ out:
 
 /* ---- the result ---- */
 
-static void print(const struct doctor *d)
+static size_t count(const struct doctor *d, enum doctor_level level)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < d->count; i++)
+        n += d->found[i].level == level;
+    return n;
+}
+
+static void print_level(const struct doctor *d, enum doctor_level level)
 {
     for (size_t i = 0; i < d->count; i++) {
         const struct doctor_finding *f = &d->found[i];
-        printf("%-8s %-12s %s\n", level_names[f->level], f->check, f->text);
+        if (f->level != level)
+            continue;
+        printf("%-8s %-12s %s\n", level_names[level], f->check, f->text);
         if (f->advice != NULL)
             printf("%22sto do: %s\n", "", f->advice);
     }
 }
 
-static size_t problems(const struct doctor *d)
+/* The answer, then what stands against it, then what is well. */
+static void print(const struct doctor *d, bool program)
 {
-    size_t n = 0;
-    for (size_t i = 0; i < d->count; i++)
-        n += d->found[i].level == DOCTOR_PROBLEM;
-    return n;
+    size_t problems = count(d, DOCTOR_PROBLEM), warnings = count(d, DOCTOR_WARNING);
+    printf("A capture%s would %swork here", program ? " of this program" : "",
+           problems > 0 ? "not " : "");
+    if (problems > 0)
+        printf(": %zu problem%s", problems, problems == 1 ? "" : "s");
+    if (warnings > 0)
+        printf(", %zu warning%s", warnings, warnings == 1 ? "" : "s");
+    puts(".");
+    for (int level = DOCTOR_PROBLEM; level >= DOCTOR_OK; level--)
+        print_level(d, (enum doctor_level)level);
 }
 
 static cJSON *as_json(const struct doctor *d)
 {
     cJSON *doc = cJSON_CreateObject(), *list;
     cJSON_AddStringToObject(doc, "schema", "specter.doctor/1");
-    cJSON_AddNumberToObject(doc, "problems", (double)problems(d));
+    cJSON_AddNumberToObject(doc, "problems", (double)count(d, DOCTOR_PROBLEM));
     list = cJSON_AddArrayToObject(doc, "checks");
     for (size_t i = 0; i < d->count; i++) {
         const struct doctor_finding *f = &d->found[i];
@@ -399,9 +416,9 @@ static int run(const struct command *self, int argc, char **argv, struct err *e)
     check_traces(&d, dir);
     if (n > 0)
         doctor_check_program(&d, argv[0]);
-    status = problems(&d) > 0 ? ERR_NO : 0;
+    status = count(&d, DOCTOR_PROBLEM) > 0 ? ERR_NO : 0;
     if (o.json == NULL || strcmp(o.json, "-") != 0)
-        print(&d);
+        print(&d, n > 0);
     if (o.json != NULL && cmd_write_json(as_json(&d), o.json, e) < 0)
         status = (int)e->code;
     free(d.found);
