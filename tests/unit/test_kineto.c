@@ -267,7 +267,7 @@ TEST(kineto_old_trace_without_metadata)
     CHECK_INT(run.comms[0].ranks[0], 0);
     CHECK_HAS(note_with(&run, "no process groups"), "matched by stream order");
     CHECK_HAS(note_with(&run, "carry no size"), "1 of 2 communication kernels");
-    CHECK_STR(note_with(&run, "missing"), "loss: 1 of 4 ranks have a trace; missing: ranks 1-3");
+    CHECK_STR(note_with(&run, "missing"), "1 of 4 ranks have a trace; missing: ranks 1-3");
     run_release(&run);
 }
 

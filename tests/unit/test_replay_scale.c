@@ -205,15 +205,16 @@ TEST(replay_at_scale_1_needs_no_growth)
 /* Communicators of ranks that keep together do not grow: no scaling is told, and why. */
 TEST(replay_scale_of_tensor_parallel_only)
 {
-    struct replay_opts asked = calibrated;
+    struct replay_opts known = calibrated, asked = calibrated;
     int64_t scale = 32;
     struct made m = busy();
     struct run run;
     struct replay rep;
     m.gpu = ""; /* has a note of its own, which must not come first */
+    known.gpu = asked.gpu = gpu_profile_find("h100_sxm", NULL);
     made_run(&run, &m);
     run.world_size = 8;
-    if (run_replay(&rep, &run, &calibrated)) {
+    if (run_replay(&rep, &run, &known)) {
         CHECK(
             says(replay_assumptions(&rep), "communicators of tp (1, of 4 ranks) keep their size"));
         CHECK(says(replay_assumptions(&rep),

@@ -175,20 +175,24 @@ TEST(replay_without_known_hardware)
     struct made m = made_default;
     struct run run;
     struct replay rep;
+    struct replay_opts named = target("h100_sxm", NULL);
+    struct err e;
     m.gpu = "";
     made_run(&run, &m);
-    if (run_replay(&rep, &run, &calibrated)) {
+    CHECK_INT(replay_run(&rep, &run, &calibrated, &e), -1);
+    CHECK_INT(e.code, ERR_USAGE);
+    CHECK_HAS(e.msg, "the recording names no GPU: --from-gpu NAME");
+    replay_release(&rep);
+    if (run_replay(&rep, &run, &named)) {
         CHECK_STR(rep.to.gpu->name, "h100_sxm");
         CHECK_STR(rep.to.network->name, "dgx_h100_400g");
-        CHECK(says(replay_assumptions(&rep), "target GPU h100_sxm: the default"));
-        CHECK(says(replay_assumptions(&rep), "target network dgx_h100_400g: the default"));
         CHECK(
             says(replay_notes(&rep), "the recording names no GPU: computation is not retargeted"));
         CHECK(says(replay_assumptions(&rep),
                    "nothing was retargeted, because the source is unknown"));
         CHECK(!says(replay_assumptions(&rep), "same hardware as recorded"));
         CHECK(!rep.same_hardware && !rep.gpu_known && !rep.network_known);
-        CHECK(*replay_losses(&rep, &rep.arena) == NULL);
+        CHECK(*replay_losses(&rep, &rep.arena) != NULL);
         CHECK_DOUBLE(rep.own.span_ns, rep.recorded.span_ns, 0);
     }
     replay_release(&rep);
@@ -203,6 +207,7 @@ TEST(replay_of_an_unknown_source_on_a_named_target)
     struct made m = busy();
     struct run run;
     struct replay rep;
+    struct err e;
     m.gpu = "Tesla T1000";
     made_run(&run, &m);
     if (run_replay(&rep, &run, &gpu)) {
@@ -211,8 +216,8 @@ TEST(replay_of_an_unknown_source_on_a_named_target)
         CHECK(*replay_losses(&rep, &rep.arena) != NULL);
     }
     replay_release(&rep);
-    if (run_replay(&rep, &run, &network))
-        CHECK(*replay_losses(&rep, &rep.arena) != NULL);
+    CHECK_INT(replay_run(&rep, &run, &network, &e), -1);
+    CHECK_HAS(e.msg, "not known, 'Tesla T1000': --from-gpu NAME");
     replay_release(&rep);
     told.from_gpu = gpu_profile_find("h100_sxm", NULL);
     if (run_replay(&rep, &run, &told)) {

@@ -188,7 +188,7 @@ TEST(load_empty_file)
     write_trace(folder, "specter_trace_rank1.jsonl", "r", 1, 2, "h", 1);
     load_path(&run, folder);
     CHECK_HAS(note_with(&run, "empty"), "loss: ");
-    CHECK_HAS(note_with(&run, "missing"), "loss: 1 of 2 ranks have a trace; missing: rank 0");
+    CHECK_HAS(note_with(&run, "missing"), "1 of 2 ranks have a trace; missing: rank 0");
     run_release(&run);
     remove_folder(folder);
 }
