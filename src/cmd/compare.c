@@ -19,7 +19,7 @@
 #include <string.h>
 
 struct compare_opts {
-    const char *names, *tables, *json, *form, *fail_on, *color, *output;
+    const char *names, *tables, *json, *html, *form, *fail_on, *color, *output;
     bool all_runs, pairs;
     double threshold; /* per cent */
     int64_t gpus;     /* of a replay's scale; 0: not said */
@@ -44,6 +44,7 @@ static const struct opt rows[] = {
      "the least change that counts, in per cent (default: 1)"},
     {"json", 0, OPT_STR, AT(json), "FILE|-",
      "write everything as JSON; -: to stdout, in place of the text"},
+    {"html", 0, OPT_STR, AT(html), "FILE", "write one page with causes, charts and every table"},
     {"output", 'o', OPT_STR, AT(output), "DIR",
      "write workbooks there: final_analysis_report.xlsx and others"},
     {"fail-on", 0, OPT_STR, AT(fail_on), "EXPR",
@@ -103,7 +104,7 @@ static void print_tables(const struct compare_report *r, const struct compare_op
 /* Their simulations take most of the time: not for tables that do not hold them. */
 static bool wants_causes(const struct compare_opts *o)
 {
-    return o->json != NULL || o->output != NULL || o->tables == NULL ||
+    return o->json != NULL || o->html != NULL || o->output != NULL || o->tables == NULL ||
            opt_list_names(o->tables, compare_table_name(COMPARE_CAUSES));
 }
 
@@ -242,6 +243,10 @@ static int report(const struct compared *sides, size_t n, const struct compare_o
         print(&pairs, &ranking, o);
     if (o->json != NULL)
         status = write_json(&pairs, &ranking, o->json, e);
+    if (o->html != NULL && status == 0)
+        status = compare_html(pairs.reports, pairs.n, &ranking, o->html, e);
+    if (o->html != NULL && status == 0)
+        cmd_wrote(o->html);
     for (size_t i = 0; i < pairs.n && o->output != NULL && status == 0; i++)
         status = write_workbooks(&pairs.list[i], o->output, pairs.n > 1, e);
     for (size_t i = 0; i < pairs.n && o->fail_on != NULL && held.code != ERR_NO; i++)

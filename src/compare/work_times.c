@@ -112,22 +112,28 @@ static struct interval whole_window(const struct rank *rank)
     return w;
 }
 
+static void add_within(struct intervals *out, int64_t start, int64_t end, struct interval within)
+{
+    intervals_add(out, start > within.start ? start : within.start,
+                  end < within.end ? end : within.end);
+}
+
 /* Of the counted steps, in one of them; NAN where the trace does not hold when the host called. */
 static double cpu_time(const struct rank *rank, const struct job_steps *steps, size_t r)
 {
     const struct rank_steps *of = &steps->ranks[r];
+    const struct interval whole = whole_window(rank);
     struct intervals counted, waits;
     double ns;
     intervals_init(&counted);
     intervals_init(&waits);
-    if (of->from_ns == NULL) {
-        const struct interval whole = whole_window(rank);
+    if (of->from_ns == NULL)
         intervals_add(&counted, whole.start, whole.end);
-    }
+    /* The first and the last step may reach beyond all calls. */
     for (uint32_t i = 0; of->from_ns != NULL && i < of->count; i++) {
         if (is_counted(steps, i) && of->from_ns[i] != UNKNOWN_NS &&
             of->from_ns[i + 1] != UNKNOWN_NS)
-            intervals_add(&counted, of->from_ns[i], of->from_ns[i + 1]);
+            add_within(&counted, of->from_ns[i], of->from_ns[i + 1], whole);
     }
     intervals_merge(&counted);
     add_waits(&waits, rank);

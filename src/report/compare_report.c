@@ -157,68 +157,80 @@ static double step_change(const struct compare_row *row)
 
 /* "replay predicts 4.26 ms a step (80 %: 4.05 ms to 4.47 ms), 1.9 % above what base took: 4.18 ms,
  * inside." */
-static void put_predicted(struct screen *s, const struct compare_report *r)
+static void predicted_text(struct buf *b, const struct compare_report *r)
 {
     const struct comparison *c = r->c;
     const bool base = c->base_is_predicted;
     const double predicted = base ? c->step->base_ns : c->step->test_ns;
     const double measured = base ? c->step->test_ns : c->step->base_ns;
-    struct buf b = BUF_INIT;
     char step[32], low[32], high[32], took[32];
-    buf_printf(&b, "%s predicts %s a step", base ? r->base : r->test,
+    buf_printf(b, "%s predicts %s a step", base ? r->base : r->test,
                text_ns(step, sizeof step, predicted));
     if (isfinite(c->low_ns))
-        buf_printf(&b, " (80 %%: %s to %s)", text_ns(low, sizeof low, c->low_ns),
+        buf_printf(b, " (80 %%: %s to %s)", text_ns(low, sizeof low, c->low_ns),
                    text_ns(high, sizeof high, c->high_ns));
-    buf_printf(&b, ", %.1f %% %s what %s %s: %s", 100 * fabs(predicted / measured - 1),
+    buf_printf(b, ", %.1f %% %s what %s %s: %s", 100 * fabs(predicted / measured - 1),
                predicted < measured ? "below" : "above", base ? r->test : r->base,
                base && c->test_is_predicted ? "does" : "took",
                text_ns(took, sizeof took, measured));
     if (isfinite(c->low_ns))
-        buf_printf(&b, ", %s.",
+        buf_printf(b, ", %s.",
                    c->low_ns <= measured && measured <= c->high_ns ? "inside" : "outside");
     else
-        buf_puts(&b, ".");
-    screen_line(s, SCREEN_STRONG, b.data, 0);
-    buf_release(&b);
+        buf_puts(b, ".");
 }
 
 /* "test is 6.2 % faster (95 %: -7.0 to -5.4 %): 4.18 ms -> 3.92 ms a step." */
-static void put_answer(struct screen *s, const struct compare_report *r)
+void compare_answer_text(struct buf *b, const struct compare_report *r)
 {
     const struct compare_row *step = r->c->step;
     const double change = compare_change(step);
-    struct buf b = BUF_INIT;
     char base[32], test[32];
     if (r->c->base_is_predicted || r->c->test_is_predicted) {
-        put_predicted(s, r);
+        predicted_text(b, r);
         return;
     }
     if (step->verdict == COMPARE_IS_SIMILAR)
-        buf_printf(&b, "%s takes as long as %s", r->test, r->base);
+        buf_printf(b, "%s takes as long as %s", r->test, r->base);
     else if (is_sure(step))
-        buf_printf(&b, "%s is %.1f %% %s", r->test, 100 * fabs(change),
+        buf_printf(b, "%s is %.1f %% %s", r->test, 100 * fabs(change),
                    change < 0 ? "faster" : "slower");
     else if (isfinite(step->noise.low))
-        buf_printf(&b, "No change of %s against %s beyond the noise", r->test, r->base);
+        buf_printf(b, "No change of %s against %s beyond the noise", r->test, r->base);
     else
-        buf_printf(&b, "Not known: %s looks %.1f %% %s", r->test, 100 * fabs(change),
+        buf_printf(b, "Not known: %s looks %.1f %% %s", r->test, 100 * fabs(change),
                    change < 0 ? "faster" : "slower");
     if (isfinite(step->noise.low))
-        buf_printf(&b, " (95 %%: %+.1f to %+.1f %%)", 100 * (step->noise.low - 1),
+        buf_printf(b, " (95 %%: %+.1f to %+.1f %%)", 100 * (step->noise.low - 1),
                    100 * (step->noise.high - 1));
-    buf_printf(&b, ": %s -> %s a step.", text_ns(base, sizeof base, step->base_ns),
+    buf_printf(b, ": %s -> %s a step.", text_ns(base, sizeof base, step->base_ns),
                text_ns(test, sizeof test, step->test_ns));
-    put_main_cause(&b, r);
-    screen_line(s, step->verdict == COMPARE_IS_WORSE ? SCREEN_BAD : SCREEN_STRONG, b.data, 0);
-    buf_reset(&b);
+    put_main_cause(b, r);
+}
+
+void compare_samples_text(struct buf *b, const struct compare_report *r)
+{
+    const struct compare_row *step = r->c->step;
+    if (r->c->base_is_predicted || r->c->test_is_predicted)
+        return;
     if (r->c->nbase == 1 || r->c->ntest == 1)
-        buf_puts(&b, "One run of a side: noise within runs is known, between runs it is not.");
+        buf_puts(b, "One run of a side: noise within runs is known, between runs it is not.");
     if (step->base_two_groups || step->test_two_groups)
-        buf_printf(&b, "%sSteps of %s%s%s fall into two groups.", b.len > 0 ? " " : "",
+        buf_printf(b, "%sSteps of %s%s%s fall into two groups.", b->len > 0 ? " " : "",
                    step->base_two_groups ? r->base : r->test,
                    step->base_two_groups && step->test_two_groups ? " and of " : "",
                    step->base_two_groups && step->test_two_groups ? r->test : "");
+}
+
+static void put_answer(struct screen *s, const struct compare_report *r)
+{
+    const bool worse = r->c->step->verdict == COMPARE_IS_WORSE && !r->c->base_is_predicted &&
+                       !r->c->test_is_predicted;
+    struct buf b = BUF_INIT;
+    compare_answer_text(&b, r);
+    screen_line(s, worse ? SCREEN_BAD : SCREEN_STRONG, b.data, 0);
+    buf_reset(&b);
+    compare_samples_text(&b, r);
     if (b.len > 0)
         screen_line(s, SCREEN_PLAIN, b.data, 0);
     buf_release(&b);
@@ -236,7 +248,7 @@ static void put_unknown_causes(struct screen *s, const struct causes *causes)
     buf_release(&b);
 }
 
-static const char *setting_text(const char *value)
+const char *compare_setting_text(const char *value)
 {
     return value == NULL ? "not set" : value[0] == '\0' ? "empty" : value;
 }
@@ -253,8 +265,8 @@ static void put_settings(struct screen *s, const struct comparison *c)
             break;
         }
         text_safe(name, sizeof name, one->name, SETTING_COLUMNS);
-        text_safe(base, sizeof base, setting_text(one->base), SETTING_COLUMNS);
-        text_safe(test, sizeof test, setting_text(one->test), SETTING_COLUMNS);
+        text_safe(base, sizeof base, compare_setting_text(one->base), SETTING_COLUMNS);
+        text_safe(test, sizeof test, compare_setting_text(one->test), SETTING_COLUMNS);
         buf_printf(&b, "%s%s (%s, %s)", i == 0 ? "Settings that differ: " : ", ", name, base, test);
     }
     if (b.len > 0) {
@@ -420,13 +432,12 @@ static const char *label_of(const struct compare_report *const *reports,
 }
 
 /* "ring is the fastest of 4, 6.2 % faster than base." */
-static void put_fastest(struct screen *s, const struct compare_report *const *reports,
-                        const struct ranking *ranking)
+void compare_fastest_text(struct buf *b, const struct compare_report *const *reports,
+                          const struct ranking *ranking)
 {
     const struct compare_report *best = report_of(reports, &ranking->list[0]);
     const struct compare_row *step = best != NULL ? best->c->step : NULL;
     const double faster = step != NULL ? -100 * compare_change(step) : NAN;
-    struct buf b = BUF_INIT;
     size_t ties = 0;
     bool base = false;
     for (size_t i = 0; i < ranking->n; i++) {
@@ -434,19 +445,17 @@ static void put_fastest(struct screen *s, const struct compare_report *const *re
         base = base || (ranking->list[i].place == 1 && ranking->list[i].side == 0);
     }
     if (step != NULL && !isfinite(step->noise.low))
-        buf_printf(&b, "Not known: %s looks %.1f %% faster than %s, and the noise is not known.",
+        buf_printf(b, "Not known: %s looks %.1f %% faster than %s, and the noise is not known.",
                    best->test, faster, best->base);
     else if (step == NULL || base || !is_sure(step))
-        buf_printf(&b, "None of %zu is faster than %s beyond the noise.", ranking->n - 1,
+        buf_printf(b, "None of %zu is faster than %s beyond the noise.", ranking->n - 1,
                    reports[0]->base);
     else if (ties > 1)
-        buf_printf(&b, "%zu of %zu are the fastest; %s is %.1f %% faster than %s.", ties,
-                   ranking->n, best->test, faster, best->base);
+        buf_printf(b, "%zu of %zu are the fastest; %s is %.1f %% faster than %s.", ties, ranking->n,
+                   best->test, faster, best->base);
     else
-        buf_printf(&b, "%s is the fastest of %zu, %.1f %% faster than %s.", best->test, ranking->n,
+        buf_printf(b, "%s is the fastest of %zu, %.1f %% faster than %s.", best->test, ranking->n,
                    faster, best->base);
-    screen_line(s, SCREEN_STRONG, b.data, 0);
-    buf_release(&b);
 }
 
 static void put_ranked(struct table *t, const struct compare_report *const *reports,
@@ -495,6 +504,7 @@ void compare_ranking(const struct compare_report *const *reports, const struct r
                      struct screen *screen)
 {
     const size_t left = screen->width - RANKING_FIGURES;
+    struct buf fastest = BUF_INIT;
     struct table t;
     size_t rows = 0;
     bool one = false;
@@ -503,7 +513,9 @@ void compare_ranking(const struct compare_report *const *reports, const struct r
         if (screen_left(screen) > 12)
             put_differences(screen, reports[i]->c, reports[i]->test);
     }
-    put_fastest(screen, reports, ranking);
+    compare_fastest_text(&fastest, reports, ranking);
+    screen_line(screen, SCREEN_STRONG, fastest.data, 0);
+    buf_release(&fastest);
     if (one)
         screen_line(screen, SCREEN_PLAIN, "One run of a side: noise between runs is not known.", 0);
     screen_line(screen, SCREEN_PLAIN, "", 0);

@@ -30,6 +30,16 @@ void compare_ranking(const struct compare_report *const *reports, const struct r
 struct cJSON *compare_ranking_json(const struct compare_report *const *reports,
                                    const struct ranking *ranking);
 
+/* Sentences of both: the answer; what its noise rests on ("": nothing to say); which of several
+ * tests is the fastest. Labels are from outside. */
+void compare_answer_text(struct buf *b, const struct compare_report *r);
+void compare_samples_text(struct buf *b, const struct compare_report *r);
+void compare_fastest_text(struct buf *b, const struct compare_report *const *reports,
+                          const struct ranking *ranking);
+
+/* The value of a setting, or "not set", "empty". */
+const char *compare_setting_text(const char *value);
+
 /* "AllReduce 64 MiB bf16, 8 ranks", "rank 3: compute"; in `b`. */
 const char *compare_row_name(struct buf *b, const struct compare_key *of);
 
@@ -47,5 +57,10 @@ struct sheet;
 void compare_sheet(struct sheet *s, const struct compare_report *r, enum compare_table table);
 
 struct cJSON *compare_json(const struct compare_report *r); /* an element of "comparisons" */
+
+/* Everything as one page (page.h): of several tests the ranking, then each pair. n: reports.
+ * 0, or -1 with e filled. */
+int compare_html(const struct compare_report *const *reports, size_t n,
+                 const struct ranking *ranking, const char *path, struct err *e);
 
 #endif

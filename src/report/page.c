@@ -66,8 +66,9 @@ void page_charts_end(struct page *p, size_t mark)
 
 void page_group(struct page *p, const char *title, size_t tables)
 {
-    buf_printf(&p->body, "<details class=group><summary>%s <span>%zu table%s</span></summary>\n",
-               title, tables, tables == 1 ? "" : "s");
+    buf_puts(&p->body, "<details class=group><summary>");
+    html_text(&p->body, title);
+    buf_printf(&p->body, " <span>%zu table%s</span></summary>\n", tables, tables == 1 ? "" : "s");
 }
 
 void page_group_end(struct page *p)
@@ -167,7 +168,10 @@ void page_sheet(struct page *p, const struct sheet *s, const char *command)
     const char *unit;
     table_init(&t);
     unit = sheet_table(s, PAGE_ROWS_MAX, &t);
-    buf_printf(b, "<h3 id=t-%s>", s->name);
+    buf_printf(b, "<h3 id=t-%s", s->name);
+    if (p->part > 0)
+        buf_printf(b, "-%zu", p->part);
+    buf_puts(b, ">");
     html_text(b, s->title);
     buf_printf(b, "%s%s</h3>\n", unit != NULL ? ", " : "", unit != NULL ? unit : "");
     put_sheet(b, s, &t);

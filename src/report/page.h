@@ -35,6 +35,7 @@ struct sink;
 struct page {
     const char *command, *source; /* borrowed; source is of outside */
     struct buf body, links;       /* owned; links: what the bar at the top leads to */
+    size_t part; /* 0, or of which part with the same tables: their ids end with it */
 };
 
 void page_init(struct page *p, const char *command, const char *source);
@@ -50,7 +51,8 @@ void page_card(struct page *p, const char *id, int colour, const char *value, co
 size_t page_charts(struct page *p);
 void page_charts_end(struct page *p, size_t mark);
 
-/* Tables. A group is collapsed; a sheet has its heading (id "t-NAME"), notes, and what to call for
+/* Tables. A group is collapsed; a sheet has its heading (id "t-NAME", with
+ * a part "t-NAME-PART"), notes, and what to call for
  * all rows where it has more than PAGE_ROWS_MAX: `command` and its name. */
 void page_group(struct page *p, const char *title, size_t tables);
 void page_group_end(struct page *p);

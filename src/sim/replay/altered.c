@@ -17,7 +17,7 @@ static int prepare(struct altered *a, const struct run *run, struct err *e)
 {
     struct target own = {.calibrate = true, .placed_as_recorded = true, .scale = 1};
     const struct program *p = &a->job.program;
-    a->opts = (struct replay_opts){.calibrate = true, .brief = true};
+    a->opts = (struct replay_opts){.calibrate = true, .brief = true, .own_times = true};
     if (replay_prepare(&a->rep, &a->job, run, &a->opts, e) < 0)
         return -1;
     own.to = a->rep.from;

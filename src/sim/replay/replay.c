@@ -83,6 +83,8 @@ static int find_target(struct replay *rep, const struct run *run, const struct r
                        struct err *e)
 {
     rep->to = (struct hardware){.gpu = opts->gpu, .network = opts->network};
+    if (rep->to.gpu == NULL && rep->from.gpu == NULL && opts->own_times)
+        rep->to.gpu = gpu_profile_find(GPU_PROFILE_DEFAULT, e);
     if (rep->to.gpu == NULL && rep->from.gpu == NULL) {
         const char *name = recorded_name(run);
         return err_set(e, ERR_USAGE,

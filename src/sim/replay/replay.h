@@ -59,6 +59,7 @@ struct replay_opts {
     double tokens, flops;              /* of an iteration of the recorded job; 0: not told */
     struct replay_watch watch;         /* observe NULL: none */
     bool brief;                        /* iteration times and their intervals only */
+    bool own_times;                    /* only recorded times count: the GPU need not be known */
     double host_speed;                 /* CPU time takes 1 / this on the target; 0: as recorded */
     const struct recorded_bounds *bounds; /* what the prediction's are compared with; NULL: none */
     struct whatif_opts whatif;            /* variation, slow ranks and links; all 0: none */

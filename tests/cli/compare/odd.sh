@@ -113,3 +113,21 @@ for names in same,same,other a/b,x,a_b; do
     "$SPECTER" compare base slow grid --name $names -o out 2>&1 >/dev/null
     echo "status $?"
 done
+# A last step that no call ends is as long as its calls: CPU time is that of the recording at most.
+cp -r "$ROOT"/tests/cli/replay/data/two_ranks period
+python3 - <<'PY'
+import glob, json, os
+os.makedirs("stretched")
+for path in glob.glob("period/*.jsonl"):
+    late = 0
+    with open("stretched/" + os.path.basename(path), "w") as out:
+        for o in map(json.loads, open(path)):
+            for key in ("start_us", "host_us", "host_end_us"):
+                if key in o:
+                    o[key] += late
+            if o.get("op") == "AllReduce":
+                late += 0.2 * o["duration_us"]
+                o["duration_us"] *= 1.2
+            out.write(json.dumps(o) + "\n")
+PY
+"$SPECTER" compare period stretched --table causes --format csv 2>/dev/null | awk -F, '/^CPU time/ { print ($3 < 2000 && $4 < 2000 ? "CPU time is that of a step" : $0) }'

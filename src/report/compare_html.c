@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The page of `specter compare`: the answer, why the step changed as bars, collectives of both
+ * sides by size, and every table; of several tests their ranking first, and then each beside its
+ * base.
+ */
+#include "report/compare_report.h"
+
+#include "base/arena.h"
+#include "report/html.h"
+#include "report/page.h"
+#include "report/plot.h"
+#include "report/sheet.h"
+#include "report/table.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define COLOUR_WORSE 4
+#define COLOUR_BETTER 0
+#define COLOUR_BASE 2
+#define COLOUR_TEST 0
+#define BARS_MAX 12
+
+/* ---- a pair ---- */
+
+static void put_cards(struct page *p, const struct compare_report *r)
+{
+    const struct compare_row *step = r->c->step;
+    char value[32], what[160], label[64];
+    buf_puts(&p->body, "<div class=cards>");
+    snprintf(what, sizeof what, "a step of %s", text_safe(label, sizeof label, r->base, 15));
+    page_card(p, "tables", -1, text_ns(value, sizeof value, step->base_ns), what);
+    snprintf(what, sizeof what, "a step of %s", text_safe(label, sizeof label, r->test, 15));
+    page_card(p, "tables", COLOUR_TEST, text_ns(value, sizeof value, step->test_ns), what);
+    snprintf(value, sizeof value, "%+.1f %%", 100 * compare_change(step));
+    snprintf(what, sizeof what, "%s", compare_verdict_name(step->verdict));
+    page_card(p, "causes", compare_change(step) > 0 ? COLOUR_WORSE : COLOUR_BETTER, value, what);
+    buf_puts(&p->body, "</div>\n");
+}
+
+static void put_notes(struct page *p, const struct compare_report *r)
+{
+    const struct comparison *c = r->c;
+    struct buf b = BUF_INIT;
+    compare_samples_text(&b, r);
+    if (c->ndifferences + c->nsettings == 0 && b.len == 0)
+        return;
+    buf_puts(&p->body, "<ul>");
+    for (size_t i = 0; i < c->ndifferences; i++)
+        html_item(&p->body, c->differences[i]);
+    if (b.len > 0)
+        html_item(&p->body, b.data);
+    for (size_t i = 0; i < c->nsettings; i++) {
+        buf_reset(&b);
+        buf_printf(&b, "%s: %s, %s", c->settings[i].name, compare_setting_text(c->settings[i].base),
+                   compare_setting_text(c->settings[i].test));
+        html_item(&p->body, b.data);
+    }
+    buf_puts(&p->body, "</ul>\n");
+    buf_release(&b);
+}
+
+/* A bar as long as the part that it has of the largest; longer steps and shorter ones differ in
+ * colour and in their sign. */
+static void put_bar(struct page *p, const char *name, double change_ns, double most_ns)
+{
+    char text[32];
+    buf_puts(&p->body, "<div class=row><span>");
+    html_text(&p->body, name);
+    buf_printf(
+        &p->body,
+        "</span><div class=stack><i class=k%d style=\"width:%.2f%%\"></i>&nbsp;%s%s</div></div>",
+        change_ns > 0 ? COLOUR_WORSE : COLOUR_BETTER, 60 * fabs(change_ns) / most_ns,
+        change_ns > 0 ? "+" : "-", text_ns(text, sizeof text, fabs(change_ns)));
+}
+
+static void put_causes(struct page *p, const struct compare_report *r)
+{
+    const struct causes *causes = r->causes;
+    struct buf b = BUF_INIT;
+    double most_ns = fabs((double)causes->rest_ns);
+    page_heading(p, "causes", "Causes", "Why the step changed");
+    if (causes->unknown != NULL || causes->n == 0) {
+        buf_puts(&p->body, "<p>");
+        html_text(&p->body,
+                  causes->unknown != NULL ? causes->unknown : "Nothing changed the step.");
+        buf_puts(&p->body, "</p>\n");
+        return;
+    }
+    buf_puts(&p->body,
+             "<p class=note>The base's job, simulated with the test's times of one kind of "
+             "work at a time; what is hidden behind other work changes nothing.</p>");
+    for (size_t i = 0; i < causes->n; i++)
+        most_ns = fmax(most_ns, fabs((double)causes->list[i].change_ns));
+    buf_puts(&p->body, "<div class=causes>");
+    for (size_t i = 0; i < causes->n && i < BARS_MAX && most_ns > 0; i++)
+        put_bar(p, compare_cause_name(&b, &causes->list[i]), (double)causes->list[i].change_ns,
+                most_ns);
+    if (most_ns > 0)
+        put_bar(p, "rest", (double)causes->rest_ns, most_ns);
+    buf_puts(&p->body, "</div>\n");
+    buf_release(&b);
+}
+
+/* The times of one operation on both sides by size. */
+static void put_curve(struct page *p, const struct compare_report *r, enum specter_comm_op op,
+                      int ranks)
+{
+    const struct comparison *c = r->c;
+    double *bytes = array_new(c->nrows, sizeof *bytes), *base = array_new(c->nrows, sizeof *base),
+           *test = array_new(c->nrows, sizeof *test);
+    size_t n = 0;
+    struct buf title = BUF_INIT;
+    for (size_t i = 0; i < c->nrows; i++) {
+        const struct compare_row *row = &c->rows[i];
+        if (row->of.table != COMPARE_COLLECTIVES || row->of.op != (int32_t)op ||
+            row->of.ranks != ranks || row->of.bytes <= 0)
+            continue;
+        bytes[n] = (double)row->of.bytes;
+        base[n] = row->base_ns / 1e3;
+        test[n++] = row->test_ns / 1e3;
+    }
+    const struct plot_series series[] = {
+        {r->base, PLOT_POINTS, COLOUR_BASE, bytes, base, n, NULL},
+        {r->test, PLOT_POINTS, COLOUR_TEST, bytes, test, n, NULL},
+    };
+    buf_printf(&title, "%s on %d ranks", specter_comm_op_name(op), ranks);
+    plot_curves(&p->body, &(struct plot){.title = title.data,
+                                         .x = {"bytes", PLOT_BYTES, true},
+                                         .y = {"us", PLOT_US, true},
+                                         .x_text = "size",
+                                         .y_text = "mean time",
+                                         .series = series,
+                                         .nseries = 2});
+    buf_release(&title);
+    free(bytes);
+    free(base);
+    free(test);
+}
+
+/* Returns whether row i is the first of its operation and number of ranks. */
+static bool is_first(const struct comparison *c, size_t i)
+{
+    const struct compare_key *of = &c->rows[i].of;
+    for (size_t k = 0; k < i; k++) {
+        const struct compare_key *other = &c->rows[k].of;
+        if (other->table == COMPARE_COLLECTIVES && other->op == of->op && other->ranks == of->ranks)
+            return false;
+    }
+    return of->table == COMPARE_COLLECTIVES && of->op < SPECTER_COMM_OP_COUNT;
+}
+
+static void put_collectives(struct page *p, const struct compare_report *r)
+{
+    size_t mark;
+    page_heading(p, "collectives", "Collectives", "Collectives of both sides by size");
+    mark = page_charts(p);
+    for (size_t i = 0; i < r->c->nrows; i++) {
+        if (is_first(r->c, i))
+            put_curve(p, r, (enum specter_comm_op)r->c->rows[i].of.op, r->c->rows[i].of.ranks);
+    }
+    page_charts_end(p, mark);
+}
+
+static void put_tables(struct page *p, const struct compare_report *r, const char *title)
+{
+    page_group(p, title, COMPARE_TABLE_COUNT);
+    for (int t = 0; t < COMPARE_TABLE_COUNT; t++) {
+        struct sheet s;
+        compare_sheet(&s, r, (enum compare_table)t);
+        page_sheet(p, &s, "specter compare --table");
+        sheet_release(&s);
+    }
+    page_group_end(p);
+}
+
+/* ---- several tests ---- */
+
+static void put_ranking(struct page *p, const struct compare_report *const *reports,
+                        const struct ranking *ranking)
+{
+    struct table t;
+    table_init(&t);
+    table_column(&t, "place", TABLE_RIGHT);
+    table_column(&t, "side", TABLE_LEFT);
+    table_column(&t, "step", TABLE_RIGHT);
+    table_column(&t, "change", TABLE_RIGHT);
+    for (size_t i = 0; i < ranking->n; i++) {
+        const struct ranked *of = &ranking->list[i];
+        const struct compare_report *r = of->side > 0 ? reports[of->side - 1] : NULL;
+        char time[32];
+        table_cell(&t, "%zu", of->place);
+        table_text(&t, r != NULL ? r->test : reports[0]->base, 80);
+        table_cell(&t, "%s", text_ns(time, sizeof time, of->step_ns));
+        if (r == NULL)
+            table_cell(&t, "base");
+        else
+            table_cell(&t, "%+.1f %%", 100 * compare_change(r->c->step));
+    }
+    page_table(&p->body, &t, "Ranking");
+    table_release(&t);
+}
+
+int compare_html(const struct compare_report *const *reports, size_t n,
+                 const struct ranking *ranking, const char *path, struct err *e)
+{
+    struct page p;
+    struct buf text = BUF_INIT, source = BUF_INIT;
+    int rc;
+    buf_printf(&source, "%s", reports[0]->base);
+    for (size_t i = 0; i + 1 < ranking->n; i++)
+        buf_printf(&source, ", %s", reports[i]->test);
+    page_init(&p, "compare", source.data);
+    if (ranking->n > 2)
+        compare_fastest_text(&text, reports, ranking);
+    else
+        compare_answer_text(&text, reports[0]);
+    buf_puts(&p.body, "<h1>");
+    html_text(&p.body, text.data);
+    buf_puts(&p.body, "</h1>\n");
+    if (ranking->n > 2) {
+        put_ranking(&p, reports, ranking);
+    } else {
+        put_cards(&p, reports[0]);
+        put_notes(&p, reports[0]);
+        put_causes(&p, reports[0]);
+        put_collectives(&p, reports[0]);
+    }
+    page_heading(&p, "tables", "Tables", "All tables");
+    for (size_t i = 0; i < n; i++) {
+        buf_reset(&text);
+        buf_printf(&text, "%s against %s", reports[i]->test, reports[i]->base);
+        p.part = i;
+        put_tables(&p, reports[i], n > 1 ? text.data : "Every table");
+    }
+    rc = page_write(&p, path, e);
+    page_release(&p);
+    buf_release(&text);
+    buf_release(&source);
+    return rc;
+}
