@@ -68,7 +68,7 @@ $(B)/%.o: %.c $(B)/flags
 	@echo "  CC      $<"
 	$(Q)$(CC) $(BASE) -fPIE $(CPPFLAGS) -c -o $@ $<
 
-flags    := $(CC) $(VERSION) $(BASE) $(CPPFLAGS) $(DEPS_CPPFLAGS) $(HARDEN_CLI) $(LINK) $(DEPS_LIBS)
+flags    := $(subst $(CURDIR),.,$(CC) $(VERSION) $(BASE) $(CPPFLAGS) $(DEPS_CPPFLAGS) $(HARDEN_CLI) $(LINK) $(DEPS_LIBS))
 $(B)/flags: FORCE
 	@mkdir -p $(@D)
 	@echo '$(flags)' | cmp -s - $@ || echo '$(flags)' > $@
