@@ -31,13 +31,14 @@ environment:
   NERSC_ALLOCATION or SLURM_ACCOUNT    whose hours the job takes
   BUILD, SPECTER    the build folder, or the program
   SPECTER_ENV       environment of setup_env.sh (default \$SCRATCH/specter-env)
+  HF_ASSETS_ROOT    the folder of the models' tokenizers (docs/slurm.md)
   LOCAL             a disk of each node to record on (specter capture --local)
 
 Exit status: 0 done; 2 bad option; 3 something is missing; else the program's.
 EOF
 }
 
-dry='' steps='' example='' name='' workload=''
+dry='' steps='' example='' name='' workload='' extra=''
 while [[ $# -gt 0 ]]; do
     case $1 in
     --dry-run) dry=1 ;;
@@ -84,12 +85,15 @@ if [[ -n $workload ]]; then
     per_node=$((card_gpus / card_nodes))
     steps=${steps:-$card_steps}
     assets=$(sed -n 's|^hf_assets_path = ".*/\(.*\)".*|\1|p' "$config")
+    extra=$(sed -n 's|^custom_import = "\(.*\)".*|\1|p' "$config") # a module of examples/workloads
 else
     nodes=${SLURM_NNODES:-1}
     per_node=$((${SLURM_NTASKS:-4} / nodes))
 fi
 
 # ---- the program ----
+
+[[ -z $extra ]] || export PYTHONPATH=$ROOT/examples/workloads${PYTHONPATH:+:$PYTHONPATH}
 
 # What each rank runs under a profiler or none: $1 is `torch` where PyTorch's profiler records.
 program_of() {
@@ -228,7 +232,9 @@ if [[ -z ${SLURM_JOB_ID:-} ]]; then
     [[ -z $workload ]] || { need_account && submit; }
 fi
 if [[ -n $dry ]]; then
-    echo "# settings:" && set_nccl "$nodes" print && echo "# results: $results" && echo "# steps:"
+    echo "# settings:" && set_nccl "$nodes" print
+    [[ -z $extra ]] || echo "  PYTHONPATH=$PYTHONPATH    # TorchTitan imports $extra.py from there"
+    echo "# results: $results" && echo "# steps:"
     for kind in "${kinds[@]}"; do
         step_of "$kind"
         printf '%q ' "${step[@]}" && echo
