@@ -8,7 +8,11 @@ set -euo pipefail
 case ${1:-} in
 -h | --help) exec "$SLURM_SCRIPTS/job.sh" --help ;;
 esac
-need_scratch ''
+dry=''
+for option; do
+    [[ $option != --dry-run ]] || dry=1
+done
+need_scratch "$dry"
 need_account
 worst=0
 for workload in "$ROOT"/examples/workloads/*-perlmutter-16; do
