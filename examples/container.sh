@@ -36,7 +36,8 @@ library=$(realpath "$library")
 inside=/opt/specter
 case $engine in
 docker | podman)
-    gpus=(--gpus all)
+    # Docker's root is the host's: results belong to who asks. In podman root is that already.
+    gpus=(--gpus all --user "$(id -u):$(id -g)" -e "HOME=$PWD")
     [[ $engine == docker ]] || gpus=(--device nvidia.com/gpu=all)
     # NCCL wants shared memory of the host, and locked memory for its network.
     line=("$engine" run --rm "${gpus[@]}" --ipc host --ulimit memlock=-1 --network host

@@ -4,7 +4,7 @@
 help([[specter records, analyzes and predicts GPU training jobs: specter help]])
 whatis("Name: specter")
 whatis("Description: records, analyzes and predicts GPU training jobs")
-local root = os.getenv("SPECTER_ROOT") or "/opt/specter"
+local root = os.getenv("SPECTER_PREFIX") or "/opt/specter"
 prepend_path("PATH", pathJoin(root, "bin"))
 prepend_path("MANPATH", pathJoin(root, "share/man"))
 prepend_path("CPATH", pathJoin(root, "include"))

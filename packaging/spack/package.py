@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 # For a Spack repository of a site: packages/specter/package.py. The source is a clone that the site names:
-#   spack install specter@main ^... after `spack develop --path CLONE specter@main`
+#   spack develop --path CLONE specter@main && spack install
 from spack.package import *
 
 
@@ -8,7 +8,6 @@ class Specter(MakefilePackage):
     """Records, analyzes and predicts GPU training jobs: a tracer of NCCL and cuBLAS, readers of PyTorch's and Nsight
     Systems' profiles, and a simulator."""
 
-    homepage = "https://localhost/specter"
     license("MIT")
     version("main")
 
