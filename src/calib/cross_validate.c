@@ -187,7 +187,8 @@ static void score_start(struct trial *start, const struct fit_rows *rows, const 
         while (rows->rows[k].row != row)
             k++;
         const struct fit_machine *m = &start->machines[rows->rows[k].machine];
-        if (predict_row(row, &m->gpu, row->kind == MEASURED_GEMM ? NULL : &m->net, &p, NULL) == 0)
+        if (predict_row(row, &m->gpu, row->kind == MEASURED_GEMM ? NULL : &m->net, &p, NULL) == 0 &&
+            isfinite(p.us) && p.us > 0)
             score_add(&start->left_out, row, &p, false);
     }
 }

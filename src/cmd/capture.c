@@ -295,7 +295,7 @@ static void report_unseen(const struct trace_summary *g)
     buf_release(&path);
 }
 
-/* argv NULL: it is no news when nothing was recorded. The name of a step's run is exact; below one
+/* argv NULL: a run without records is not reported. The name of a step's run is exact; below one
  * capture a launcher may have given another. */
 static void report(const struct capture *c, const struct capture_opts *o, char **argv,
                    const char *whose)
@@ -433,7 +433,7 @@ static void close_step(struct capture *c, const struct capture_opts *o, char **a
                               : arena_printf(&c->arena, "node %s of the step: ", c->step.node));
 }
 
-static void pass(int signo)
+static void ignore_signal(int signo)
 {
     (void)signo;
 }
@@ -443,7 +443,7 @@ static void pass(int signo)
 static void outlive_program(void)
 {
     static const int asking[] = {SIGHUP, SIGINT, SIGQUIT, SIGTERM};
-    struct sigaction had, ours = {.sa_handler = pass, .sa_flags = SA_RESTART};
+    struct sigaction had, ours = {.sa_handler = ignore_signal, .sa_flags = SA_RESTART};
     for (size_t i = 0; i < sizeof asking / sizeof *asking; i++) {
         if (sigaction(asking[i], NULL, &had) == 0 && had.sa_handler == SIG_DFL)
             sigaction(asking[i], &ours, NULL);

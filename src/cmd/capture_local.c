@@ -2,7 +2,9 @@
 #include "cmd/capture_local.h"
 
 #include "base/arena.h"
+#include "base/child.h"
 #include "specter/trace.h"
+#include "trace/trace_summary.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -162,14 +164,33 @@ static void finish_trace(const struct local_traces *l, struct local_trace *t, bo
         close(t->out);
 }
 
+/* Returns whether a process that the program has left behind still records into the file. */
+static bool is_recorded(const struct trace_heads *heads, const struct local_trace *t)
+{
+    for (size_t i = 0; i < heads->count; i++) {
+        const struct trace_head *head = &heads->list[i];
+        if (strcmp(head->name, t->name) == 0)
+            return !head->closed && head->pid > 0 && child_is_alive(head->pid);
+    }
+    return false;
+}
+
 int local_traces_end(struct local_traces *l, struct err *e)
 {
+    struct arena arena = {0};
+    struct trace_heads heads;
+    struct err why;
     size_t left = 0;
     if (l->dir[0] == '\0')
         return 0;
     find_traces(l);
+    trace_heads(&heads, l->dir, &arena, &why); /* what cannot be read cannot be copied either */
     for (size_t i = 0; i < l->count; i++) {
         bool copied = copy_trace(l, &l->list[i], true) == 0;
+        if (copied && is_recorded(&heads, &l->list[i])) {
+            l->error = EBUSY;
+            copied = false;
+        }
         if (copied && fsync(l->list[i].out) < 0) { /* only then the original goes */
             l->error = errno;
             copied = false;
@@ -179,6 +200,8 @@ int local_traces_end(struct local_traces *l, struct err *e)
     }
     rmdir(l->dir); /* what else the program has put there stays */
     free(l->list);
+    free(heads.list);
+    arena_release(&arena);
     if (left == 0)
         return 0;
     return err_set(e, ERR_INPUT, "cannot gather %zu of %zu traces into '%s': %s; they stay in '%s'",

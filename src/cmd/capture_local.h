@@ -47,7 +47,8 @@ int local_traces_begin(struct local_traces *l, const char *local, const char *ru
 void local_traces_gather(struct local_traces *l);
 
 /* Copies what is there in full and removes the local folder; nothing is done where there is none.
- * 0, or -1 with e filled: some file stays where it was recorded. */
+ * 0, or -1 with e filled: some file stays where it was recorded; so does one that a process of the
+ * program still writes. */
 int local_traces_end(struct local_traces *l, struct err *e);
 
 #endif

@@ -237,14 +237,30 @@ void cmd_version(void)
            YAML_NUMBER, XLSX_NUMBER);
 }
 
-/* Where a file is written until it is whole: its name with ".next". In place where it is no
- * regular one, or a link. */
+static bool can_make_files_beside(const char *where)
+{
+    const char *slash = strrchr(where, '/');
+    struct buf folder = BUF_INIT;
+    bool can;
+    if (slash != NULL)
+        buf_put(&folder, where, (size_t)(slash + 1 - where));
+    else
+        buf_putc(&folder, '.');
+    can = access(folder.data, W_OK | X_OK) == 0;
+    buf_release(&folder);
+    return can;
+}
+
+/* Where a file is written until it is whole: beside it, under a name of this process. In place
+ * where it is no regular one, or a link, or nothing can be made beside it. */
 static char *unfinished_name(const char *where)
 {
     struct buf name = BUF_INIT;
     struct stat st;
-    const bool apart = lstat(where, &st) < 0 || (S_ISREG(st.st_mode) && access(where, W_OK) == 0);
-    buf_printf(&name, "%s%s", where, apart ? ".next" : "");
+    buf_puts(&name, where);
+    if (lstat(where, &st) < 0 ||
+        (S_ISREG(st.st_mode) && access(where, W_OK) == 0 && can_make_files_beside(where)))
+        buf_printf(&name, ".%ld.tmp", (long)getpid());
     return name.data;
 }
 

@@ -4,6 +4,7 @@
 #include "base/terminal.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -41,7 +42,7 @@ void pager_begin(void)
     pager.program = chosen_program();
     if (pager.program == NULL || pager.held >= 0 || !isatty(STDOUT_FILENO))
         return;
-    pager.terminal = dup(STDOUT_FILENO);
+    pager.terminal = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
     pager.held = memfd_create("specter-output", MFD_CLOEXEC);
     if (pager.terminal < 0 || pager.held < 0 || dup2(pager.held, STDOUT_FILENO) < 0) {
         if (pager.terminal >= 0)

@@ -33,12 +33,12 @@ struct watch_opts {
 
 static const struct opt watch_rows[] = {
     {"interval", 0, OPT_DOUBLE, offsetof(struct watch_opts, interval_s), "SECONDS",
-     "between two looks (default: 1)"},
-    {"once", 0, OPT_FLAG, offsetof(struct watch_opts, once), NULL, "look once and end"},
+     "between two refreshes (default: 1)"},
+    {"once", 0, OPT_FLAG, offsetof(struct watch_opts, once), NULL, "show it once and end"},
     {"json", 0, OPT_FLAG, offsetof(struct watch_opts, json), NULL,
      "write JSON to stdout in place of the text; without --once an object a line"},
     {"openmetrics", 0, OPT_STR, offsetof(struct watch_opts, metrics), "FILE",
-     "also write metrics for Prometheus' textfile collector, replaced at each look"},
+     "also write metrics for Prometheus' textfile collector, replaced at each refresh"},
     {"fail-on", 0, OPT_STR, offsetof(struct watch_opts, fail_on), "COND",
      "with --once: status 1 where a condition such as hangs>0 holds"},
     {"color", 0, OPT_STR, offsetof(struct watch_opts, color), "WHEN",
@@ -51,19 +51,19 @@ static const char watch_details[] =
     "$SPECTER_OUTPUT, else ./traces): of each rank its step, the median of its last steps and "
     "their trend, its last operation and how long ago it was called, and how late it comes to "
     "collectives; the bus bandwidth of the collectives beside what the model predicts; and which "
-    "rank stands still, in the words of `specter analyze`. On a terminal the screen is drawn anew "
-    "in its place, elsewhere it is written at each look. Only files are read: the program is "
+    "rank hangs, in the words of `specter analyze`. On a terminal the screen is drawn anew "
+    "in its place, elsewhere it is written at each refresh. Only files are read: the program is "
     "neither asked nor slowed down. It ends with the recording, or with Ctrl-C, which the "
     "recording does not notice.\n"
     "\n"
     "Conditions of --fail-on, several with commas between them (docs/watch.md):\n"
-    "  hangs        communication that does not end (a count)\n"
-    "  step_ms      median step of the slowest rank, in ms\n"
-    "  still_ms     time since any rank called anything, in ms\n"
-    "  of_model     lowest share of the bandwidth that the model expects\n"
-    "\n"
-    "Exit status: 0 done, or ended by Ctrl-C; 1 a condition of --fail-on holds; 3 no such folder, "
-    "with --once also no traces in it, or the output cannot be written.";
+#define X(name, kind, lacks, help) "  " #name ": " help "\n"
+    WATCH_VALUES(X)
+#undef X
+        "\n"
+        "Exit status: 0 done, or ended by Ctrl-C; 1 a condition of --fail-on holds; 3 no such "
+        "folder, "
+        "traces that cannot be read, with --once also none, or the output cannot be written.";
 
 static volatile sig_atomic_t interrupted;
 
@@ -75,7 +75,7 @@ static void on_signal(int number)
 
 static void catch_signals(void)
 {
-    struct sigaction action = {.sa_handler = on_signal};
+    struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_RESTART};
     sigemptyset(&action.sa_mask);
     sigaction(SIGINT, &action, NULL);
     sigaction(SIGTERM, &action, NULL);
@@ -97,15 +97,17 @@ static size_t lines_of_terminal(void)
     return (rows > 2 ? rows : TERMINAL_LINES) - 1;
 }
 
-/* Over what stands there. Lines are not broken, so that one is always one. */
+/* Over what stands there. Lines are not broken, so that one is always one, and no more are written
+ * than there is room for: the terminal would scroll. */
 static void draw_in_place(struct watch_screen *to, const struct buf *text)
 {
     struct buf out = BUF_INIT;
-    size_t lines = 0;
+    size_t lines = 0, most = lines_of_terminal();
     buf_puts(&out, "\033[?7l\r");
     if (to->drawn > 0)
         buf_printf(&out, "\033[%zuA", to->drawn);
-    for (const char *p = text->data, *end; (end = strchr(p, '\n')) != NULL; p = end + 1) {
+    for (const char *p = text->data, *end; lines < most && (end = strchr(p, '\n')) != NULL;
+         p = end + 1) {
         buf_put(&out, p, (size_t)(end - p));
         buf_puts(&out, "\033[K\n");
         lines++;
@@ -209,7 +211,7 @@ static int keep_metrics(struct watch_metrics_file *m, const struct watch *w, str
         return 0;
     }
     if (!m->failing)
-        fprintf(stderr, "specter: note: %s; tried again at each look\n", why.msg);
+        fprintf(stderr, "specter: note: %s; tried again at each refresh\n", why.msg);
     m->failing = true;
     return 0;
 }
@@ -223,7 +225,7 @@ static void sleep_until(int64_t t_ns)
         ;
 }
 
-/* The first look reads all that was written before. */
+/* The first refresh reads all that was written before. */
 static int first_poll(struct trace_folder *f, struct err *e)
 {
     struct progress_line bar;
@@ -239,18 +241,30 @@ static int first_poll(struct trace_folder *f, struct err *e)
     return rc;
 }
 
-/* One look. 1: it was the last. */
-static int look(const struct watch_opts *o, struct trace_folder *f, struct watch_screen *to,
-                struct watch_metrics_file *metrics, struct err *e)
+/* Where nothing is shown: a trace that cannot be read is why, and waiting does not help. */
+static int check_readable(const struct trace_folder *f, bool once, struct err *e)
+{
+    for (size_t i = 0; i < f->count; i++) {
+        if (f->list[i].error != 0)
+            return err_set(e, ERR_INPUT, "cannot read '%s/%s': %s", f->path, f->list[i].name,
+                           strerror(f->list[i].error));
+    }
+    return !once ? 0
+                 : err_set(e, ERR_INPUT,
+                           "no traces in '%s'; start the job with specter capture first", f->path);
+}
+
+/* One refresh. 1: it was the last. */
+static int refresh(const struct watch_opts *o, struct trace_folder *f, struct watch_screen *to,
+                   struct watch_metrics_file *metrics, struct err *e)
 {
     struct watch w;
     int rc = 0;
     if ((f->count == 0 ? first_poll : trace_folder_poll)(f, e) < 0)
         return -1;
     watch_init(&w, f);
-    if (!w.any && o->once)
-        rc = err_set(e, ERR_INPUT, "no traces in '%s'; start the job with specter capture first",
-                     f->path);
+    if (!w.any)
+        rc = check_readable(f, o->once, e);
     if (rc == 0)
         rc = keep_metrics(metrics, &w, e);
     if (rc == 0) {
@@ -281,7 +295,7 @@ static int watch(const struct watch_opts *o, struct trace_folder *f, struct err 
     to.in_place = !o->once && terminal_is(stdout) && term != NULL && strcmp(term, "dumb") != 0;
     catch_signals();
     while (rc == 0 && !interrupted) {
-        rc = look(o, f, &to, &metrics, e);
+        rc = refresh(o, f, &to, &metrics, e);
         if (rc == 0) {
             next_ns += (int64_t)(o->interval_s * 1e9);
             if (next_ns < now_ns())
@@ -326,7 +340,7 @@ static int run_watch(const struct command *self, int argc, char **argv, struct e
 const struct command cmd_watch = {
     .name = "watch",
     .synopsis = "watch [DIR]" SYNOPSIS_ALL,
-    .summary = "a running capture: steps, collectives, and who stands still",
+    .summary = "a running capture: steps, collectives, and which rank hangs",
     .details = watch_details,
     .rows = watch_rows,
     .run = run_watch,

@@ -197,7 +197,8 @@ static void choose(struct timeline_walk *w)
     w->step = median_step(w->a);
     if (w->step != STEP_NONE)
         walk(w);
-    while (page_timeline_size(&w->out) > ANALYZE_STEP_MAX && 2 * w->every <= w->a->run->nranks) {
+    while (w->a->nranks > 1 && page_timeline_size(&w->out) > ANALYZE_STEP_MAX &&
+           2 * w->every <= w->a->run->nranks) {
         w->every *= 2;
         walk(w);
     }

@@ -228,8 +228,9 @@ static void put_errors(struct screen *s, const struct cross_validation *v, size_
         n++;
         if (!fits_any(v))
             continue;
-        table_cell(&t, "%.1f %%", after != NULL ? 100 * after->median_ape : NAN);
-        table_cell(&t, "%.1f %%", after != NULL ? 100 * after->p90_ape : NAN);
+        const bool known = after != NULL && after->n > 0;
+        table_cell(&t, known ? "%.1f %%" : "-", known ? 100 * after->median_ape : 0);
+        table_cell(&t, known ? "%.1f %%" : "-", known ? 100 * after->p90_ape : 0);
     }
     if (n > 1)
         screen_table(s, &t);

@@ -203,9 +203,9 @@ void page_timeline_put(struct buf *b, struct page_timeline *t, bool two_sides)
                 "below.</p></noscript><div class=\"keys\">");
     html_key(b, 0, "compute");
     html_key(b, 2, "communication");
-    html_key(b, 4, "waits for other ranks");
+    html_key(b, 4, "waiting for stragglers");
     html_key(b, 3, "copies");
-    html_key(b, 1, "untimed work");
+    html_key(b, 1, "untimed kernels");
     if (!two_sides)
         buf_puts(b, "<span class=key><i class=ring></i>critical path</span>");
     buf_puts(b, "</div>\n");

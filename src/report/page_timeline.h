@@ -7,7 +7,7 @@
  *     page_timeline_init(&t);
  *     page_timeline_row(&t, &(struct timeline_row){.rank = 0, .name = "stream 7"});
  *     page_timeline_add(&t, &(struct timeline_item){.start_ns = 0, .dur_ns = 900, .name = id});
- *     page_timeline_put(&page.body, &t, "timeline", origin_ns);
+ *     page_timeline_put(&page.body, &t, false);
  *     page_timeline_release(&t);
  *
  * The form, which docs/analyze.md describes:

@@ -117,10 +117,13 @@ static void put_grid(struct buf *b, const struct plot *p, const struct axis_rang
                      const struct axis_range *y)
 {
     char text[32];
-    double free = 0;
+    double free = 0, before = NAN;
     for (int i = 0; i <= TICKS; i++) {
         double at = y->least + (y->most - y->least) * i / TICKS;
         double value = y->log ? exp2(round(at)) : at;
+        if (value == before) /* powers of two are rounded to */
+            continue;
+        before = value;
         buf_printf(b, "<line class=axis x1=%.1f x2=%.1f y1=%.1f y2=%.1f />", LEFT, WIDTH - RIGHT,
                    y_of(y, value), y_of(y, value));
         label(&p->y, value, text, sizeof text);

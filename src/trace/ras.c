@@ -33,9 +33,8 @@ struct ras_member {
     int64_t of[FUNCTIONS];
     int64_t error; /* NCCL's asynchronous error; 0: none */
     bool aborted;
-    bool missing;   /* RAS has no answer of it: no counts */
-    bool dead;      /* and takes it for dead */
-    int32_t global; /* rank in the job, which is that in its largest communicator; -1 */
+    bool missing; /* RAS has no answer of it: no counts */
+    bool dead;    /* and takes it for dead */
 };
 
 struct ras_comm {
@@ -101,8 +100,7 @@ static void read_member(struct ras_file *f, struct json *j, bool missing)
                            .pid = -1,
                            .device = -1,
                            .host = "",
-                           .missing = missing,
-                           .global = -1};
+                           .missing = missing};
     struct json_text key;
     if (!json_enter(j, '{'))
         return;
@@ -305,17 +303,22 @@ static bool same_gpu(const struct ras_member *a, const struct ras_member *b)
 static void add_ranks(struct ras_file *f)
 {
     struct rank *rank = NULL;
+    int32_t number = -1; /* in the job: that in the GPU's first communicator, the largest */
     qsort_r(f->members, f->nmembers, sizeof *f->members, by_gpu, f);
     count_calls(f);
     for (size_t i = 0; i < f->nmembers; i++) {
         const struct ras_member *m = &f->members[i];
         note_member(f, m);
+        if (i == 0 || !same_gpu(m, m - 1)) {
+            number = m->comm_rank;
+            rank = NULL;
+        }
         if (m->missing)
             continue;
-        if (rank == NULL || !same_gpu(m, m - 1) || m[-1].missing) {
+        if (rank == NULL) {
             rank = run_add_rank(f->run);
             rank->file = arena_strdup(&f->run->arena, f->label);
-            rank->rank = m->comm_rank;
+            rank->rank = number;
             rank->host = m->host;
             rank->pid = m->pid;
             rank->coverage = COVER_NCCL;

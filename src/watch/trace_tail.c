@@ -213,7 +213,6 @@ static void take_init(struct trace_tail *t, const struct line *l)
     t->known = true;
     t->run = decoded(line_text(l, INIT_run));
     t->host = decoded(line_text(l, INIT_host));
-    t->rank = line_i64(l, INIT_rank, -1);
     t->pid = (int64_t)line_u64(l, INIT_pid, UINT64_MAX);
     t->mono_ns = (int64_t)line_u64(l, INIT_mono_ns, UINT64_MAX);
     t->real_ns = (int64_t)line_u64(l, INIT_real_ns, 0);
@@ -301,7 +300,7 @@ static void forget(struct trace_tail *t)
     free(t->host);
     t->run = t->host = NULL;
     t->known = t->closed = t->ring = t->skipping = false;
-    t->rank = t->pid = t->mono_ns = -1;
+    t->pid = t->mono_ns = -1;
     t->real_ns = 0;
     t->steps = 0;
     t->at = 0;
@@ -398,7 +397,7 @@ static void read_new(struct trace_tail *t, int fd)
         if (t->portion != NULL)
             t->portion(t->portion_arg, (size_t)n);
     }
-    t->failed = n < 0;
+    t->error = n < 0 ? errno : 0;
 }
 
 static bool is_same_file(const struct stat *a, const struct stat *b)
@@ -421,12 +420,12 @@ bool trace_tail_poll(struct trace_tail *t, int dirfd)
     if (fstatat(dirfd, t->name, &now, 0) < 0 || !S_ISREG(now.st_mode))
         return false;
     same = is_same_file(&now, &t->stat) && now.st_size >= t->at;
-    if (same && !t->failed && (!has_changed(&now, &t->stat) || begun < t->not_before_ns))
+    if (same && t->error == 0 && (!has_changed(&now, &t->stat) || begun < t->not_before_ns))
         return true;
     fd = openat(dirfd, t->name, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    t->failed = fd < 0;
+    t->error = fd < 0 ? errno : 0;
     if (fd < 0)
-        return errno != ENOENT;
+        return t->error != ENOENT;
     if (!same || t->ring)
         forget(t);
     t->stat = now;

@@ -54,12 +54,12 @@ struct trace_tail {
     /* What its init record says. Texts are owned; "" and -1 unknown. */
     bool known;
     char *run, *host;
-    int64_t rank, pid, mono_ns, real_ns;
+    int64_t pid, mono_ns, real_ns;
     bool ring;
 
     uint64_t steps; /* step marks so far; of a ring those that it holds */
     bool closed;    /* with a shutdown record */
-    bool failed;    /* it cannot be opened or read; tried again at each poll */
+    int error;      /* errno: it cannot be opened or read; tried again at each poll; 0 */
 
     /* Called for each portion of bytes that is read; NULL: not wanted. */
     void (*portion)(void *arg, size_t bytes);
