@@ -24,7 +24,7 @@ recorded() { # NAME FILES: waits until so many traces hold operations
 }
 timeout=$(submit timeout) cancel=$(submit cancel) requeue=$(submit requeue) deaf=$(submit deaf 'trap "" TERM;')
 for name in timeout cancel requeue deaf; do recorded $name 2; done
-scontrol update JobId=$timeout EndTime="$(date +%FT%T)"
+scontrol update JobId=$timeout EndTime="$(date -d '+3 seconds' +%FT%T)" # a time that is past is refused
 date +%s.%N >cancel.at
 scancel $cancel $deaf
 date +%s.%N >requeue.at
