@@ -8,6 +8,7 @@
 # TREE has bin/, lib/, share/ and include/ as below /usr. The libraries that the program needs become dependencies:
 # those of this system's packages. DEB_MAINTAINER names who answers for it, "NAME <MAIL>". The bytes depend on the files alone, and on $SOURCE_DATE_EPOCH.
 set -euo pipefail
+PATH=$PATH:/usr/sbin:/sbin # ldconfig
 
 here=$(cd "$(dirname "$0")" && pwd)
 tree=$1 version=$2 folder=$3
