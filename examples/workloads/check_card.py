@@ -40,7 +40,7 @@ def scalar(text):
     """A number, a truth value, a list of such, or a text."""
     text = text.strip()
     if text.startswith("[") and text.endswith("]"):
-        return [scalar(item) for item in text[1:-1].split(",") if item.strip()]
+        return [scalar(item.strip()) for item in re.findall(r'"[^"]*"|[^,"]+', text[1:-1]) if item.strip()]
     if len(text) > 1 and text[0] in "\"'" and text[-1] == text[0]:
         return text[1:-1]
     if text in ("true", "false"):
