@@ -4,7 +4,7 @@
 . "$ROOT"/tests/cli/scaling/common.bash
 export SPECTER SPECTER_LIB=$BUILD/libspecter.so
 tool=$ROOT/examples/container.sh
-tidy() { sed -e "s|$PWD|HERE|g; s|$(realpath "$SPECTER")|SPECTER|g; s|$(realpath "$BUILD")|BUILD|g"; }
+tidy() { sed -e "s|--user $(id -u):$(id -g) |--user USER |; s|$PWD|HERE|g; s|$(realpath "$SPECTER")|SPECTER|g; s|$(realpath "$BUILD")|BUILD|g"; }
 for engine in docker podman apptainer; do "$tool" --print $engine image:1 experiment "a b.json" -- train | tidy; done
 "$tool" lxc image:1 experiment x 2>&1
 echo "status $?"
