@@ -5,7 +5,7 @@
     check_card.py CARD CONFIG [--values]     workload_card.yaml, train_config.toml
     check_card.py --packages PYPROJECT       the dependencies of a pyproject.toml, one a line
 
-Status 0, or 3 with one line for each fault: file, line, what is wrong. --values prints sizes for a shell. Needs
+Status 0, or 3 with one line for each fault, with file and line. --values prints sizes for a shell. Needs
 Python 3.6 alone: the subsets of YAML and TOML that these files use are read here, with their lines.
 """
 

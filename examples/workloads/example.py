@@ -28,7 +28,7 @@ WIDTH, TOKENS, LAYERS_A_STAGE, MICRO_BATCHES = 64, 32, 2, 4
 
 
 class NoGpu:
-    """The device calls are nobody's."""
+    """Device calls belong to no library here."""
 
     def __getattr__(self, name):
         return lambda *arguments: None

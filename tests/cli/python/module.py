@@ -131,7 +131,7 @@ class Recording(unittest.TestCase):
         text = "".join(read(os.path.join("marked", name)) for name in os.listdir("marked"))
         for name in "step", "here", "forward":
             self.assertIn('"%s"' % name, text)
-        specter.mark("nobody listens")  # not recorded: without effect
+        specter.mark("not recorded")  # without effect
 
 
 class Tables(unittest.TestCase):

@@ -77,7 +77,7 @@ python3 ends.py "$(cat cancel.at)" cancel/traces/*.jsonl
 python3 ends.py "$(cat requeue.at)" requeue/traces/specter_trace_rank[01].jsonl
 python3 ends.py "$(cat again.at)" requeue/traces/specter_trace_rank[01].1.jsonl
 python3 ends.py "$(date -d "$limit" +%s)" timeout/traces/*.jsonl
-# The recording itself is where it was made, as nobody was left to remove it.
+# The recording itself is where it was made: the capture was killed before it could remove it.
 for rank in 0 1; do
     last=$(python3 -c '
 import json, sys

@@ -12,16 +12,16 @@ examples/workloads/llama3.1-8b-torchtitan-tp-perlmutter-16/run.sh --steps 20|tes
 scripts/slurm/submit_all.sh|submits what tests/cli/slurm/workload_* run
 specter dump|needs a program that hangs: tests/cli/dump'
 mkdir bin && cd bin
-stub() { # NAME TEXT
+stand_in() { # NAME TEXT
     printf '#!/usr/bin/env bash\n%s\n' "$2" >"$1"
     chmod +x "$1"
 }
 train="$BUILD/examples/train --tp 2 --iters 30 --layers 2 --buckets 1 --hidden 64 --tokens 64"
-stub torchrun '[[ $1 == --nproc_per_node=[1-9]* ]] || exit 2; exec "$ROOT/examples/launch.sh" -n ${1#*=} '"$train"
-stub deepspeed '[[ $1 != --hostfile=* ]] || { . <(sed "s/^/export /" .deepspeed_env); shift; set -- --num_gpus=2 "$@"; }
+stand_in torchrun '[[ $1 == --nproc_per_node=[1-9]* ]] || exit 2; exec "$ROOT/examples/launch.sh" -n ${1#*=} '"$train"
+stand_in deepspeed '[[ $1 != --hostfile=* ]] || { . <(sed "s/^/export /" .deepspeed_env); shift; set -- --num_gpus=2 "$@"; }
 [[ $1 == --num_gpus=[1-9]* ]] || exit 2; exec "$ROOT/examples/launch.sh" -n ${1#*=} '"$train"
-stub vllm '[[ "$*" == "serve MODEL --tensor-parallel-size 2" ]] || exit 2; exec "$ROOT/examples/launch.sh" -n 2 '"$train"
-stub python '[[ $1 == *.py ]] || exit 2; exec "$ROOT/examples/launch.sh" -n 2 '"$train"
+stand_in vllm '[[ "$*" == "serve MODEL --tensor-parallel-size 2" ]] || exit 2; exec "$ROOT/examples/launch.sh" -n 2 '"$train"
+stand_in python '[[ $1 == *.py ]] || exit 2; exec "$ROOT/examples/launch.sh" -n 2 '"$train"
 ln -s "$SPECTER" specter
 cd ..
 export PATH=$PWD/bin:$PATH LD_LIBRARY_PATH=$BUILD/emu/lib ROOT BUILD SPECTER PYTHON=python3
@@ -50,7 +50,7 @@ for page in getting-started slurm launchers troubleshooting; do
         [[ $status == 0 ]] || tail -n 3 log
     done < <(sed '/^```/,/^```$/d' "$ROOT/docs/$page.md" | sed -n 's/^    \([^ ].*\)/\1/p')
 done | sed "s|$PWD/||g" | grep -v '^status 0: PATH'
-# What the stub was handed by .deepspeed_env made the second capture.
+# What the stand-in was handed by .deepspeed_env made the second capture.
 ls traces | wc -l
 # The Kubernetes files name what --print-env prints.
 specter capture -o /traces --print-env | sed -n 's/^export \([A-Z0-9_]*\)=.*/\1/p' | sort >wanted
