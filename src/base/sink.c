@@ -1,38 +1,41 @@
 /* SPDX-License-Identifier: MIT */
 #include "base/sink.h"
 
+#include "base/arena.h"
 #include "base/err.h"
+#include "base/whole_file.h"
 
 #include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include <zlib.h>
 
 struct sink {
-    FILE *plain; /* or zip */
-    gzFile zip;
-    char *path;
+    struct whole_file file;
+    gzFile zip; /* over file's descriptor; NULL: not packed */
     int failed; /* errno of the first failure */
 };
 
 int sink_open(struct sink **out, const char *path, struct err *e)
 {
-    struct sink *s = calloc(1, sizeof *s);
-    if (s == NULL || (s->path = strdup(path)) == NULL)
-        die("out of memory");
-    errno = 0;
-    size_t n = strlen(path), m = strlen(".gz");
-    if (n >= m && strcmp(path + n - m, ".gz") == 0)
-        s->zip = gzopen(path, "wb");
-    else
-        s->plain = fopen(path, "w");
-    if (s->zip == NULL && s->plain == NULL) {
-        err_set(e, ERR_INPUT, "cannot write '%s': %s", path, strerror(errno));
-        free(s->path);
+    struct sink *s = array_new(1, sizeof *s);
+    const size_t n = strlen(path), m = strlen(".gz");
+    if (whole_file_open(&s->file, path, e) < 0) {
         free(s);
         return -1;
+    }
+    if (n >= m && strcmp(path + n - m, ".gz") == 0) {
+        const int fd = dup(fileno(s->file.out)); /* gzclose() closes its own */
+        s->zip = fd >= 0 ? gzdopen(fd, "wb") : NULL;
+        if (s->zip == NULL) {
+            err_set(e, ERR_INPUT, "cannot write '%s': %s", path, strerror(errno));
+            whole_file_discard(&s->file);
+            free(s);
+            return -1;
+        }
     }
     *out = s;
     return 0;
@@ -50,19 +53,30 @@ void sink_put(struct sink *s, const void *bytes, size_t len)
         return;
     errno = 0;
     if (s->zip != NULL ? gzfwrite(bytes, len, 1, s->zip) != 1
-                       : fwrite(bytes, len, 1, s->plain) != 1)
+                       : fwrite(bytes, len, 1, s->file.out) != 1)
         note_failure(s);
 }
 
 int sink_close(struct sink *s, struct err *e)
 {
-    int rc = 0;
+    int rc;
     errno = 0;
-    if (s->zip != NULL ? gzclose(s->zip) != Z_OK : fclose(s->plain) != 0)
+    if (s->zip != NULL && gzclose(s->zip) != Z_OK)
         note_failure(s);
-    if (s->failed != 0)
-        rc = err_set(e, ERR_INPUT, "cannot write '%s': %s", s->path, strerror(s->failed));
-    free(s->path);
+    if (s->failed != 0) {
+        rc = err_set(e, ERR_INPUT, "cannot write '%s': %s", s->file.path, strerror(s->failed));
+        whole_file_discard(&s->file);
+    } else {
+        rc = whole_file_close(&s->file, e);
+    }
     free(s);
     return rc;
+}
+
+void sink_discard(struct sink *s)
+{
+    if (s->zip != NULL)
+        gzclose(s->zip);
+    whole_file_discard(&s->file);
+    free(s);
 }

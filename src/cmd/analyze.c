@@ -6,6 +6,7 @@
 #include "analysis/fail_on.h"
 #include "analysis/limits.h"
 #include "base/buf.h"
+#include "base/whole_file.h"
 #include "cmd/cmd.h"
 #include "cmd/hardware.h"
 #include "report/analyze_report.h"
@@ -154,7 +155,7 @@ static int analyze(void *arg, const struct run *run, struct err *e)
     bool text = opts->json == NULL || strcmp(opts->json, "-") != 0;
     struct findings findings;
     struct analysis a;
-    FILE *out = NULL;
+    struct whole_file file;
     int status = 0;
     if (analysis_init_on(&a, run, opts->rank, opts->machine.gpu, opts->machine.network, e) < 0)
         return -1;
@@ -165,11 +166,9 @@ static int analyze(void *arg, const struct run *run, struct err *e)
         print_text(opts, &a, &findings);
     else if (text)
         analyze_tables(&a, opts->tables != NULL ? opts->tables : "", opts->format, stdout);
-    if (opts->json != NULL && (out = cmd_open_json(opts->json, e)) == NULL)
-        status = -1;
-    if (out != NULL) {
-        analyze_json(&a, &findings, out);
-        status = cmd_close_json(out, opts->json, e);
+    if (opts->json != NULL && (status = cmd_open_json(&file, opts->json, e)) == 0) {
+        analyze_json(&a, &findings, file.out);
+        status = cmd_close_json(&file, e);
     }
     if (status == 0 && opts->html != NULL)
         status = analyze_html(&a, &findings, opts->html, e);

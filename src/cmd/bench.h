@@ -46,26 +46,7 @@ struct cJSON;
 extern const struct cmd_kind bench_collectives, bench_drifts, bench_gemms, bench_overlaps,
     bench_p2ps, bench_report, bench_states, bench_tunes;
 
-/* ---- files ----
- *
- * Result files of benchmarks. A launcher may kill a job without notice while a file is written, so
- * the text goes to PATH.part, which gets the name PATH once it is complete.
- *
- *     FILE *out = bench_file_open(path, e);
- *     if (out == NULL) ...
- *     fputs(text, out);
- *     bench_file_close(out, path, e) */
-
-#define BENCH_PATH_MAX 4096
-
-/* NULL with e filled: it cannot be written. */
-FILE *bench_file_open(const char *path, struct err *e);
-
-/* 0, or -1 with e filled: not all could be written, and an older file of that name stays. */
-int bench_file_close(FILE *out, const char *path, struct err *e);
-
-/* Writes a JSON document and deletes it. 0, or -1 with e filled. */
-int bench_file_json(struct cJSON *doc, const char *path, struct err *e);
+#define BENCH_PATH_MAX 4096 /* bytes of a result file's path */
 
 /* ---- what is known of links, for the user ---- */
 

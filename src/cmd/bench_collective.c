@@ -3,6 +3,7 @@
  * specter bench collective: times of a library's collectives, on this machine or in a job.
  */
 #include "base/arena.h"
+#include "base/whole_file.h"
 #include "bench/checks.h"
 #include "bench/collective.h"
 #include "calib/measured_names.h"
@@ -191,7 +192,7 @@ static int save_json(const struct collective_run *j, struct err *e)
 {
     char path[BENCH_PATH_MAX];
     result_path(j, "collectives", "json", path, sizeof path);
-    return bench_file_json(document(j), path, e);
+    return cmd_write_json(document(j), path, e);
 }
 
 /* Launchers kill a job without notice, so what is measured is saved on the way, about once a
@@ -219,25 +220,23 @@ static bool has_rows(const struct bench_run *run, bool messages)
 static int write_files(const struct collective_run *j, struct err *e)
 {
     char path[BENCH_PATH_MAX];
-    FILE *out;
+    struct whole_file f;
     for (int messages = 0; messages <= 1; messages++) {
         if (!has_rows(j->job.run, messages))
             continue;
         result_path(j, messages ? "messages" : "collectives", "csv", path, sizeof path);
-        out = bench_file_open(path, e);
-        if (out == NULL)
+        if (whole_file_open(&f, path, e) < 0)
             return -1;
-        bench_table_csv(j->job.run, &j->target, messages, out);
-        if (bench_file_close(out, path, e) < 0)
+        bench_table_csv(j->job.run, &j->target, messages, f.out);
+        if (whole_file_close(&f, e) < 0)
             return -1;
     }
     if (bench_table_has_profile(j->job.run)) {
         result_path(j, "profile", "txt", path, sizeof path);
-        out = bench_file_open(path, e);
-        if (out == NULL)
+        if (whole_file_open(&f, path, e) < 0)
             return -1;
-        bench_table_profile(j->job.run, out);
-        if (bench_file_close(out, path, e) < 0)
+        bench_table_profile(j->job.run, f.out);
+        if (whole_file_close(&f, e) < 0)
             return -1;
     }
     return save_json(j, e);

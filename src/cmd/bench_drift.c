@@ -3,6 +3,7 @@
  * specter bench drift: how fast the clocks of GPUs and hosts run against each other.
  */
 #include "cmd/bench_conditions.h"
+#include "base/whole_file.h"
 #include "cmd/bench_job.h"
 #include "cmd/progress.h"
 #include "report/bench_drift.h"
@@ -10,7 +11,6 @@
 #include "report/bench_page.h"
 
 #include <cjson/cJSON.h>
-#include <errno.h>
 #include <math.h>
 #include <string.h>
 
@@ -106,15 +106,11 @@ static int measure(void *arg, struct err *e)
 
 static int write_samples(const struct bench_drift_report *r, const char *path, struct err *e)
 {
-    FILE *out = fopen(path, "we");
-    bool failed;
-    if (out == NULL)
-        return err_set(e, ERR_INPUT, "%s: %s", path, strerror(errno));
-    bench_drift_csv(r, out);
-    failed = ferror(out) != 0;
-    if (fclose(out) != 0 || failed)
-        return err_set(e, ERR_INPUT, "%s: not all could be written: %s", path, strerror(errno));
-    return 0;
+    struct whole_file f;
+    if (whole_file_open(&f, path, e) < 0)
+        return -1;
+    bench_drift_csv(r, f.out);
+    return whole_file_close(&f, e);
 }
 
 static int write_results(const struct drift *d, struct err *e)

@@ -3,6 +3,7 @@
  * specter bench overlap: what GEMMs and collectives lose to each other, by the number of channels.
  */
 #include "base/arena.h"
+#include "base/whole_file.h"
 #include "calib/measured_names.h"
 #include "cmd/bench.h"
 #include "cmd/bench_conditions.h"
@@ -213,16 +214,15 @@ static int write_files(const struct overlap_run *o, struct err *e)
 {
     const struct bench_overlap_report r = report(o);
     char path[BENCH_PATH_MAX];
-    FILE *out;
+    struct whole_file f;
     result_path(o, "csv", path, sizeof path);
-    out = bench_file_open(path, e);
-    if (out == NULL)
+    if (whole_file_open(&f, path, e) < 0)
         return -1;
-    bench_overlap_csv(&r, out);
-    if (bench_file_close(out, path, e) < 0)
+    bench_overlap_csv(&r, f.out);
+    if (whole_file_close(&f, e) < 0)
         return -1;
     result_path(o, "json", path, sizeof path);
-    return bench_file_json(document(o), path, e);
+    return cmd_write_json(document(o), path, e);
 }
 
 /* Launchers kill a job without notice, so rows are saved on the way, about once a second. That they

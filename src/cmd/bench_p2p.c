@@ -3,6 +3,7 @@
  * specter bench p2p: latency and rate of every directed link between two GPUs.
  */
 #include "bench/drift.h"
+#include "base/whole_file.h"
 #include "bench/nvml.h"
 #include "cmd/bench.h"
 #include "cmd/bench_conditions.h"
@@ -277,28 +278,18 @@ static int folder_start(struct p2p *p, const struct bench_p2p_report *r, struct 
 static int write_logs(const struct p2p *p, const struct bench_p2p_report *r, struct err *e)
 {
     for (int one_way = 0; one_way < 2; one_way++) {
-        char path[BENCH_PATH_MAX + 64], part[BENCH_PATH_MAX + 64], name[64];
-        FILE *out;
-        snprintf(name, sizeof name, "%s.part", log_names[one_way]);
+        char path[BENCH_PATH_MAX + 64];
+        struct whole_file f;
         snprintf(path, sizeof path, "%s/%s", p->folder, log_names[one_way]);
-        snprintf(part, sizeof part, "%s/%s", p->folder, name);
-        out = open_file(p, name, e);
-        if (out == NULL)
+        if (whole_file_open(&f, path, e) < 0)
             return -1;
-        bench_p2p_csv_head(one_way > 0, out);
+        bench_p2p_csv_head(one_way > 0, f.out);
         for (size_t i = 0; i < r->log->n; i++) {
             if ((r->log->list[i].config.mode == BENCH_P2P_ONE_WAY) == (one_way > 0))
-                bench_p2p_csv_rows(&r->log->list[i], NULL, out);
+                bench_p2p_csv_rows(&r->log->list[i], NULL, f.out);
         }
-        if (close_file(p, out, e) < 0) {
-            unlink(part);
+        if (whole_file_close(&f, e) < 0)
             return -1;
-        }
-        if (rename(part, path) != 0) {
-            err_set(e, ERR_INPUT, "%s: %s", path, strerror(errno));
-            unlink(part);
-            return -1;
-        }
     }
     return 0;
 }

@@ -3,6 +3,7 @@
  * specter bench tune: algorithms, protocols and channels that are faster than NCCL's own choice.
  */
 #include "base/arena.h"
+#include "base/whole_file.h"
 #include "bench/tune.h"
 #include "cmd/bench.h"
 #include "cmd/bench_conditions.h"
@@ -190,7 +191,7 @@ static int save_json(const struct tune *t, struct err *e)
 {
     char path[BENCH_PATH_MAX];
     snprintf(path, sizeof path, "%s/" BENCH_TUNE_JSON, t->opts->output);
-    return bench_file_json(document(t), path, e);
+    return cmd_write_json(document(t), path, e);
 }
 
 static void take_size(void *arg)
@@ -210,13 +211,12 @@ static int write_file(const struct tune *t, const char *name,
 {
     const struct bench_tune_report r = report_of(t);
     char path[BENCH_PATH_MAX];
-    FILE *out;
+    struct whole_file f;
     snprintf(path, sizeof path, "%s/%s", t->opts->output, name);
-    out = bench_file_open(path, e);
-    if (out == NULL)
+    if (whole_file_open(&f, path, e) < 0)
         return -1;
-    print(&r, out);
-    return bench_file_close(out, path, e);
+    print(&r, f.out);
+    return whole_file_close(&f, e);
 }
 
 static int write_results(const struct tune *t, struct err *e)

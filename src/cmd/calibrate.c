@@ -3,6 +3,7 @@
  * specter calibrate: the models' parameters, fitted to measured times of one machine, or of all.
  */
 #include "base/buf.h"
+#include "base/whole_file.h"
 #include "calib/cross_validate.h"
 #include "cmd/cmd.h"
 #include "cmd/hardware.h"
@@ -11,7 +12,6 @@
 #include "report/validate_report.h"
 
 #include <cjson/cJSON.h>
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -167,15 +167,15 @@ static cJSON *profile_doc(const struct calibration *c, const struct score *left_
 
 static int write_classes(const struct fitted_classes *c, const char *path, struct err *e)
 {
-    FILE *out = strcmp(path, "-") == 0 ? stdout : fopen(path, "w");
-    int failed;
-    if (out == NULL)
-        return err_set(e, ERR_INPUT, "cannot write '%s': %s", path, strerror(errno));
-    classes_write(c, out);
-    failed = ferror(out);
-    if ((out != stdout && fclose(out) != 0) || failed)
-        return err_set(e, ERR_INPUT, "cannot write '%s': %s", path, strerror(errno));
-    return 0;
+    struct whole_file f;
+    if (strcmp(path, "-") == 0) {
+        classes_write(c, stdout);
+        return 0; /* main checks that stdout took it */
+    }
+    if (whole_file_open(&f, path, e) < 0)
+        return -1;
+    classes_write(c, f.out);
+    return whole_file_close(&f, e);
 }
 
 /* ---- the two jobs ---- */

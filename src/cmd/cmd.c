@@ -7,6 +7,7 @@
 #include "base/arena.h"
 #include "analysis/limits.h"
 #include "base/buf.h"
+#include "base/whole_file.h"
 #include "cmd/progress.h"
 #include "report/table.h"
 #include "specter/trace.h"
@@ -17,7 +18,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 #include <zlib.h>
 /* Libraries that the build can do without. */
 #ifdef SPECTER_HAVE_SQLITE
@@ -237,63 +237,16 @@ void cmd_version(void)
            YAML_NUMBER, XLSX_NUMBER);
 }
 
-static bool can_make_files_beside(const char *where)
+int cmd_open_json(struct whole_file *f, const char *where, struct err *e)
 {
-    const char *slash = strrchr(where, '/');
-    struct buf folder = BUF_INIT;
-    bool can;
-    if (slash != NULL)
-        buf_put(&folder, where, (size_t)(slash + 1 - where));
-    else
-        buf_putc(&folder, '.');
-    can = access(folder.data, W_OK | X_OK) == 0;
-    buf_release(&folder);
-    return can;
+    *f = (struct whole_file){.out = stdout};
+    return strcmp(where, "-") == 0 ? 0 : whole_file_open(f, where, e);
 }
 
-/* Where a file is written until it is whole: beside it, under a name of this process. In place
- * where it is no regular one, or a link, or nothing can be made beside it. */
-static char *unfinished_name(const char *where)
+int cmd_close_json(struct whole_file *f, struct err *e)
 {
-    struct buf name = BUF_INIT;
-    struct stat st;
-    buf_puts(&name, where);
-    if (lstat(where, &st) < 0 ||
-        (S_ISREG(st.st_mode) && access(where, W_OK) == 0 && can_make_files_beside(where)))
-        buf_printf(&name, ".%ld.tmp", (long)getpid());
-    return name.data;
-}
-
-FILE *cmd_open_json(const char *where, struct err *e)
-{
-    const bool to_stdout = strcmp(where, "-") == 0;
-    char *name = unfinished_name(where);
-    FILE *out = to_stdout ? stdout : fopen(name, "w");
-    if (out == NULL)
-        err_set(e, ERR_INPUT, "cannot write '%s': %s", where, strerror(errno));
-    free(name);
-    errno = 0;
-    return out;
-}
-
-int cmd_close_json(FILE *out, const char *where, struct err *e)
-{
-    char *name;
-    bool failed;
-    int rc = 0;
-    fputc('\n', out);
-    if (out == stdout)
-        return 0; /* main checks that stdout took it */
-    failed = ferror(out) != 0;
-    failed = fclose(out) != 0 || failed;
-    name = unfinished_name(where);
-    if (failed || (strcmp(name, where) != 0 && rename(name, where) < 0)) {
-        rc = err_set(e, ERR_INPUT, "cannot write '%s': %s", where, strerror(errno));
-        if (strcmp(name, where) != 0)
-            unlink(name);
-    }
-    free(name);
-    return rc;
+    fputc('\n', f->out);
+    return f->out == stdout ? 0 : whole_file_close(f, e); /* main checks that stdout took it */
 }
 
 void cmd_wrote(const char *path)
@@ -318,15 +271,16 @@ int cmd_make_folders(char *path)
 
 int cmd_write_json(struct cJSON *doc, const char *where, struct err *e)
 {
-    FILE *out = cmd_open_json(where, e);
+    struct whole_file f;
+    const int status = cmd_open_json(&f, where, e);
     char *text = cJSON_Print(doc);
     cJSON_Delete(doc);
     if (text == NULL)
         die("out of memory");
-    if (out != NULL)
-        fputs(text, out);
+    if (status == 0)
+        fputs(text, f.out);
     free(text);
-    return out != NULL ? cmd_close_json(out, where, e) : -1;
+    return status == 0 ? cmd_close_json(&f, e) : status;
 }
 
 int cmd_run_kind(const struct command *self, int argc, char **argv, struct err *e)

@@ -153,10 +153,12 @@ int cmd_write_json(struct cJSON *doc, const char *where, struct err *e);
 /* Says on stderr that a file was written, and how large it is. Of a device, nothing. */
 void cmd_wrote(const char *path);
 
-/* For one that is written piece by piece: the file, or stdout; NULL with e filled. Then its last
- * newline, and whether all of it was taken: 0, or -1 with e filled. */
-FILE *cmd_open_json(const char *where, struct err *e);
-int cmd_close_json(FILE *out, const char *where, struct err *e);
+struct whole_file;
+
+/* For one that is written piece by piece into f->out: the file, or stdout. Then its last newline,
+ * and whether all of it was taken. 0, or -1 with e filled. */
+int cmd_open_json(struct whole_file *f, const char *where, struct err *e);
+int cmd_close_json(struct whole_file *f, struct err *e);
 
 /* Of a command with kinds, each with options and help of its own: `specter bench gemm`, `specter
  * predict gemm`. A kind is one file; its messages send to the help of the whole command. */

@@ -2,11 +2,11 @@
 #include "cmd/manual.h"
 
 #include "base/buf.h"
+#include "base/whole_file.h"
 #include "cmd/cmd.h"
 #include "model/profile.h"
 
 #include <ctype.h>
-#include <errno.h>
 #include <string.h>
 
 #define FILLED 60            /* columns of a line of text, before a hyphen becomes two characters */
@@ -191,21 +191,16 @@ static void put_main_page(FILE *out)
 static int write_page(const char *folder, const struct command *c, struct err *e)
 {
     char path[4096];
-    FILE *out;
-    int failed;
+    struct whole_file f;
     snprintf(path, sizeof path, "%s/specter%s%s.1", folder, c != NULL ? "-" : "",
              c != NULL ? c->name : "");
-    out = fopen(path, "w");
-    if (out == NULL)
-        return err_set(e, ERR_INPUT, "cannot write '%s': %s", path, strerror(errno));
+    if (whole_file_open(&f, path, e) < 0)
+        return -1;
     if (c != NULL)
-        put_command_page(c, out);
+        put_command_page(c, f.out);
     else
-        put_main_page(out);
-    failed = ferror(out);
-    if (fclose(out) != 0 || failed)
-        return err_set(e, ERR_INPUT, "cannot write '%s': %s", path, strerror(errno));
-    return 0;
+        put_main_page(f.out);
+    return whole_file_close(&f, e);
 }
 
 int manual_write_pages(const char *folder, struct err *e)

@@ -34,20 +34,25 @@ static void observe(void *context, const struct replay_job *job, const struct re
     }
 }
 
-/* Writes what is left. rep NULL: the replay failed, whose error stays in e. */
+/* Writes what is left. rep NULL: the replay failed, whose error stays in e, and so do older files.
+ */
 static int close_files(struct replay_files *f, struct replay *rep, const struct run *run,
                        struct err *e)
 {
     int rc = 0;
-    if (f->timeline != NULL)
-        rc = timeline_file_close(f->timeline, rep != NULL ? e : NULL);
-    if (f->html != NULL &&
-        replay_html_close(f->html, rep, run, rep != NULL && rc == 0 ? e : NULL) < 0)
-        rc = -1;
+    if (f->timeline != NULL && rep != NULL)
+        rc = timeline_file_close(f->timeline, e);
+    else if (f->timeline != NULL)
+        timeline_file_discard(f->timeline);
+    if (f->html != NULL && rep != NULL && rc == 0)
+        rc = replay_html_close(f->html, rep, run, e);
+    else if (f->html != NULL)
+        replay_html_discard(f->html);
     return rc;
 }
 
-/* Names; NULL: no such file. They are made at once, so that a long replay is not in vain. */
+/* Names; NULL: no such file. Whether they can be written is asked at once, so that a long
+ * replay is not in vain. */
 static int open_files(struct replay_files *f, const char *timeline, const char *html, struct err *e)
 {
     *f = (struct replay_files){0};

@@ -3,11 +3,11 @@
  * specter validate: the models against measured times.
  */
 #include "calib/score.h"
+#include "base/whole_file.h"
 #include "cmd/cmd.h"
 #include "cmd/hardware.h"
 #include "report/validate_report.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -79,16 +79,11 @@ static int check_opts(const struct validate_opts *o, int n, struct arena *a,
 
 static int write_rows(const struct validation *v, const char *path, struct err *e)
 {
-    FILE *out = fopen(path, "w");
-    int failed;
-    if (out == NULL)
-        return err_set(e, ERR_INPUT, "cannot write '%s': %s", path, strerror(errno));
-    errno = 0;
-    validate_rows(v, out);
-    failed = ferror(out);
-    if (fclose(out) != 0 || failed)
-        return err_set(e, ERR_INPUT, "cannot write '%s': %s", path, strerror(errno));
-    return 0;
+    struct whole_file f;
+    if (whole_file_open(&f, path, e) < 0)
+        return -1;
+    validate_rows(v, f.out);
+    return whole_file_close(&f, e);
 }
 
 /* Scores what was read. 0, or -1 with e filled. */

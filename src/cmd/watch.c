@@ -8,6 +8,7 @@
 #include "base/buf.h"
 #include "base/now.h"
 #include "base/terminal.h"
+#include "base/whole_file.h"
 #include "cmd/progress.h"
 #include "report/screen.h"
 #include "report/watch_report.h"
@@ -18,8 +19,6 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #define INTERVAL_MIN_S 0.1
 #define INTERVAL_MAX_S 3600
@@ -160,39 +159,16 @@ struct watch_metrics_file {
     bool written, failing;
 };
 
-/* A device or a pipe is written itself, never replaced. */
-static bool is_replaced(const char *path)
-{
-    struct stat st;
-    return stat(path, &st) < 0 || S_ISREG(st.st_mode);
-}
-
-/* Under another name first, in the same folder: who reads sees all of it or what was there before.
- */
 static int write_metrics(const char *path, const struct watch *w, struct err *e)
 {
-    struct buf text = BUF_INIT, part = BUF_INIT;
-    bool replaced = is_replaced(path);
-    int failed = 0;
-    FILE *out;
-    buf_puts(&part, path);
-    if (replaced)
-        buf_printf(&part, ".%ld.tmp", (long)getpid());
+    struct whole_file f;
+    struct buf text = BUF_INIT;
+    if (whole_file_open(&f, path, e) < 0)
+        return -1;
     watch_metrics(w, &text);
-    errno = 0;
-    out = fopen(part.data, "w");
-    if (out != NULL) {
-        failed = fwrite(text.data, 1, text.len, out) != text.len;
-        failed = fclose(out) != 0 || failed;
-    }
-    if (out == NULL || failed || (replaced && rename(part.data, path) < 0)) {
-        failed = err_set(e, ERR_INPUT, "cannot write '%s': %s", path, strerror(errno));
-        if (out != NULL && replaced)
-            unlink(part.data);
-    }
+    fwrite(text.data, 1, text.len, f.out);
     buf_release(&text);
-    buf_release(&part);
-    return failed;
+    return whole_file_close(&f, e);
 }
 
 /* Once written, a file that cannot be replaced is no reason to end: the job goes on, and the disk

@@ -5,6 +5,7 @@
 #include "base/err.h"
 #include "base/hash.h"
 #include "base/opt.h"
+#include "base/whole_file.h"
 #include "compare/json_file.h"
 
 #include <cjson/cJSON.h>
@@ -366,30 +367,15 @@ static cJSON *experiment_json(const struct experiment *x)
     return doc;
 }
 
-static int put_text(const char *text, const char *path, struct err *e)
-{
-    FILE *out = fopen(path, "we");
-    bool failed = out == NULL || fprintf(out, "%s\n", text) < 0 || fflush(out) != 0 ||
-                  fsync(fileno(out)) != 0;
-    const int why = errno;
-    if (out != NULL)
-        failed = fclose(out) != 0 || failed;
-    return failed ? err_set(e, ERR_INPUT, "cannot write '%s': %s", path, strerror(why)) : 0;
-}
-
-/* Replaces the file at once. */
+/* On the disk before it has its name: a machine that goes down must not cost the list of runs. */
 static int replace_text(const char *text, const char *path, struct err *e)
 {
-    struct buf next = BUF_INIT;
-    int rc;
-    buf_printf(&next, "%s.next", path);
-    rc = put_text(text, next.data, e);
-    if (rc == 0 && rename(next.data, path) < 0)
-        rc = err_set(e, ERR_INPUT, "cannot write '%s': %s", path, strerror(errno));
-    if (rc < 0)
-        unlink(next.data);
-    buf_release(&next);
-    return rc;
+    struct whole_file f;
+    if (whole_file_open(&f, path, e) < 0)
+        return -1;
+    if (fprintf(f.out, "%s\n", text) >= 0 && fflush(f.out) == 0)
+        fsync(fileno(f.out));
+    return whole_file_close(&f, e);
 }
 
 int experiment_write(const struct experiment *x, const char *path, struct err *e)

@@ -425,8 +425,8 @@ int replay_html_close(struct replay_html *h, struct replay *rep, const struct ru
 {
     struct page p;
     int rc;
-    page_init(&p, "replay", run != NULL ? run->source : "");
-    if (rep != NULL && rep->nscales > 0)
+    page_init(&p, "replay", run->source);
+    if (rep->nscales > 0)
         put_all(&p, h, rep, run);
     page_put(&p, h->sink);
     rc = sink_close(h->sink, e);
@@ -434,4 +434,11 @@ int replay_html_close(struct replay_html *h, struct replay *rep, const struct ru
     replay_timeline_release(&h->step);
     free(h);
     return rc;
+}
+
+void replay_html_discard(struct replay_html *h)
+{
+    sink_discard(h->sink);
+    replay_timeline_release(&h->step);
+    free(h);
 }

@@ -42,9 +42,12 @@ struct replay_html;
 int replay_html_open(struct replay_html **out, const char *path, struct err *e);
 struct replay_watch replay_html_watch(struct replay_html *h);
 
-/* Writes the page and releases it; rep NULL: an empty one, as the replay failed. */
+/* Writes the page and releases it. */
 int replay_html_close(struct replay_html *h, struct replay *rep, const struct run *run,
                       struct err *e);
+
+/* Of a replay that failed: releases it; an older page stays. */
+void replay_html_discard(struct replay_html *h);
 
 /* ---- a timeline ----
  *
@@ -74,7 +77,10 @@ struct timeline_file;
 int timeline_file_open(struct timeline_file **out, const char *path, struct err *e);
 struct replay_watch timeline_file_watch(struct timeline_file *t);
 
-/* The scale is not written twice, nor none at all: a replay that failed leaves an empty list. */
+/* Writes what is left and releases it. */
 int timeline_file_close(struct timeline_file *t, struct err *e);
+
+/* Of a replay that failed: releases it; an older file stays. */
+void timeline_file_discard(struct timeline_file *t);
 
 #endif

@@ -435,3 +435,9 @@ int timeline_file_close(struct timeline_file *t, struct err *e)
     free(t);
     return rc;
 }
+
+void timeline_file_discard(struct timeline_file *t)
+{
+    sink_discard(t->sink);
+    free(t);
+}

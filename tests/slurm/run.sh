@@ -16,7 +16,7 @@ if [[ -z ${SLURM_LAB:-} ]]; then
         PATH=$PATH:/usr/sbin command -v $tool >/dev/null || { echo "no $tool"; exit 77; }
     done
     SLURM_LAB=$(mktemp -d /tmp/slurm.XXXXXX) # short: paths of sockets in it have at most 108 bytes
-    export SLURM_LAB SLURM_LAB_PORT=$((16800 + $$ % 4000 * 4)) # of several at once each has its own
+    export SLURM_LAB SLURM_LAB_PORT=$((12000 + $$ % 2000 * 4)) # of several at once each has its own
     trap 'rm -rf "$SLURM_LAB"' EXIT
     unshare -mpf --mount-proc true 2>/dev/null || { echo "no right to make namespaces"; exit 77; }
     unshare -mpf --kill-child --mount-proc "$0" "$@"

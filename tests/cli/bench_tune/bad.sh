@@ -31,7 +31,7 @@ head -1 out
 tune "${small[@]}" --algo tree # which Reduce has not
 head -1 out
 mkdir full
-ln -s /dev/full full/tuner.csv.part
+ln -s /dev/full full/tuner.csv
 tune "${small[@]}" -o full
 # A budget that does not suffice leaves sizes out, and says so.
 tune --gpus 2 --op all_reduce --bytes 1K:64M --factor 1.1 --check 4K --budget 1 --json result.json

@@ -7,7 +7,9 @@
 workload() {
     ! command -v nsys >/dev/null || { echo "nsys is here, which cannot record the stand-ins"; exit 77; }
     export name=$1-perlmutter-16 real_python=$2 SCRATCH=$PWD/scratch NERSC_ALLOCATION=m0000 PYTHON=$PWD/python SPECTER
-    export MASTER_PORT=$((20000 + RANDOM % 10000)) # of several tests at once each has its own
+    MASTER_PORT=$((20000 + RANDOM % 10000)) # of several tests at once each has its own
+    while (: <>"/dev/tcp/127.0.0.1/$MASTER_PORT") 2>/dev/null; do ((MASTER_PORT++)); done
+    export MASTER_PORT
     export EMU_DIR=$PWD EMU_FABRIC=$PWD/fabric.conf BUILD
     sed 's/^gpus_per_node .*/gpus_per_node = 4/' "$ROOT/tests/emu/fabric/a100.conf" >fabric.conf
     # Both nodes are this machine: to NCCL they are two by this name.

@@ -1,12 +1,14 @@
 # Every workload's card follows the schema and agrees with its config; a fault is one line with file and place.
 python3 -c '' 2>/dev/null || { echo "no python3"; exit 77; }
 check="python3 $ROOT/examples/workloads/check_card.py"
+yaml=
+"$SPECTER" --version | grep -q '^libyaml [0-9]' && yaml=1
 for folder in "$ROOT"/examples/workloads/*-perlmutter-16; do
     $check "$folder/workload_card.yaml" "$folder/train_config.toml" || echo "$folder: status $?"
     [[ $(grep -c . "$folder/run.sh") -lt 8 && -x $folder/run.sh && -f $folder/pyproject.toml ]] || echo "$folder: run.sh"
     grep -q "^#SBATCH --job-name=${folder##*/}$" "$folder/run.sbatch" || echo "$folder: name of the job"
     # What specter metrics reads of it.
-    "$SPECTER" metrics "$ROOT/tests/cli/analyze/data/two_ranks" --metric throughput_tokens \
+    [[ -z $yaml ]] || "$SPECTER" metrics "$ROOT/tests/cli/analyze/data/two_ranks" --metric throughput_tokens \
         --card "$folder/workload_card.yaml" >out 2>err || { [[ $? == 4 ]] || cat err; }
 done
 # The sizes of the seven.
