@@ -6,13 +6,17 @@
 #   packaging/deb/build.sh TREE VERSION FOLDER     prints the path of FOLDER/specter_VERSION-1_ARCH.deb
 #
 # TREE has bin/, lib/, share/ and include/ as below /usr. The libraries that the program needs become dependencies:
-# those of this system's packages. DEB_MAINTAINER names who answers for it, "NAME <MAIL>". The bytes depend on the files alone, and on $SOURCE_DATE_EPOCH.
+# those of this system's packages. DEB_MAINTAINER names who answers for it, "NAME <MAIL>". The bytes depend on the files
+# alone, and on $SOURCE_DATE_EPOCH.
 set -euo pipefail
 PATH=$PATH:/usr/sbin:/sbin # ldconfig
 
 here=$(cd "$(dirname "$0")" && pwd)
 tree=$1 version=$2 folder=$3
-[[ -x $tree/bin/specter ]] || { echo "deb: no bin/specter in '$tree'; make install DESTDIR=... prefix= puts it there" >&2; exit 1; }
+[[ -x $tree/bin/specter ]] || {
+    echo "deb: no bin/specter in '$tree'; make install DESTDIR=... prefix= puts it there" >&2
+    exit 1
+}
 arch=$(dpkg --print-architecture)
 maintainer=${DEB_MAINTAINER:-The specter authors <specter@localhost>}
 work=$(mktemp -d)

@@ -33,6 +33,7 @@ project=${1:-${workloads[0]}}/pyproject.toml
 folder=${SPECTER_ENV:-$SCRATCH/specter-env}
 python=${PYTHON:-python3}
 
+command -v "$python" >/dev/null || fail 3 "no '$python': module load python, or export PYTHON=FILE"
 "$python" -c 'import sys; sys.exit(sys.version_info < (3, 10))' ||
     fail 3 "$("$python" --version 2>&1 || echo "'$python'") is not Python 3.10 or later: module load python, or export PYTHON=FILE"
 

@@ -216,7 +216,7 @@ static void put_collectives(struct screen *s, const struct watch *w)
     table_release(&t);
 }
 
-/* ---- who stands still ---- */
+/* ---- blocked ranks ---- */
 
 static void put_sentence(struct screen *s, enum screen_style style, struct buf *text)
 {

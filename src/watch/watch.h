@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * A running capture at one moment: where each rank is, how long its steps take, how fast its
- * collectives run, and who stands still. Computed from the newest part of each trace
+ * collectives run, and which rank is blocked. Computed from the newest part of each trace
  * (trace_folder.h) by what `analyze` computes the same with: communication (analysis/comm_rows.h),
  * hangs (analysis/hang.h), steps that repeat (trace/step_time.h).
  *
@@ -61,7 +61,7 @@ struct watch {
     struct run run;           /* the newest part of it */
     bool any;                 /* else nothing was recorded yet, and nothing below is known */
     bool ended;               /* every process has */
-    int64_t wall_ns;          /* of this look, by the wall clock */
+    int64_t wall_ns;          /* of this refresh, by the wall clock */
     int64_t since_ns;         /* since the first process began, by that clock */
     struct watch_rank *ranks; /* owned [nranks], as in the run */
     size_t nranks;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What came out of a run, and what stands still after a failed one.
+ * What came out of a run, and which ranks are blocked after a failed one.
  */
 #include "sim/engine/sim_internal.h"
 

@@ -3,7 +3,7 @@
 command -v python3 >/dev/null || { echo "no python3"; exit 77; }
 mkdir traces
 python3 - <<'END'
-# 4 ranks, 27 steps of 5,000 products of 10 us and an AllReduce; step k is k us longer, so that the median one is known.
+# 4 ranks, 27 steps of 5,000 GEMMs of 10 us and an AllReduce; step k is k us longer, so that the median one is known.
 for rank in range(4):
     out = open(f"traces/specter_trace_rank{rank}.jsonl", "w")
     out.write('{"event":"init","version":1,"run":"l","rank":%d,"world_size":4,"host":"h","mono_ns":1000,"real_ns":1000,'
