@@ -43,7 +43,7 @@ check-same: all emu
 
 ## schemas: share/schemas with what the results of the tests have beyond them (T=PATTERN chooses tests; ANEW=1: these alone)
 schemas: check-build
-	$(Q)$(run_tests) --cli $(or $(T),cli/schemas cli/analyze cli/bench cli/compare cli/experiment cli/metrics cli/replay) || true
+	$(Q)$(run_tests) --cli $(or $(T),cli/schemas cli/analyze cli/bench cli/compare cli/experiment cli/metrics cli/replay cli/watch) || true
 	$(Q)scripts/schemas.py --learn $(B)/test-runs/json $(if $(ANEW),--anew)
 .PHONY: schemas
 

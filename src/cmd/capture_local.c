@@ -205,5 +205,8 @@ int local_traces_end(struct local_traces *l, struct err *e)
     if (left == 0)
         return 0;
     return err_set(e, ERR_INPUT, "cannot gather %zu of %zu traces into '%s': %s; they stay in '%s'",
-                   left, l->count, l->to, strerror(l->error), l->dir);
+                   left, l->count, l->to,
+                   l->error == EBUSY ? "a process that was left behind still records"
+                                     : strerror(l->error),
+                   l->dir);
 }

@@ -123,10 +123,11 @@ static void put_waiting(struct buf *out, const struct hang *hang)
     const char *least = hang->at_least ? "at least " : "";
     char time[32];
     text_ns(time, sizeof time, (double)hang->waited_ns);
-    if (hang->possible && hang->waiting > 0)
-        buf_printf(out, "; %zu rank%s, and the dumps show no more than %s of that", hang->waiting,
-                   hang->waiting == 1 ? " waits" : "s wait", time);
-    else if (hang->waiting == 1)
+    if (hang->possible && hang->waiting > 0) {
+        buf_printf(out, "; %zu rank%s", hang->waiting, hang->waiting == 1 ? " waits" : "s wait");
+        if (hang->waited_ns > 0)
+            buf_printf(out, ", and the dumps show no more than %s of that", time);
+    } else if (hang->waiting == 1)
         buf_printf(out, "; rank %d has waited for %s%s", hang->one_waiting, least, time);
     else if (hang->waiting > 1)
         buf_printf(out, "; %zu ranks have waited for %s%s", hang->waiting, least, time);

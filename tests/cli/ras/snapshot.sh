@@ -10,6 +10,7 @@ say() {
 snapshot 5 >behind.json && say behind.json
 snapshot 0 1 >two.json && say two.json
 snapshot >well.json && say well.json
+missing=5 snapshot 2 >missing.json && say missing.json
 head -c 4000 behind.json >cut.json && say cut.json
 head -c 300 behind.json >early.json && say early.json
 sed 's/"size": [82]/"size": 99999999999/' behind.json >large.json && say large.json

@@ -30,6 +30,8 @@ for explain in '' --explain; do
     sample predict p2p --bytes 1K:1G $explain --json
     sample predict p2p --bytes 1M --across $explain --json
 done
+sample watch example --once --json
+sample watch pipeline --once --json
 sample profiles --json
 sample doctor --json -
 for log in "$TESTDATA"/nccl_tests/*; do

@@ -15,6 +15,7 @@ done
 unset LD_LIBRARY_PATH
 until_seen 'sum(r["state"] == "waits" for r in doc["ranks"]) == 7' \
     '[r["rank"] for r in doc["ranks"] if r["state"] == "BLOCKED"], doc["hangs"][0]["cause"], doc["hangs"][0]["seq"]'
+"$SPECTER" watch traces --once --json >hang.json
 "$SPECTER" watch traces --once >text
 grep -c 'waits$' text
 grep -c '^ *5 .* BLOCKED$' text
