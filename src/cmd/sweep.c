@@ -6,6 +6,7 @@
 #include "cmd/cmd.h"
 
 #include "cmd/progress.h"
+#include "cmd/shard.h"
 #include "cmd/sweep.h"
 
 #include <errno.h>
@@ -309,7 +310,10 @@ static const struct opt rows[] = {
     {"json", 0, OPT_STR, AT(json), "FILE|-",
      "write the rows as JSON; -: to stdout, in place of the CSV"},
     {"threads", 0, OPT_I64, AT(threads), "N", "default: one a core"},
-    {"shard", 0, OPT_STR, AT(shard), "I/N", "only the I-th of N parts of the points, from 1"},
+    {"shard", 0, OPT_STR, AT(shard), "I/N|auto",
+     "only the I-th of N parts of the points, from 1; auto: as srun, mpirun, a job array or "
+     "Kubernetes "
+     "number this process; {shard} in -o and --json becomes I"},
     {"color", 0, OPT_STR, AT(color), "WHEN",
      "of the bar: auto (default: unless NO_COLOR is set), always, never"},
     OPT_END,
@@ -334,11 +338,11 @@ static const char details[] =
     "  host_speed               how many times as fast CPUs are\n"
     "  calibrate                true, or false for the models' times alone\n"
     "\n"
-    "Prints one CSV row a point, in the order of the grid: its id, what was asked, all times of\n"
+    "Writes one CSV row a point, in the order of the grid: its id, what was asked, all times of\n"
     "the iteration in microseconds, throughput, speed-up, efficiency, a status and its reason.\n"
     "What cannot be computed, as a scale that a network cannot hold, is a row that says why. The\n"
     "bytes do not depend on threads, shards or interruptions. Columns, ids and JSON are in\n"
-    "docs/sweep.md.\n"
+    "docs/sweep.md. A terminal gets a summary instead.\n"
     "\n"
     "With -o, Ctrl-C, a kill or a full disk lose no finished row, and the same command goes on.\n"
     "Tables of shards are put together by concatenation: the same grid with -o on the result\n"
@@ -349,27 +353,6 @@ static const char details[] =
 
 /* ---- options ---- */
 
-struct shard {
-    int64_t part, parts; /* from 1 */
-};
-
-/* "I/N" */
-static int parse_shard(const char *text, struct shard *out, struct err *e)
-{
-    const char *slash = text != NULL ? strchr(text, '/') : NULL;
-    char part[24];
-    struct err why;
-    *out = (struct shard){1, 1};
-    if (text == NULL)
-        return 0;
-    snprintf(part, sizeof part, "%.*s", slash != NULL ? (int)(slash - text) : 0, text);
-    if (slash == NULL || opt_parse_i64("", part, &out->part, &why) < 0 ||
-        opt_parse_i64("", slash + 1, &out->parts, &why) < 0 || out->part < 1 ||
-        out->part > out->parts || out->parts > SWEEP_POINTS_MAX)
-        return err_set(e, ERR_USAGE, "--shard '%.64s': I/N with 1 <= I <= N is needed", text);
-    return 0;
-}
-
 static int check_opts(struct sweep_opts *o, int n, struct shard *shard, bool *color, struct err *e)
 {
     if (n == 0)
@@ -379,7 +362,8 @@ static int check_opts(struct sweep_opts *o, int n, struct shard *shard, bool *co
                        THREADS_MAX);
     if (o->output != NULL && strcmp(o->output, "-") == 0)
         o->output = NULL;
-    return parse_shard(o->shard, shard, e) < 0 ? -1 : color_parse(o->color, color, e);
+    return shard_read(o->shard, SWEEP_POINTS_MAX, shard, e) < 0 ? -1
+                                                                : color_parse(o->color, color, e);
 }
 
 /* ---- a sweep ---- */
@@ -391,7 +375,8 @@ struct sweep_run {
     size_t nruns;
     struct sweep_table table;
     struct sweep_file file;
-    size_t first, end; /* the shard's points */
+    size_t first, end;   /* the shard's points */
+    char *output, *json; /* owned: the shard's files; NULL: none */
     bool color;
 };
 
@@ -420,7 +405,7 @@ static size_t missing(const struct sweep_run *s)
 
 static int open_output(struct sweep_run *s, struct err *e)
 {
-    const char *path = s->opts->output, *json = s->opts->json;
+    const char *path = s->output, *json = s->json;
     struct stat table, other;
     size_t cut;
     if (path == NULL)
@@ -443,17 +428,19 @@ static int open_output(struct sweep_run *s, struct err *e)
 
 static int write_output(struct sweep_run *s, struct err *e)
 {
-    const struct sweep_opts *o = s->opts;
-    bool json_only = o->json != NULL && strcmp(o->json, "-") == 0;
+    const bool json_only = s->json != NULL && strcmp(s->json, "-") == 0;
     struct buf text = BUF_INIT;
-    if (o->output != NULL && sweep_file_finish(&s->file, &s->table, e) < 0)
+    if (s->output != NULL && sweep_file_finish(&s->file, &s->table, e) < 0)
         return -1;
-    if (o->output == NULL && !json_only) {
+    /* Fifty columns are for programs: people get the answer. */
+    if (!json_only && isatty(STDOUT_FILENO)) {
+        sweep_summary(&s->table, s->output, stdout);
+    } else if (!json_only && s->output == NULL) {
         sweep_table_csv(&s->table, &text);
         fwrite(text.data, 1, text.len, stdout); /* main checks that stdout took it */
         buf_release(&text);
     }
-    return o->json != NULL ? cmd_write_json(sweep_table_json(&s->table), o->json, e) : 0;
+    return s->json != NULL ? cmd_write_json(sweep_table_json(&s->table), s->json, e) : 0;
 }
 
 /* The status, and in e what is to be said of it. */
@@ -464,8 +451,8 @@ static int conclude(const struct sweep_run *s, int signal, struct err *e)
     struct buf why = BUF_INIT;
     if (left > 0) {
         err_set(e, ERR_INPUT, "interrupted, %zu points are missing; %s", left,
-                s->opts->output != NULL ? "the same command goes on"
-                                        : "with -o FILE the same command would go on");
+                s->output != NULL ? "the same command goes on"
+                                  : "with -o FILE the same command would go on");
         return 128 + signal;
     }
     if (t->of[SWEEP_FAILED] + t->of[SWEEP_PARTIAL] == 0)
@@ -491,9 +478,11 @@ static int sweep(struct sweep_run *s, const struct shard *shard, struct err *e)
     int signal, rc;
     s->first = (size_t)((uint64_t)(shard->part - 1) * points / parts);
     s->end = (size_t)((uint64_t)shard->part * points / parts);
+    s->output = shard_file(s->opts->output, shard);
+    s->json = shard_file(s->opts->json, shard);
     if (open_output(s, e) < 0)
         return (int)e->code;
-    work.file = s->opts->output != NULL ? &s->file : NULL;
+    work.file = s->output != NULL ? &s->file : NULL;
     work.first = s->first;
     work.end = s->end;
     work.threads = cores < 1 ? 1 : cores > THREADS_MAX ? THREADS_MAX : (size_t)cores;
@@ -534,6 +523,8 @@ static int run_sweep(const struct command *self, int argc, char **argv, struct e
         run_release(&s.runs[i]);
     free(s.runs);
     sweep_grid_release(&s.grid);
+    free(s.output);
+    free(s.json);
     return status;
 }
 

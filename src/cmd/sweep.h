@@ -10,6 +10,7 @@
 #include "base/buf.h"
 #include "sim/replay/replay.h"
 
+#include <stdio.h>
 #include <sys/types.h>
 
 /* ---- the grid ----
@@ -188,6 +189,10 @@ void sweep_table_csv(const struct sweep_table *t, struct buf *out);
 
 /* The same as JSON, schema "specter.sweep/1" (docs/sweep.md). The caller deletes it. */
 struct cJSON *sweep_table_json(const struct sweep_table *t);
+
+/* What it found, on one screen (report/screen.h): at the largest scale with figures, the shortest
+ * step and the other combinations in order. output: where the table was written; NULL: nowhere. */
+void sweep_summary(const struct sweep_table *t, const char *output, FILE *out);
 
 /* ---- the file of the table ----
  *
