@@ -20,6 +20,7 @@ struct whole_file {
     FILE *out;    /* for the caller to write to, not to close */
     char *path;   /* the file's name, owned */
     char *beside; /* what is written until then, owned; NULL: path itself */
+    int begun;    /* its place in the list for whole_file_remove_begun(); -1: none */
 };
 
 /* 0, or -1 with e filled (ERR_INPUT) and nothing to close. A file that is replaced keeps its mode.
@@ -29,6 +30,10 @@ int whole_file_open(struct whole_file *f, const char *path, struct err *e);
 /* Gives the file its name and releases f. -1 with e filled (ERR_INPUT) when not all of it was
  * written: then what was there before stays. */
 int whole_file_close(struct whole_file *f, struct err *e);
+
+/* Removes what is begun and neither closed nor discarded, of all threads. For the handler of a
+ * signal that ends the process: async-signal-safe. */
+void whole_file_remove_begun(void);
 
 /* Releases f without giving the file its name: what was there before stays. */
 void whole_file_discard(struct whole_file *f);

@@ -8,6 +8,7 @@
 #include "analysis/limits.h"
 #include "base/buf.h"
 #include "base/whole_file.h"
+#include "cmd/interrupt.h"
 #include "cmd/progress.h"
 #include "report/table.h"
 #include "specter/trace.h"
@@ -351,6 +352,7 @@ int cmd_load(struct run *run, const char *path, const char *run_id, struct err *
     struct load_opts opts = {.run_id = run_id, .progress = cmd_show_progress, .progress_arg = &bar};
     bool color;
     int rc;
+    interrupt_catch();
     color_parse(NULL, &color, NULL);
     progress_start(&bar, 0, color);
     if (!bar.on)

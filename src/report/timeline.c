@@ -438,6 +438,7 @@ int timeline_file_close(struct timeline_file *t, struct err *e)
 
 void timeline_file_discard(struct timeline_file *t)
 {
+    buf_release(&t->out.text);
     sink_discard(t->sink);
     free(t);
 }
