@@ -6,7 +6,7 @@
 #
 #   scripts/check-root.sh [--shared] SUITE [PATTERN...]     bookworm, bullseye, ...
 #
-# --shared lays a copy of ../shared beside the clone; PATTERN is T of `make check`. Needs root, and
+# --shared lays a copy of ../shared beside the clone; PATTERN is T of `make check`, $WITHOUT its WITHOUT. Needs root, and
 # debootstrap, which is installed where it is missing; the packages come from where apt's configuration
 # has Debian's. Status 77 with the reason where no such root can be made. A root that failed stays for a
 # look at its build/test-runs.
@@ -33,7 +33,7 @@ main() {
     echo "check-root: make demo"
     in_root "$root" /src/specter make demo >"$root.log" 2>&1 || { tail -n 30 "$root.log" && exit 1; }
     echo "check-root: make check"
-    in_root "$root" /src/specter make check ${1:+T="$*"} || status=$?
+    in_root "$root" /src/specter make check ${1:+T="$*"} ${WITHOUT:+WITHOUT="$WITHOUT"} || status=$?
     if [[ $status != 0 ]]; then
         trap - EXIT
         echo "check-root: the root stays in $root"
