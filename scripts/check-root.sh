@@ -6,9 +6,9 @@
 #
 #   scripts/check-root.sh [--shared] SUITE [PATTERN...]     bookworm, bullseye, ...
 #
-# --shared lays a copy of ../shared beside the clone; PATTERN is T of `make check`, $WITHOUT its WITHOUT. Needs root, and
-# debootstrap, which is installed where it is missing; the packages come from where apt's configuration
-# has Debian's. Status 77 with the reason where no such root can be made. A root that failed stays for a
+# --shared lays a copy of ../shared beside the clone; PATTERN is T of `make check`, $WITHOUT its WITHOUT.
+# Needs root, and debootstrap, which is installed where it is missing; the packages come from where apt's
+# configuration has Debian's. Status 77 with the reason where no such root can be made. A root that failed stays for a
 # look at its build/test-runs.
 set -euo pipefail
 
