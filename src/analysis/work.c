@@ -18,6 +18,8 @@ void work_init(struct work *w)
 
 void work_release(struct work *w)
 {
+    for (size_t i = 0; i < w->ntop; i++)
+        sample_release(&w->top[i].times);
     free(w->top);
     free(w->gemms);
     free(w->operators);
@@ -73,6 +75,34 @@ static void add_top(struct work *w, const struct op *op, double dur_ns)
     off = dur_ns - row->mean_ns; /* Welford: one pass, and large values cancel nothing */
     row->mean_ns += off / (double)row->count;
     row->squares += off * (dur_ns - row->mean_ns);
+    sample_add(&row->times, (int64_t)dur_ns);
+}
+
+/* Kinds of the rows, and what needs all times: those of a kind are gathered, the rows' are freed.
+ */
+static void measure_times(struct work *w)
+{
+    struct sample kinds[WORK_KINDS] = {0};
+    struct sample_stats stats;
+    for (size_t i = 0; i < w->ntop; i++) {
+        struct top_row *row = &w->top[i];
+        row->kind = (uint8_t)kind_of(row);
+        row->std_ns = row->count > 1 ? sqrt(row->squares / ((double)row->count - 1)) : NAN;
+        sample_measure(&row->times, &stats);
+        row->median_ns = stats.median;
+        for (size_t k = 0; k < row->times.count; k++)
+            sample_add(&kinds[row->kind], row->times.list[k]);
+        sample_release(&row->times);
+        w->kinds[row->kind].count += row->count;
+        w->kinds[row->kind].total_ns += row->total_ns;
+    }
+    for (unsigned k = 0; k < WORK_KINDS; k++) {
+        sample_measure(&kinds[k], &stats);
+        w->kinds[k].min_ns = stats.min;
+        w->kinds[k].median_ns = stats.median;
+        w->kinds[k].max_ns = stats.max;
+        sample_release(&kinds[k]);
+    }
 }
 
 /* ---- lengths of kernels ---- */
@@ -325,13 +355,7 @@ void work_finish(struct work *w)
     }
     if (w->noperators > 0)
         qsort(w->operators, w->noperators, sizeof *w->operators, operator_by_cost);
-    for (size_t i = 0; i < w->ntop; i++) {
-        struct top_row *row = &w->top[i];
-        row->kind = (uint8_t)kind_of(row);
-        row->std_ns = row->count > 1 ? sqrt(row->squares / ((double)row->count - 1)) : NAN;
-        w->kinds[row->kind].count += row->count;
-        w->kinds[row->kind].total_ns += row->total_ns;
-    }
+    measure_times(w);
     if (w->ntop > 0)
         qsort(w->top, w->ntop, sizeof *w->top, top_by_cost);
     name_index_release(&w->names); /* the rows have moved */

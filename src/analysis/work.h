@@ -7,6 +7,7 @@
 #define SPECTER_ANALYSIS_WORK_H
 
 #include "analysis/name_index.h"
+#include "analysis/sample.h"
 #include "model/profile.h"
 #include "trace/run.h"
 
@@ -28,8 +29,10 @@ struct top_row {
     uint8_t kind;     /* enum work_kind, or the class of the kernel; after work_finish */
     uint64_t count;   /* with device time */
     double total_ns, min_ns, max_ns;
-    double std_ns;           /* after work_finish; of a sample, NAN with one */
-    double mean_ns, squares; /* while it is added up: mean, and squares of the distances from it */
+    double median_ns;        /* after work_finish */
+    double std_ns;           /* likewise; of a sample, NAN with one */
+    double mean_ns, squares; /* while it is added up: mean, and squares of the distances from it, */
+    struct sample times;     /* and every time */
 };
 
 /* Kernels (no communication, copies or graphs) by how long they took: shorter than the bound, and
@@ -44,6 +47,13 @@ enum { WORK_LENGTH_COUNT = 1 WORK_LENGTHS(X) }; /* the last is without a bound *
 struct work_sum {
     uint64_t count;
     double total_ns;
+};
+
+/* All operations of a kind. */
+struct kind_sum {
+    uint64_t count;
+    double total_ns;
+    double min_ns, median_ns, max_ns; /* NAN without any */
 };
 
 /* All products of one shape. tflops = 2*m*n*k*batch*timed / total time: what was achieved. The time
@@ -91,7 +101,7 @@ struct work {
     struct name_index names;                    /* (name, class) -> index into top, until
                                               work_finish */
     struct work_sum lengths[WORK_LENGTH_COUNT]; /* of kernels */
-    struct work_sum kinds[WORK_KINDS];          /* after work_finish */
+    struct kind_sum kinds[WORK_KINDS];          /* after work_finish */
 };
 
 void work_init(struct work *w);

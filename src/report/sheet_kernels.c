@@ -18,7 +18,9 @@ void sheet_of_kernel_kinds(struct sheet *s, const struct analysis *a)
     static const struct sheet_column columns[] = {
         {"kind", "device work", SHEET_TEXT, 0}, {"count", "count", SHEET_COUNT, 0},
         {"total_us", "total", SHEET_TIME, 0},   {"mean_us", "mean", SHEET_TIME, 0},
-        {"share", "of all", SHEET_SHARE, 0},    {"of_span", "of total", SHEET_SHARE, 0},
+        {"share", NULL, SHEET_SHARE, 0},        {"of_span", "of total", SHEET_SHARE, 0},
+        {"min_us", "min", SHEET_TIME, 0},       {"max_us", "max", SHEET_TIME, 0},
+        {"median_us", "median", SHEET_TIME, 0},
     };
     double all = 0;
     sheet_init(s, "kernel_kinds", "Device work by kind, of the whole recording; durations added up",
@@ -26,7 +28,7 @@ void sheet_of_kernel_kinds(struct sheet *s, const struct analysis *a)
     for (unsigned k = 0; k < WORK_KINDS; k++)
         all += a->work.kinds[k].total_ns;
     for (unsigned k = 0; k < WORK_KINDS; k++) {
-        const struct work_sum *sum = &a->work.kinds[k];
+        const struct kind_sum *sum = &a->work.kinds[k];
         if (sum->count == 0)
             continue;
         sheet_text(s, work_kind_name(k));
@@ -35,6 +37,9 @@ void sheet_of_kernel_kinds(struct sheet *s, const struct analysis *a)
         sheet_number(s, sum->total_ns / (double)sum->count);
         sheet_number(s, all > 0 ? sum->total_ns / all : NAN);
         sheet_number(s, sum->total_ns / span_of(a));
+        sheet_number(s, sum->min_ns);
+        sheet_number(s, sum->max_ns);
+        sheet_number(s, sum->median_ns);
     }
 }
 

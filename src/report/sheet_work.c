@@ -163,11 +163,12 @@ static bool shown_elsewhere(const struct work *w)
 void sheet_of_top(struct sheet *s, const struct analysis *a)
 {
     static const struct sheet_column columns[] = {
-        {"name", "operation", SHEET_NAME, 0}, {"class", NULL, SHEET_TEXT, 0},
-        {"count", "count", SHEET_COUNT, 0},   {"total_us", "total", SHEET_TIME, 0},
-        {"mean_us", "mean", SHEET_TIME, 0},   {"share", "of recorded", SHEET_SHARE, 0},
-        {"kind", NULL, SHEET_TEXT, 0},        {"min_us", NULL, SHEET_NS, 0},
-        {"max_us", NULL, SHEET_NS, 0},        {"std_us", NULL, SHEET_NS, 0},
+        {"name", "operation", SHEET_NAME, 24},  {"class", NULL, SHEET_TEXT, 0},
+        {"count", "count", SHEET_COUNT, 0},     {"total_us", "total", SHEET_TIME, 0},
+        {"mean_us", "mean", SHEET_TIME, 0},     {"share", NULL, SHEET_SHARE, 0},
+        {"kind", NULL, SHEET_TEXT, 0},          {"min_us", "min", SHEET_TIME, 0},
+        {"max_us", "max", SHEET_TIME, 0},       {"std_us", NULL, SHEET_NS, 0},
+        {"median_us", "median", SHEET_TIME, 0},
     };
     sheet_init(s, "top",
                a->nranks > 1 ? "Top operations by device time, all ranks added"
@@ -186,5 +187,6 @@ void sheet_of_top(struct sheet *s, const struct analysis *a)
         sheet_number(s, row->min_ns);
         sheet_number(s, row->max_ns);
         sheet_number(s, row->std_ns);
+        sheet_number(s, row->median_ns);
     }
 }
