@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Which part of a job this process does: --shard I/N, or auto, where whoever started several of
- * them says so in the environment.
+ * Which part of a job this process does: --shard I/N, or auto, where the launcher of several
+ * processes says so in the environment.
  */
 #ifndef SPECTER_CMD_SHARD_H
 #define SPECTER_CMD_SHARD_H

@@ -47,8 +47,8 @@ static int by_step(const void *a, const void *b)
     return (x->step_us > y->step_us) - (x->step_us < y->step_us);
 }
 
-/* Whether the rows differ in an axis for which there is more than one value, after what the replay
- * took for what was not named. */
+/* Whether the rows have the same on each axis with several values: null and the name of what the
+ * replay then takes are the same. */
 static bool same_combination(const struct sweep_grid *g, const cJSON *a, const cJSON *b)
 {
     for (size_t i = 0; i < SWEEP_SCALES; i++) {
@@ -60,21 +60,25 @@ static bool same_combination(const struct sweep_grid *g, const cJSON *a, const c
     return true;
 }
 
+static bool has_figures(const struct sweep_row *row)
+{
+    return row->status == SWEEP_OK || row->status == SWEEP_PARTIAL;
+}
+
 /* The rows with figures at the largest scale that has any, the shortest step first, each
  * combination once. Returns how many; *out is malloc'ed. */
 static size_t find_combinations(const struct sweep_table *t, struct combination **out)
 {
     struct combination *list = array_new(t->grid->jobs, sizeof *list);
-    size_t n = 0, kept = 0, scale = t->grid->scales;
+    const struct sweep_value *scales = t->grid->axes[SWEEP_SCALES].values; /* the fastest axis */
+    size_t n = 0, kept = 0;
     int64_t largest = -1;
     for (size_t p = 0; p < t->count; p++) {
-        const int64_t at = t->grid->axes[SWEEP_SCALES].values[p % scale].number;
-        if (t->rows[p].status == SWEEP_OK || t->rows[p].status == SWEEP_PARTIAL)
-            largest = at > largest ? at : largest;
+        if (has_figures(&t->rows[p]) && scales[p % t->grid->scales].number > largest)
+            largest = scales[p % t->grid->scales].number;
     }
     for (size_t p = 0; p < t->count; p++) {
-        if ((t->rows[p].status != SWEEP_OK && t->rows[p].status != SWEEP_PARTIAL) ||
-            t->grid->axes[SWEEP_SCALES].values[p % scale].number != largest)
+        if (!has_figures(&t->rows[p]) || scales[p % t->grid->scales].number != largest)
             continue;
         list[n].row = parse_row(t->rows[p].line);
         list[n].step_us = figure(list[n].row, "iteration_us");
@@ -84,9 +88,8 @@ static size_t find_combinations(const struct sweep_table *t, struct combination 
         qsort(list, n, sizeof *list, by_step);
     for (size_t i = 0; i < n; i++) {
         bool again = false;
-        for (size_t k = 0; k < kept && !again; k++)
-            again = list[k].step_us == list[i].step_us &&
-                    same_combination(t->grid, list[k].row, list[i].row);
+        for (size_t k = kept; k > 0 && !again && list[k - 1].step_us == list[i].step_us; k--)
+            again = same_combination(t->grid, list[k - 1].row, list[i].row);
         if (again)
             cJSON_Delete(list[i].row);
         else
