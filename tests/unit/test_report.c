@@ -15,8 +15,8 @@ TEST(report_shortens_kernel_names)
     device_work(&run, 0, OP_KERNEL, 50, 10)->name = "::";
     device_analyze(&a, &run);
     char *text = analysis_text(&a);
-    CHECK_HAS(text, "\n  fill<4, Functor<float> >(int)      1  ");
-    CHECK_HAS(text, "\n  plain_kernel:0                     1  ");
+    CHECK_HAS(text, "\n  fill<4, Functor<float...      1  ");
+    CHECK_HAS(text, "\n  plain_kernel:0                1  ");
     free(text);
     device_done(&a, &run);
 }

@@ -17,7 +17,7 @@ srun -N2 --ntasks-per-node=4 bash rank.sh bash -c '"$SPECTER" capture -o own.$SL
 rm id
 srun -N2 -n3 bash rank.sh bash -c '"$SPECTER" capture -o odd.$SLURM_NODEID -- $train ${small/--tp 2/} --iters 3' 2>odd.err
 # A program that makes no call: said once.
-srun -N2 --ntasks-per-node=4 "$SPECTER" capture -o none -- true 2>none.err
+srun -N2 --ntasks-per-node=4 "$SPECTER" capture -o none -- sleep 2 2>none.err
 J
 export train small
 on_slurm bash job.sh || { cat slurm.log; exit 1; }
