@@ -113,7 +113,7 @@ static void release(struct whole_file *f)
     end_begun(f);
     free(f->path);
     free(f->beside);
-    *f = (struct whole_file){0};
+    *f = (struct whole_file){.begun = -1};
 }
 
 int whole_file_close(struct whole_file *f, struct err *e)

@@ -312,8 +312,7 @@ static const struct opt rows[] = {
     {"threads", 0, OPT_I64, AT(threads), "N", "default: one a core"},
     {"shard", 0, OPT_STR, AT(shard), "I/N|auto",
      "only the I-th of N parts of the points, from 1; auto: as srun, mpirun, a job array or "
-     "Kubernetes "
-     "number this process; {shard} in -o and --json becomes I"},
+     "Kubernetes number this process; {shard} in -o and --json becomes I"},
     {"color", 0, OPT_STR, AT(color), "WHEN",
      "of the bar: auto (default: unless NO_COLOR is set), always, never"},
     OPT_END,

@@ -373,8 +373,11 @@ static int replace_text(const char *text, const char *path, struct err *e)
     struct whole_file f;
     if (whole_file_open(&f, path, e) < 0)
         return -1;
-    if (fprintf(f.out, "%s\n", text) >= 0 && fflush(f.out) == 0)
-        fsync(fileno(f.out));
+    if (fprintf(f.out, "%s\n", text) < 0 || fflush(f.out) != 0 || fsync(fileno(f.out)) != 0) {
+        err_set(e, ERR_INPUT, "cannot write '%s': %s", path, strerror(errno));
+        whole_file_discard(&f);
+        return -1;
+    }
     return whole_file_close(&f, e);
 }
 
