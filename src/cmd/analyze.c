@@ -162,6 +162,9 @@ static int analyze(void *arg, const struct run *run, struct err *e)
     a.all_rows = opts->form != NULL || opts->tables != NULL || opts->html != NULL ||
                  opts->list_tables || opts->xlsx != NULL;
     findings_init(&findings, &a);
+    if (opts->json != NULL || opts->html != NULL ||
+        (opts->tables == NULL && opts->form == NULL && !opts->list_tables))
+        findings_simulate(&findings, &a);
     if (text && opts->form == NULL && opts->tables == NULL)
         print_text(opts, &a, &findings);
     else if (text)

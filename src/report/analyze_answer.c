@@ -8,6 +8,7 @@
 
 #define LARGE 0.5 /* of the step: such a part is its bound */
 #define GPU_COLUMNS 40
+#define MEAN_APART 0.02 /* of the median step: a mean that differs by more is said */
 
 /* What to do about a finding, by its rule. */
 static const char *const advice[RULE_COUNT] = {
@@ -50,10 +51,13 @@ void answer_head(struct buf *b, const struct analysis *a)
     if (analyze_gpu(a)[0] != '\0')
         buf_printf(b, ", %s", text_safe(text, sizeof text, analyze_gpu(a), GPU_COLUMNS));
     buf_printf(b, ", %s trace", run->format);
-    if (analysis_timed(a) && steps->steps > 0)
+    if (analysis_timed(a) && steps->steps > 0) {
         buf_printf(b, ", %zu step%s: %s%s", steps->steps, steps->steps > 1 ? "s" : "",
                    steps->steps > 1 ? "median " : "", text_ns(time, sizeof time, steps->of.median));
-    else if (analysis_timed(a))
+        /* The parts below are means. */
+        if (fabs(steps->of.mean / steps->of.median - 1) > MEAN_APART)
+            buf_printf(b, ", mean %s", text_ns(time, sizeof time, steps->of.mean));
+    } else if (analysis_timed(a))
         buf_printf(b, ", one recording: %s",
                    text_ns(time, sizeof time, answer_mean_ns(a, a->total.span_ns)));
 }
@@ -148,14 +152,27 @@ static bool costs_more(const struct finding *f)
     return !says[f->id] && isfinite(f->weight) && f->weight >= 0.001;
 }
 
+/* What is simulated in place of what was found. */
+static const char *const mendings[] = {
+    [MEND_COMM] = "overlapping all of it",         [MEND_COPIES] = "overlapping all of it",
+    [MEND_HOST] = "a host that is never late",     [MEND_RANK] = "at the median rank's speed it",
+    [MEND_COLLECTIVE] = "at the model's speed it", [MEND_GROUP] = "at the usual speed it",
+};
+
 void answer_cost(struct buf *b, const struct analysis *a, const struct finding *f)
 {
+    const char *whole = a->job_steps.source == STEPS_WHOLE ? "recording" : "step";
+    const double span_ns = answer_mean_ns(a, a->total.span_ns);
     char time[TIME_TEXT];
-    if (costs_more(f))
-        buf_printf(
-            b, "up to %s, " RATE_TEXT " of the %s",
-            text_ns(time, sizeof time, fmin(f->weight, 1) * answer_mean_ns(a, a->total.span_ns)),
-            percent(fmin(f->weight, 1)), a->job_steps.source == STEPS_WHOLE ? "recording" : "step");
+    if (f->saves_ns < FINDING_SAVES * span_ns)
+        buf_printf(b, "%s saves nothing of the %s", mendings[f->mend.kind], whole);
+    else if (!isnan(f->saves_ns))
+        buf_printf(b, "%s saves up to %s, " RATE_TEXT " of the %s", mendings[f->mend.kind],
+                   text_ns(time, sizeof time, f->saves_ns), percent(f->weight), whole);
+    else if (costs_more(f))
+        buf_printf(b, "up to %s, " RATE_TEXT " of the %s",
+                   text_ns(time, sizeof time, fmin(f->weight, 1) * span_ns),
+                   percent(fmin(f->weight, 1)), whole);
 }
 
 const char *answer_advice(const struct analysis *a, const struct finding *f)

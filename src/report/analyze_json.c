@@ -258,6 +258,7 @@ void analyze_json(const struct analysis *a, const struct findings *f, FILE *out)
         cJSON_AddStringToObject(o, "rule", f->list[i].rule);
         json_add_number(o, "value", f->list[i].value);
         json_add_number(o, "threshold", f->list[i].threshold);
+        json_add_number(o, "saves_us", f->list[i].saves_ns / 1e3);
         cJSON_AddStringToObject(o, "text", f->list[i].text);
     }
     cJSON *list = array_in(doc, "hangs");

@@ -17,6 +17,7 @@
 #define SLOW_RANKS_MIN 3     /* with fewer ranks the median is one of the two compared */
 #define GEMM_SHARE_MIN 0.20  /* of the span: less GEMM time than this is not judged */
 #define MEMBERS_SHOWN 8      /* of a slow group */
+#define SAVES_NOTHING 1e-6   /* of its weight is left to what saves nothing alone: the last ones */
 #define HANGS_TOLD 3         /* the others are in the JSON */
 
 /* Each rule returns true when it has something to say, with value, weight and text set. */
@@ -155,6 +156,7 @@ bool rule_straggler(const struct analysis *a, double threshold, struct finding *
     if (f->value < threshold || f->value < LATE_FAIR_FACTOR / (double)a->run->nranks ||
         !(f->weight >= LATE_SHARE_MIN) || pipeline_explains(a, worst))
         return false;
+    f->mend = (struct mend){.kind = MEND_RANK, .rank = rank};
     buf_printf(b, "Straggler: rank %d", a->run->ranks[rank].rank);
     if (worst->last > 0) {
         buf_printf(b, " starts last in %llu of its %llu collectives",
@@ -197,6 +199,7 @@ bool rule_slow_rank(const struct analysis *a, double threshold, struct finding *
     int64_t most = sorted[n - 1]->breakdown.compute_ns,
             median = sorted[n / 2]->breakdown.compute_ns;
     int rank = sorted[n - 1]->rank->rank;
+    f->mend = (struct mend){.kind = MEND_RANK, .rank = (size_t)rank_index(a->run, rank)};
     free(sorted);
     f->value = share_of(most, median);
     f->weight = share_of(most - median, a->total.span_ns / (int64_t)n);
@@ -226,6 +229,11 @@ bool rule_slow_collective(const struct analysis *a, double threshold, struct fin
     }
     if (worst != NULL) {
         char bytes[32];
+        f->mend = (struct mend){.kind = MEND_COLLECTIVE,
+                                .op = worst->op,
+                                .bytes = worst->bytes,
+                                .comm_size = worst->comm_size,
+                                .factor = worst->of_expected};
         buf_printf(
             b,
             "Slow collective: %s of %s over %d ranks reaches %.3g GB/s of bus bandwidth, " RATE_TEXT
@@ -257,6 +265,11 @@ bool rule_slow_group(const struct analysis *a, double threshold, struct finding 
     f->weight = slow.lost_ns / mean_span;
     if (!(f->weight >= ANALYSIS_COMM_MIN))
         return false;
+    f->mend = (struct mend){.kind = MEND_GROUP,
+                            .op = slow.sample->op,
+                            .bytes = slow.sample->bytes,
+                            .comm = slow.sample->comm,
+                            .factor = slow.usual_ns / slow.median_ns};
     buf_printf(b, "Slow group: %s of %s takes %s among ", specter_comm_op_name(slow.sample->op),
                text_bytes(bytes, sizeof bytes, (double)slow.sample->bytes),
                text_ns(own, sizeof own, slow.median_ns));
@@ -360,27 +373,62 @@ static size_t first_sentence(const char *text)
     return end == NULL && len > 0 && text[len - 1] == '.' ? len - 1 : len;
 }
 
+/* By weight; equal weights keep the order of the list. */
+static void sort_findings(struct findings *f)
+{
+    for (size_t i = 1; i < f->count; i++) {
+        struct finding one = f->list[i];
+        size_t at = i;
+        for (; at > 0 && f->list[at - 1].weight < one.weight; at--)
+            f->list[at] = f->list[at - 1];
+        f->list[at] = one;
+    }
+}
+
 void findings_init(struct findings *f, const struct analysis *a)
 {
     struct buf text = BUF_INIT;
     memset(f, 0, sizeof *f);
     arena_init(&f->arena);
     for (size_t i = 0; i < RULE_COUNT; i++) {
-        struct finding one = {
-            .id = (enum rule_id)i, .rule = rules[i].name, .threshold = rules[i].threshold};
+        struct finding one = {.id = (enum rule_id)i,
+                              .rule = rules[i].name,
+                              .threshold = rules[i].threshold,
+                              .saves_ns = NAN};
         buf_reset(&text);
         if (!rules[i].speak(a, one.threshold, &one, &text))
             continue;
         one.text = arena_strndup(&f->arena, text.data, text.len);
         if (one.headline == 0)
             one.headline = first_sentence(one.text);
-        /* Places f by its weight; equal weights keep the order of the rules. */
-        size_t at = f->count++;
-        for (; at > 0 && f->list[at - 1].weight < one.weight; at--)
-            f->list[at] = f->list[at - 1];
-        f->list[at] = one;
+        f->list[f->count++] = one;
     }
+    sort_findings(f);
     buf_release(&text);
+}
+
+void findings_simulate(struct findings *f, const struct analysis *a)
+{
+    const double step_ns = step_window_mean(&a->step_time.window);
+    struct mended *m = NULL;
+    struct err e;
+    for (size_t i = 0; i < f->count; i++) {
+        struct finding *one = &f->list[i];
+        if (one->mend.kind == MEND_NOTHING || isinf(one->weight))
+            continue;
+        if (m == NULL && (m = mended_new(a, &e)) == NULL)
+            return;
+        if (mended_saves(m, &one->mend, &one->saves_ns, &e) < 0)
+            continue;
+        if (one->saves_ns >= FINDING_SAVES * step_ns)
+            one->weight = one->saves_ns / step_ns;
+        else if (one->mend.kind == MEND_RANK && one->id != RULE_slow_rank)
+            one->saves_ns = NAN; /* its speed is not what makes it late */
+        else
+            one->weight *= SAVES_NOTHING;
+    }
+    mended_free(m);
+    sort_findings(f);
 }
 
 void findings_release(struct findings *f)

@@ -6,6 +6,7 @@
  *
  *     struct findings f;
  *     findings_init(&f, &analysis);
+ *     findings_simulate(&f, &analysis);
  *     for (size_t i = 0; i < f.count; i++)
  *         puts(f.list[i].text);
  *     findings_release(&f);
@@ -20,6 +21,7 @@
 #include "analysis/hang.h"
 #include "base/arena.h"
 #include "base/buf.h"
+#include "compare/mended.h"
 
 /* X(name, threshold, what is compared with it). Shares are of the span, pooled over the ranks. */
 #define RULES(X)                                                                       \
@@ -54,6 +56,8 @@ struct finding {
     double threshold;
     double value;     /* what was compared */
     double weight;    /* share of the span that is at stake: the order of findings */
+    struct mend mend; /* what is simulated without it */
+    double saves_ns;  /* of a step, as the simulation tells; NAN: it does not */
     const char *text; /* one paragraph, safe for a terminal; in the findings' arena */
     size_t headline;  /* of it, the first so many bytes say what was found; without a full stop */
 };
@@ -66,6 +70,12 @@ struct findings {
 
 void findings_init(struct findings *f, const struct analysis *a);
 void findings_release(struct findings *f);
+
+#define FINDING_SAVES 0.001 /* of the step: less is nothing */
+
+/* Simulates the recording without each of those that can be: what it saves of a step, which becomes
+ * its weight. Nothing where the recording cannot be simulated. */
+void findings_simulate(struct findings *f, const struct analysis *a);
 
 /* What the traces did not look at or hold too little of and how that limits the numbers, one
  * sentence each; ends with NULL. `list` has room for COVERAGE_LIMITS pointers to constant text. */

@@ -69,13 +69,17 @@ bool rule_exposed_comm(const struct analysis *a, double threshold, struct findin
     f->value = f->weight = share_of(a->total.exposed_comm_ns, a->total.span_ns);
     if (!sees_compute(a) || !(f->value >= threshold))
         return false;
+    /* Where other ranks were not recorded, waiting for them cannot be told from transfer. */
+    f->mend.kind = a->total.wait_known ? MEND_COMM : MEND_NOTHING;
     buf_printf(b, "Exposed communication: " RATE_TEXT " ", percent(f->value));
     put_of_span(b, a, a->total.exposed_comm_ns);
     f->headline = b->len;
     buf_printf(b, "; " RATE_TEXT " of communication is overlapped.",
                percent(share_of(a->total.overlap_ns, a->total.comm_ns)));
-    if (pipeline) { /* what is waited for is at stake there */
+    /* What is waited for is at stake there. */
+    if (pipeline || (a->total.wait_known && rule_speaks(a, RULE_straggler)))
         f->weight *= 1 - waiting;
+    if (pipeline) {
         buf_printf(
             b, " " RATE_TEXT " of the exposed time is waiting, which in a pipeline is its bubble.",
             percent(waiting));
@@ -93,6 +97,7 @@ bool rule_exposed_memory(const struct analysis *a, double threshold, struct find
     f->value = f->weight = share_of(a->total.exposed_memory_ns, a->total.span_ns);
     if (!(f->value >= threshold))
         return false;
+    f->mend.kind = MEND_COPIES;
     buf_printf(b, "Exposed copies: only copies and memsets run in " RATE_TEXT " ",
                percent(f->value));
     put_of_span(b, a, a->total.exposed_memory_ns);
@@ -101,16 +106,21 @@ bool rule_exposed_memory(const struct analysis *a, double threshold, struct find
     return true;
 }
 
+/* Most idle time ends with a launch that came late. */
+static bool launches_late(const struct analysis *a)
+{
+    const struct idle_sum *idle = &a->idle.total;
+    double late = (double)idle->ns[IDLE_host_late] + (double)idle->ns[IDLE_host_sync];
+    return late >= (double)idle_sum_ns(idle) / 2;
+}
+
 bool findings_host_bound(const struct analysis *a)
 {
     const struct time_breakdown *s = &a->total;
-    const struct idle_sum *idle = &a->idle.total;
     /* of the four parts of the span */
     bool largest = s->idle_ns >= s->compute_ns && s->idle_ns >= s->exposed_comm_ns &&
                    s->idle_ns >= s->exposed_memory_ns;
-    /* of idle time that ends with a launch that came late */
-    double late = (double)idle->ns[IDLE_host_late] + (double)idle->ns[IDLE_host_sync];
-    return a->coverage & COVER_KERNELS && largest && late >= (double)idle_sum_ns(idle) / 2;
+    return a->coverage & COVER_KERNELS && largest && launches_late(a);
 }
 
 bool rule_idle(const struct analysis *a, double threshold, struct finding *f, struct buf *b)
@@ -120,6 +130,7 @@ bool rule_idle(const struct analysis *a, double threshold, struct finding *f, st
     f->value = f->weight = share_of(a->total.idle_ns, a->total.span_ns);
     if (!sees_compute(a) || !(f->value >= threshold))
         return false;
+    f->mend.kind = sees_all && launches_late(a) ? MEND_HOST : MEND_NOTHING;
     if (sees_all)
         buf_printf(b, "%s: %s idle " RATE_TEXT " ", findings_host_bound(a) ? "Host-bound" : "Idle",
                    a->nranks > 1 ? "GPUs are" : "the GPU is", percent(f->value));
@@ -200,6 +211,7 @@ bool rule_critical_rank(const struct analysis *a, double threshold, struct findi
     if (rank == SIZE_MAX || (worst_arrival(a) == rank && rule_speaks(a, RULE_straggler)))
         return false;
     f->weight = share_of(c->ranks[rank].margin_ns, c->length.all_ns);
+    f->mend = (struct mend){.kind = MEND_RANK, .rank = rank};
     buf_printf(b,
                "Critical path: " RATE_TEXT " of it is on rank %d. Where it came last to "
                "communication, it did so %s after the next rank, over all steps.",

@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: MIT */
+#include "compare/mended.h"
+
+#include "base/order.h"
+#include "compare/work_times.h"
+#include "sim/replay/altered.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#define NO_TIME 1e-6 /* of a host's: it must stay above 0 */
+
+struct mended {
+    const struct analysis *a;
+    struct altered *altered;
+    struct work_times work;
+    double *computing_ns; /* [nranks] in a step; owned */
+    double *factors;      /* [ncosts] of the next simulation; owned */
+    double *cpu_factors;  /* [nranks] likewise; owned */
+};
+
+static bool is_computation(int class)
+{
+    return class == OP_GEMM || class == OP_KERNEL || class == OP_GRAPH;
+}
+
+static void measure(struct mended *m)
+{
+    const size_t nranks = m->a->run->nranks;
+    work_times_add(&m->work, altered_program(m->altered), &m->a->job_steps);
+    m->computing_ns = array_new(nranks, sizeof *m->computing_ns);
+    m->cpu_factors = array_new(nranks, sizeof *m->cpu_factors);
+    m->factors = array_new(altered_program(m->altered)->ncosts, sizeof *m->factors);
+    for (uint32_t kind = 0; kind < m->work.kinds.count; kind++) {
+        for (size_t r = 0; r < nranks && is_computation(m->work.class[kind]); r++)
+            m->computing_ns[r] += m->work.ns[kind][r];
+    }
+}
+
+struct mended *mended_new(const struct analysis *a, struct err *e)
+{
+    struct mended *m;
+    size_t ops = 0;
+    for (size_t r = 0; r < a->run->nranks; r++)
+        ops += a->run->ranks[r].nops;
+    if (!analysis_timed(a) || ops > MENDED_OPS_MAX) {
+        err_set(e, ERR_INPUT,
+                ops > MENDED_OPS_MAX ? "it has more than %d operations" : "it has no device times",
+                MENDED_OPS_MAX);
+        return NULL;
+    }
+    m = array_new(1, sizeof *m);
+    m->a = a;
+    m->altered = altered_new(a->run, e);
+    if (m->altered != NULL) {
+        measure(m);
+        return m;
+    }
+    mended_free(m);
+    return NULL;
+}
+
+void mended_free(struct mended *m)
+{
+    if (m == NULL)
+        return;
+    altered_free(m->altered);
+    work_times_release(&m->work);
+    free(m->computing_ns);
+    free(m->factors);
+    free(m->cpu_factors);
+    free(m);
+}
+
+/* By what factor the rank would be shorter at the lower median of all: at most 1. */
+static double to_median(const double *of_ranks, size_t n, size_t rank)
+{
+    double *sorted = array_new(n, sizeof *sorted), median;
+    size_t known = 0;
+    for (size_t r = 0; r < n; r++) {
+        if (of_ranks[r] > 0)
+            sorted[known++] = of_ranks[r];
+    }
+    qsort(sorted, known, sizeof *sorted, order_doubles);
+    median = known > 0 ? sorted[(known - 1) / 2] : NAN;
+    free(sorted);
+    return of_ranks[rank] > 0 ? fmin(median / of_ranks[rank], 1) : 1;
+}
+
+/* Returns whether a transfer is one of those that are mended. */
+static bool is_meant(const struct mend *what, const struct match *match, const struct run *run)
+{
+    if (what->kind == MEND_COMM)
+        return true;
+    if (match->op != what->op || match->bytes != what->bytes)
+        return false;
+    return what->kind == MEND_GROUP
+               ? match->comm == what->comm
+               : match->comm >= 0 && run->comms[match->comm].size == what->comm_size;
+}
+
+static double factor_of(const struct mended *m, const struct mend *what, size_t cost,
+                        double rank_factor)
+{
+    const struct program *p = altered_program(m->altered);
+    const struct program_cost *c = &p->costs[cost];
+    const bool transfers =
+        what->kind == MEND_COMM || what->kind == MEND_COLLECTIVE || what->kind == MEND_GROUP;
+    int class;
+    if (c->match != PROGRAM_NONE)
+        return transfers && is_meant(what, &p->matches.list[c->match], p->run)
+                   ? what->kind == MEND_COMM ? 0 : what->factor
+                   : 1;
+    class = c->op != PROGRAM_NONE ? p->run->ranks[c->rank].ops[c->op].class : OP_KERNEL;
+    if (what->kind == MEND_COPIES && class == OP_MEMORY)
+        return 0;
+    return what->kind == MEND_RANK && c->rank == what->rank && is_computation(class) ? rank_factor
+                                                                                     : 1;
+}
+
+int mended_saves(struct mended *m, const struct mend *what, double *saves_ns, struct err *e)
+{
+    const size_t nranks = m->a->run->nranks;
+    const double recorded_ns = step_window_mean(&m->a->step_time.window);
+    const double base_ns = altered_base_ns(m->altered);
+    double step_ns, rank_factor = 1;
+    for (size_t r = 0; r < nranks; r++)
+        m->cpu_factors[r] = what->kind == MEND_HOST ? NO_TIME : 1;
+    if (what->kind == MEND_RANK) {
+        rank_factor = to_median(m->computing_ns, nranks, what->rank);
+        m->cpu_factors[what->rank] = to_median(m->work.cpu_ns, nranks, what->rank);
+    }
+    for (size_t i = 0; i < altered_program(m->altered)->ncosts; i++)
+        m->factors[i] = factor_of(m, what, i, rank_factor);
+    if (altered_step(m->altered, m->factors, m->cpu_factors, &step_ns, e) < 0)
+        return -1;
+    *saves_ns = fmax((base_ns - step_ns) / base_ns * recorded_ns, 0);
+    return 0;
+}
