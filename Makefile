@@ -34,6 +34,7 @@ BASE     := -std=c11 -D_GNU_SOURCE -Iinclude -Isrc -MMD -MP $(WARN) $(HARDEN) $(
 LINK     := $(LDFLAGS) $(if $(SAN),-fsanitize=$(SAN))
 
 include scripts/deps.mk
+$(if $(MPI),$(if $(MPI_FOUND),,$(error MPI=1 needs mpi.h and its compiler: apt-get install libopenmpi-dev, or MPICH)))
 
 LIB_SRC  := $(filter-out src/cmd/%,$(wildcard src/*/*.c)) $(wildcard src/sim/*/*.c) \
             $(wildcard profiles/*.c) tracer/settings.c
@@ -48,8 +49,8 @@ CLI_OBJ  := $(CLI_SRC:%.c=$(B)/%.o)
 include src/bench/modules/modules.mk
 include src/report/page.mk
 
-## all: build/specter, build/libspecter.so and the modules of `specter bench` (default)
-all: $(B)/specter $(B)/libspecter.so $(MODULES)
+## all: build/specter, build/libspecter.so and the modules of `specter bench` (default); MPI=1: specter-mpi, too
+all: $(B)/specter $(B)/libspecter.so $(MODULES) $(if $(MPI),$(B)/specter-mpi)
 
 $(B)/libspecter.a: $(LIB_OBJ)
 	@echo "  AR      $@"
@@ -61,6 +62,13 @@ $(B)/specter: $(CLI_OBJ) $(B)/libspecter.a src/bench/modules/exports.list
 	@echo "  LD      $@"
 	$(Q)$(CC) -pie -Wl,-z,relro,-z,now,-z,noexecstack $(EXPORTS) $(LINK) -o $@ \
 	 $(filter %.o %.a,$^) $(DEPS_LIBS) -lm -lpthread -ldl
+
+# The same program, of which ranks of MPI read the traces together.
+$(B)/src/main_mpi.o: private CPPFLAGS += $(MPI_CPPFLAGS)
+$(B)/specter-mpi: $(B)/src/main_mpi.o $(filter-out $(B)/src/main.o,$(CLI_OBJ)) $(B)/libspecter.a src/bench/modules/exports.list
+	@echo "  LD      $@"
+	$(Q)$(CC) -pie -Wl,-z,relro,-z,now,-z,noexecstack $(EXPORTS) $(LINK) -o $@ \
+	 $(filter %.o %.a,$^) $(DEPS_LIBS) $(MPI_LIBS) -lm -lpthread -ldl
 
 $(B)/src/%.o $(B)/profiles/%.o: private CPPFLAGS += -DSPECTER_VERSION='"$(VERSION)"' $(DEPS_CPPFLAGS) $(HARDEN_CLI)
 $(B)/%.o: %.c $(B)/flags
@@ -111,6 +119,7 @@ FISH_COMPLETION = $(DESTDIR)$(prefix)/share/fish/vendor_completions.d
 install: all
 	install -d $(DESTDIR)$(bindir) $(DESTDIR)$(libdir)/specter $(DESTDIR)$(prefix)/include/specter
 	install -m 755 $(B)/specter $(DESTDIR)$(bindir)/specter
+	$(if $(MPI),install -m 755 $(B)/specter-mpi $(DESTDIR)$(bindir)/specter-mpi)
 	install -m 755 $(B)/libspecter.so $(MODULES) $(DESTDIR)$(libdir)/specter/
 	install -m 644 include/specter/*.h $(DESTDIR)$(prefix)/include/specter/
 	install -d $(SCHEMAS) $(MAN) $(BASH_COMPLETION) $(ZSH_COMPLETION) $(FISH_COMPLETION)
@@ -123,7 +132,7 @@ install: all
 
 ## uninstall: what install put there
 uninstall:
-	rm -f $(DESTDIR)$(bindir)/specter
+	rm -f $(DESTDIR)$(bindir)/specter $(DESTDIR)$(bindir)/specter-mpi
 	rm -rf $(DESTDIR)$(libdir)/specter $(DESTDIR)$(prefix)/include/specter $(DESTDIR)$(prefix)/share/specter
 	rm -f $(MAN)/specter.1 $(MAN)/specter-*.1 $(BASH_COMPLETION)/specter $(ZSH_COMPLETION)/_specter \
 	    $(FISH_COMPLETION)/specter.fish

@@ -8,6 +8,7 @@
 #include "base/buf.h"
 #include "base/whole_file.h"
 #include "cmd/cmd.h"
+#include "cmd/shard_file.h"
 #include "cmd/hardware.h"
 #include "report/analyze_report.h"
 #include "report/analyze_sheets.h"
@@ -22,6 +23,7 @@
 #include <string.h>
 
 struct analyze_opts {
+    struct shard_opts share;
     bool strict;
     int64_t rank;
     const char *run_id, *json, *html, *fail_on, *form, *tables, *gpu, *network, *color, *xlsx;
@@ -37,6 +39,7 @@ static const struct opt rows[] = {
     {"run", 0, OPT_STR, offsetof(struct analyze_opts, run_id), "ID",
      "this run, where DIR holds several (default: the newest)"},
     {"strict", 0, OPT_FLAG, offsetof(struct analyze_opts, strict), NULL, STRICT_HELP},
+    SHARD_ROWS(struct analyze_opts, share),
     {"json", 0, OPT_STR, offsetof(struct analyze_opts, json), "FILE|-",
      "write everything as JSON; -: to stdout, in place of the text"},
     {"format", 0, OPT_STR, offsetof(struct analyze_opts, form), "table|csv|md",
@@ -198,6 +201,8 @@ static int run_analyze(const struct command *self, int argc, char **argv, struct
         (opts.tables != NULL && analyze_check_tables(opts.tables, e) < 0) ||
         format_of(opts.form, &opts.format, e) < 0 || screen_color(opts.color, &opts.colored, e) < 0)
         return (int)e->code;
+    if (opts.share.shard != NULL)
+        return shard_write(self->name, cmd_input(n, argv), opts.run_id, &opts.share, e);
     arena_init(&arena);
     if (cmd_machine(opts.gpu, opts.network, &arena, &opts.machine, e) < 0)
         status = (int)e->code;

@@ -346,12 +346,32 @@ void cmd_show_progress(void *arg, uint64_t done, uint64_t total)
     buf_release(&line);
 }
 
+static const struct load_shared *others_read;
+
+void cmd_load_from(const struct load_shared *shared)
+{
+    others_read = shared;
+}
+
+static cmd_read_together *read_together;
+
+void cmd_load_together(cmd_read_together *read)
+{
+    read_together = read;
+}
+
 int cmd_load(struct run *run, const char *path, const char *run_id, struct err *e)
 {
     struct progress_line bar;
-    struct load_opts opts = {.run_id = run_id, .progress = cmd_show_progress, .progress_arg = &bar};
+    struct load_opts opts = {.run_id = run_id,
+                             .progress = cmd_show_progress,
+                             .progress_arg = &bar};
     bool color;
     int rc;
+    run_init(run);
+    if (read_together != NULL && read_together(path, run_id, e) < 0)
+        return -1;
+    opts.shared = others_read;
     interrupt_catch();
     color_parse(NULL, &color, NULL);
     progress_start(&bar, 0, color);

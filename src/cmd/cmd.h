@@ -50,6 +50,7 @@ struct command {
     X(compare)      \
     X(experiment)   \
     X(export)       \
+    X(merge)        \
     X(replay)       \
     X(sweep)        \
     X(profiles)     \
@@ -118,6 +119,16 @@ struct run;
  * bar on stderr is there from half a second on, on a terminal alone (progress.h), and is taken
  * away. */
 int cmd_load(struct run *run, const char *path, const char *run_id, struct err *e);
+
+struct load_shared;
+
+/* From here on cmd_load() takes what other processes have read (trace/share.h). NULL: it reads. */
+void cmd_load_from(const struct load_shared *shared);
+
+/* Called by cmd_load() before it loads: reads together with other processes, and calls
+ * cmd_load_from(). 0, or -1 with e filled. */
+typedef int cmd_read_together(const char *path, const char *run_id, struct err *e);
+void cmd_load_together(cmd_read_together *read);
 
 /* That bar, for load_opts.progress and the like; arg: a struct progress_line that was started. */
 void cmd_show_progress(void *arg, uint64_t done, uint64_t total);

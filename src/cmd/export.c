@@ -3,6 +3,7 @@
  * specter export: a recorded run in the formats of other tools.
  */
 #include "cmd/cmd.h"
+#include "cmd/shard_file.h"
 #include "report/export.h"
 #include "trace/run.h"
 
@@ -13,6 +14,7 @@
 #define ALL_RANKS INT64_MIN
 
 struct export_opts {
+    struct shard_opts share;
     bool strict;
     const char *name, *output, *run_id;
     enum export_format format; /* of that name */
@@ -28,6 +30,7 @@ static const struct opt rows[] = {
     {"run", 0, OPT_STR, offsetof(struct export_opts, run_id), "ID",
      "this run, where DIR holds several (default: the newest)"},
     {"strict", 0, OPT_FLAG, offsetof(struct export_opts, strict), NULL, STRICT_HELP},
+    SHARD_ROWS(struct export_opts, share),
     OPT_END,
 };
 
@@ -91,7 +94,11 @@ static int run_export(const struct command *self, int argc, char **argv, struct 
     int n, status = cmd_parse(self, &opts, argc, argv, false, &n, e);
     if (status != 0)
         return status;
-    if (cmd_one_dir(self, n, argv, e) < 0 || format_of(opts.name, &opts.format, e) < 0)
+    if (cmd_one_dir(self, n, argv, e) < 0)
+        return ERR_USAGE;
+    if (opts.share.shard != NULL)
+        return shard_write(self->name, cmd_input(n, argv), opts.run_id, &opts.share, e);
+    if (format_of(opts.name, &opts.format, e) < 0)
         return ERR_USAGE;
     return cmd_with_run(cmd_input(n, argv), opts.run_id,
                         CMD_UNCHECKED | (opts.strict ? CMD_STRICT : 0), write_run, &opts, e);

@@ -3,6 +3,7 @@
  * specter metrics: single numbers of a recorded run, by name.
  */
 #include "cmd/cmd.h"
+#include "cmd/shard_file.h"
 #include "metrics/metrics.h"
 #include "report/metrics_report.h"
 #include "trace/run.h"
@@ -12,6 +13,7 @@
 #include <string.h>
 
 struct metrics_opts {
+    struct shard_opts share;
     bool strict;
     const char *names, *json, *card_path, *run_id, *parallel;
     bool list, full;
@@ -34,6 +36,7 @@ static const struct opt rows[] = {
     {"run", 0, OPT_STR, offsetof(struct metrics_opts, run_id), "ID",
      "this run, where DIR holds several (default: the newest)"},
     {"strict", 0, OPT_FLAG, offsetof(struct metrics_opts, strict), NULL, STRICT_HELP},
+    SHARD_ROWS(struct metrics_opts, share),
     OPT_END,
 };
 
@@ -129,6 +132,8 @@ static int run_metrics(const struct command *self, int argc, char **argv, struct
         return 0;
     }
     dir = cmd_input(n, argv);
+    if (opts.share.shard != NULL)
+        return shard_write(self->name, dir, opts.run_id, &opts.share, e);
     if (find_card(&opts, dir, e) < 0)
         return (int)e->code;
     return cmd_with_run(dir, opts.run_id, opts.strict ? CMD_STRICT : 0, measure, &opts, e);

@@ -6,6 +6,7 @@
  * no runs the parts of one job alone.
  */
 #include "trace/load.h"
+#include "trace/share.h"
 
 #include "base/order.h"
 #include "base/pool.h"
@@ -271,18 +272,6 @@ static int join_parts(struct load *l, struct load_parts *parts, struct err *e)
     return rc;
 }
 
-/* One file to read, or one archive with the members to read. */
-struct read_job {
-    const char *path;
-    const struct source **sources; /* owned; members in their order */
-    size_t nsources, cap;
-    struct run *parts; /* owned: what the sources hold, until it is part of the run. [nsources]
-                          where files are grouped, else [1] */
-    struct load_failure *failures; /* owned */
-    size_t nfailures, cap_failures;
-    bool ready;
-};
-
 /* Where what is read goes. */
 enum into {
     INTO_RUN,   /* the run itself, by one thread */
@@ -298,6 +287,7 @@ struct reading {
     pthread_mutex_t lock; /* of what follows, of the run, and of who takes operations */
     size_t joined;        /* so many jobs are part of the run */
     struct op_taker taker;
+    struct err unshared;        /* what others should have read, and have not; ERR_NONE */
     atomic_uint_least64_t done; /* bytes of the files, */
     uint64_t total;             /* of so many */
 };
@@ -352,18 +342,57 @@ static void read_path(struct reading *r, struct read_job *job)
 
 /* ---- putting together ---- */
 
+static void take_shared(struct reading *r, struct read_job *job)
+{
+    struct run *into = r->into == INTO_RUN ? r->l->run : job->parts;
+    const size_t nparts = r->into == INTO_RUN ? 1 : job->nparts;
+    struct err e = {0};
+    if (load_shared_take(r->l->opts->shared, job, into, nparts, &e) < 0) {
+        pthread_mutex_lock(&r->lock);
+        if (r->unshared.code == ERR_NONE)
+            r->unshared = e;
+        pthread_mutex_unlock(&r->lock);
+    }
+    for (size_t p = 0; p < nparts; p++) {
+        for (size_t i = 0; i < into[p].nranks && r->into != INTO_FILES; i++)
+            run_hand_over(&into[p], &into[p].ranks[i]);
+    }
+}
+
+static void give_away(struct reading *r, struct read_job *job)
+{
+    struct buf bytes = BUF_INIT;
+    load_share_pack(&bytes, job);
+    for (size_t p = 0; p < job->nparts; p++)
+        run_release(&job->parts[p]);
+    pthread_mutex_lock(&r->lock);
+    r->l->opts->share->put(r->l->opts->share->arg, bytes.data, bytes.len);
+    pthread_mutex_unlock(&r->lock);
+    buf_release(&bytes);
+}
+
 static void do_job(void *arg, size_t i)
 {
     struct reading *r = arg;
     struct read_job *job = &r->jobs[i];
-    size_t nparts = r->into == INTO_RUN ? 0 : r->into == INTO_PARTS ? 1 : job->nsources;
-    job->parts = array_new(nparts, sizeof *job->parts);
-    for (size_t p = 0; p < nparts; p++) {
+    const struct load_opts *opts = r->l->opts;
+    if (opts->share != NULL && i % opts->share->parts != opts->share->part - 1)
+        return;
+    job->nparts = r->into == INTO_RUN ? 0 : r->into == INTO_PARTS ? 1 : job->nsources;
+    job->parts = array_new(job->nparts, sizeof *job->parts);
+    for (size_t p = 0; p < job->nparts; p++) {
         run_init(&job->parts[p]);
         job->parts[p].taker = r->l->run->taker;
     }
-    read_path(r, job);
-    for (size_t p = 0; p < nparts; p++) {
+    if (opts->shared != NULL && job->sources[0]->reader->completes == NULL)
+        take_shared(r, job);
+    else
+        read_path(r, job);
+    if (opts->share != NULL) {
+        give_away(r, job);
+        return;
+    }
+    for (size_t p = 0; p < job->nparts; p++) {
         /* The run's texts in the place of the part's. */
         struct name_map names;
         pthread_mutex_lock(&r->lock);
@@ -409,6 +438,16 @@ static int join_files(struct reading *r, const struct reader *of, struct err *e)
     free(parts.list);
     free(parts.failures);
     return rc;
+}
+
+/* Of files that are not joined. Returns -1. */
+static int drop_parts(struct reading *r)
+{
+    for (size_t i = 0; i < r->njobs; i++) {
+        for (size_t p = 0; p < r->jobs[i].nparts && r->into == INTO_FILES; p++)
+            run_release(&r->jobs[i].parts[p]);
+    }
+    return -1;
 }
 
 /* ---- all files ---- */
@@ -473,12 +512,17 @@ static int read_format(struct load *l, const struct reader *reader, struct err *
     if (reader->grouped && reader->identify == NULL && (!single || l->opts->run_id != NULL))
         r.into = INTO_FILES;
     else
-        r.into = reader->apart && r.njobs > 1 ? INTO_PARTS : INTO_RUN;
+        r.into = reader->apart && (r.njobs > 1 || l->opts->share != NULL) ? INTO_PARTS : INTO_RUN;
     pthread_mutex_init(&r.lock, NULL);
-    pool_run(r.into != INTO_RUN ? threads : 1, r.njobs, do_job, &r,
-             l->opts->progress ? &tick : NULL);
-    if (r.into == INTO_FILES)
+    if (l->opts->share == NULL || load_share_wanted(l->opts->share, r.jobs, r.njobs))
+        pool_run(r.into != INTO_RUN ? threads : 1, r.njobs, do_job, &r,
+                 l->opts->progress ? &tick : NULL);
+    if (r.unshared.code != ERR_NONE)
+        *e = r.unshared;
+    if (r.into == INTO_FILES && l->opts->share == NULL && r.unshared.code == ERR_NONE)
         rc = join_files(&r, reader, e);
+    else if (r.unshared.code != ERR_NONE)
+        rc = drop_parts(&r);
     pthread_mutex_destroy(&r.lock);
     l->run->taker = NULL;
     for (size_t i = 0; i < r.njobs; i++) {
@@ -489,6 +533,8 @@ static int read_format(struct load *l, const struct reader *reader, struct err *
     free(r.jobs);
     if (rc != 0)
         return -1;
+    if (l->opts->share != NULL)
+        return 0;
     if (l->run->nranks == 0)
         return load_nothing(l, e);
     if (reader->finish != NULL)
@@ -505,6 +551,10 @@ static int load(struct load *l, struct err *e)
         return load_nothing(l, e);
     reader = load_choose(l, e);
     if (reader == NULL || read_format(l, reader, e) < 0)
+        return -1;
+    if (l->opts->share != NULL)
+        return 0;
+    if (l->opts->shared != NULL && load_shared_all_taken(l->opts->shared, e) < 0)
         return -1;
     /* What completes the format that was read, after it. */
     for (size_t i = 0; i < load_nreaders; i++) {

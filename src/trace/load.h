@@ -77,6 +77,20 @@ struct load_parts {
     size_t nfailures, cap_failures;
 };
 
+/* One file to read, or one archive with the members to read. */
+struct read_job {
+    const char *path;
+    const struct source **sources; /* owned; members in their order */
+    size_t nsources, cap;
+    struct run *parts; /* [nparts] owned: what the sources hold, until it is part of the run. One a
+                          source where files are grouped, else one; none where all goes into the run
+                        */
+    size_t nparts;
+    struct load_failure *failures; /* owned */
+    size_t nfailures, cap_failures;
+    bool ready;
+};
+
 /* load_find.c: fills the list. 0, or -1 with e filled. */
 int load_find(struct load *l, struct err *e);
 const char *load_printable(struct run *run, const char *text);

@@ -420,6 +420,9 @@ struct run {
     const struct op_taker *taker; /* while it is read: see run_hand_over(); NULL */
 };
 
+struct load_share;
+struct load_shared;
+
 /* Options of run_load(); all zero: the defaults. */
 struct load_opts {
     const char *run_id; /* NULL: the newest */
@@ -439,6 +442,12 @@ struct load_opts {
      * Of other formats each file comes when it was read whole. NULL: not wanted. */
     void (*take)(void *arg, const struct rank *rank, const struct op *ops, size_t n);
     void *take_arg;
+
+    /* Reading by several processes (share.h): this one reads its share of the files, gives it away,
+     * and leaves the run empty; or others have read all files, and their results are taken. NULL:
+     * neither. */
+    const struct load_share *share;
+    const struct load_shared *shared;
 };
 
 /* Reads a folder, file or archive of any known format. 0, or -1 with e filled (ERR_INPUT): no such

@@ -26,7 +26,7 @@ allowed() {
     tests/emu/*) echo 'abi/ ../shared/ ../../tracer/abi/ ../../tracer/hooks' ;;
     tests/gpu/*) ;;
     tracer/*) echo 'specter/ hooks/ ../hooks/ abi/' ;;
-    src/cmd/* | src/main.c) echo 'base/ specter/ trace/ model/ calib/ bench/ sim/ analysis/ metrics/ compare/ watch/ report/ cmd/ ../tracer/hooks.def ../tracer/settings.' ;;
+    src/cmd/* | src/main*.c) echo 'base/ specter/ trace/ model/ calib/ bench/ sim/ analysis/ metrics/ compare/ watch/ report/ cmd/ ../tracer/hooks.def ../tracer/settings.' ;;
     esac
 }
 

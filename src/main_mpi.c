@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * specter-mpi: specter, whose ranks of MPI read the traces together. Each reads its share of the
+ * files and sends what it read to rank 0, which answers; the others print and write nothing.
+ * Commands that load no recording are those of rank 0 alone.
+ *
+ *     mpirun -n 64 specter-mpi analyze ./traces
+ */
+#include "base/buf.h"
+#include "cmd/cmd.h"
+#include "cmd/program.h"
+#include "trace/run.h"
+#include "trace/share.h"
+
+#include <fcntl.h>
+#include <mpi.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define CHUNK ((size_t)1 << 30) /* bytes of one message: its length is an int */
+#define TAG 1
+
+static const char *const together[] = {"analyze", "metrics", "export", "replay"};
+
+static int rank, ranks;
+
+/* ---- reading ---- */
+
+struct own_share {
+    struct buf bytes;
+    uint64_t files;
+};
+
+static bool note_files(void *arg, uint64_t files)
+{
+    ((struct own_share *)arg)->files = files;
+    return true;
+}
+
+static void keep(void *arg, const void *record, size_t len)
+{
+    buf_put(&((struct own_share *)arg)->bytes, record, len);
+}
+
+static int read_own(struct own_share *own, const char *path, const char *run_id, struct err *e)
+{
+    struct load_share share = {.part = (uint32_t)rank + 1,
+                               .parts = (uint32_t)ranks,
+                               .wanted = note_files,
+                               .put = keep,
+                               .arg = own};
+    struct load_opts opts = {.run_id = run_id, .share = &share};
+    struct run run;
+    int rc = run_load(&run, path, &opts, e);
+    run_release(&run);
+    return rc;
+}
+
+/* All fail where one does, with the error of the first. */
+static int agree(int rc, uint64_t files, const char *path, struct err *e)
+{
+    struct {
+        int failed, rank;
+    } mine = {rc < 0 ? 0 : 1, rank}, first;
+    uint64_t least, most;
+    MPI_Allreduce(&mine, &first, 1, MPI_2INT, MPI_MINLOC, MPI_COMM_WORLD);
+    if (first.failed == 0) {
+        MPI_Bcast(e, sizeof *e, MPI_BYTE, first.rank, MPI_COMM_WORLD);
+        return -1;
+    }
+    MPI_Allreduce(&files, &least, 1, MPI_UINT64_T, MPI_MIN, MPI_COMM_WORLD);
+    MPI_Allreduce(&files, &most, 1, MPI_UINT64_T, MPI_MAX, MPI_COMM_WORLD);
+    return least == most ? 0
+                         : err_set(e, ERR_INPUT,
+                                   "%s: the MPI ranks see other files there: a shared file system "
+                                   "is needed",
+                                   path);
+}
+
+static void send_bytes(const struct buf *bytes)
+{
+    for (size_t at = 0; at < bytes->len; at += CHUNK) {
+        const size_t len = bytes->len - at < CHUNK ? bytes->len - at : CHUNK;
+        MPI_Send(bytes->data + at, (int)len, MPI_BYTE, 0, TAG, MPI_COMM_WORLD);
+    }
+}
+
+static void receive_bytes(struct buf *bytes, uint64_t total, int from)
+{
+    buf_reserve(bytes, total);
+    while (bytes->len < total) {
+        const size_t len = total - bytes->len < CHUNK ? total - bytes->len : CHUNK;
+        MPI_Recv(bytes->data + bytes->len, (int)len, MPI_BYTE, from, TAG, MPI_COMM_WORLD,
+                 MPI_STATUS_IGNORE);
+        bytes->len += len;
+    }
+}
+
+/* What all ranks have read, in rank 0, for as long as the process lives. */
+static struct load_shared shared;
+
+static int gather(struct own_share *own, struct err *e)
+{
+    uint64_t len = own->bytes.len, *lens = array_new((size_t)ranks, sizeof *lens);
+    int rc = 0;
+    MPI_Gather(&len, 1, MPI_UINT64_T, lens, 1, MPI_UINT64_T, 0, MPI_COMM_WORLD);
+    if (rank != 0) {
+        send_bytes(&own->bytes);
+        MPI_Finalize();
+        exit(0);
+    }
+    for (int i = 0; i < ranks && rc == 0; i++) {
+        struct buf bytes = i == 0 ? own->bytes : (struct buf)BUF_INIT;
+        if (i > 0)
+            receive_bytes(&bytes, lens[i], i);
+        rc = load_shared_add(&shared, bytes.data, bytes.len, "MPI", e);
+    }
+    free(lens);
+    cmd_load_from(&shared);
+    return rc;
+}
+
+static int read_by_all(const char *path, const char *run_id, struct err *e)
+{
+    struct own_share own = {.bytes = BUF_INIT};
+    int rc = read_own(&own, path, run_id, e);
+    return agree(rc, own.files, path, e) < 0 ? -1 : gather(&own, e);
+}
+
+/* ---- the program ---- */
+
+static bool reads_together(int argc, char **argv)
+{
+    for (size_t i = 0; i < sizeof together / sizeof *together && argc > 1; i++) {
+        if (strcmp(argv[1], together[i]) == 0)
+            return true;
+    }
+    return false;
+}
+
+static void be_silent(void)
+{
+    const int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+    if (null < 0)
+        return;
+    dup2(null, STDOUT_FILENO);
+    dup2(null, STDERR_FILENO);
+    close(null);
+}
+
+int main(int argc, char **argv)
+{
+    int status = 0;
+    setenv("TERM", "dumb", 1); /* what mpirun gives a rank for stdout is not the user's terminal */
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+    if (rank != 0)
+        be_silent();
+    if (reads_together(argc, argv)) {
+        cmd_load_together(read_by_all);
+        status = program_main(argc, argv);
+    } else if (rank == 0) {
+        status = program_main(argc, argv);
+    }
+    MPI_Finalize();
+    return rank == 0 ? status : 0;
+}

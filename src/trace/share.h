@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The files of a run, read by several processes: each reads its share, every parts-th file, and
+ * gives away what it read as records of bytes; who has the records of all shares puts the run
+ * together as if it had read the files itself. The folder with the files must be there in both:
+ * which of them are read, and that they are the same, is worked out from the files again.
+ *
+ *     struct load_share share = {2, 4, NULL, put, arg};  in each of 4 processes
+ *     run_load(&run, path, &(struct load_opts){.share = &share}, e);
+ *
+ *     load_shared_add(&shared, bytes, len, "shard-2-of-4", e);           all that put() got
+ *     run_load(&run, path, &(struct load_opts){.shared = &shared}, e);
+ *     load_shared_release(&shared);
+ *
+ * Files that complete those of another format (reader.h) are read by the latter.
+ */
+#ifndef SPECTER_TRACE_SHARE_H
+#define SPECTER_TRACE_SHARE_H
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/idmap.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct load_share {
+    uint32_t part, parts; /* part is from 1 */
+
+    /* Called once, before all, with a sum over the files of all shares, their sizes and dates.
+     * Returns whether they are to be read. NULL: they are. */
+    bool (*wanted)(void *arg, uint64_t files);
+
+    /* Takes one record, valid during the call; one thread at a time. */
+    void (*put)(void *arg, const void *record, size_t len);
+    void *arg;
+};
+
+struct load_shared {
+    struct idmap paths;         /* of files, by hash */
+    struct shared_record *list; /* owned; by number in paths */
+    size_t cap;
+};
+
+/* Adds records, one after another, which must stay where they are. `label` names where they are
+ * from. -1 with e filled (ERR_INPUT): they are cut, damaged or of another program. */
+int load_shared_add(struct load_shared *s, const char *bytes, size_t len, const char *label,
+                    struct err *e);
+void load_shared_release(struct load_shared *s);
+
+/* ---- for load.c ---- */
+
+struct read_job;
+struct run;
+
+/* Whether this process is to read files of all these jobs: wanted(). */
+bool load_share_wanted(const struct load_share *share, const struct read_job *jobs, size_t n);
+
+void load_share_pack(struct buf *out, const struct read_job *job);
+
+/* What another process read of the job's file, into the parts, and into the job's failures. -1 with
+ * e filled: none has read it, or the file is not the same any more. */
+int load_shared_take(const struct load_shared *s, struct read_job *job, struct run *parts,
+                     size_t nparts, struct err *e);
+
+/* -1 with e filled: another process has read a file that is not there any more. */
+int load_shared_all_taken(const struct load_shared *s, struct err *e);
+
+#endif

@@ -1,0 +1,1 @@
+"$SPECTER" help merge
