@@ -16,14 +16,42 @@
 #include <mpi.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #define CHUNK ((size_t)1 << 30) /* bytes of one message: its length is an int */
 #define TAG 1
+#define PAUSE_NS 500000 /* between two looks at whether a message has come */
 
 static const char *const together[] = {"analyze", "metrics", "export", "replay"};
 
 static int rank, ranks;
+
+/* ---- waiting ---- */
+
+/* Without the processor, which MPI's own waits keep busy: ranks may share one. */
+static void finish(MPI_Request request)
+{
+    const struct timespec pause = {.tv_nsec = PAUSE_NS};
+    int done = 0;
+    while (MPI_Test(&request, &done, MPI_STATUS_IGNORE) == MPI_SUCCESS && !done)
+        nanosleep(&pause, NULL);
+}
+
+/* All ranks: returns when the last one has come. */
+static void meet(void)
+{
+    MPI_Request request;
+    MPI_Ibarrier(MPI_COMM_WORLD, &request);
+    finish(request);
+}
+
+static void reduce(const void *in, void *out, MPI_Datatype type, MPI_Op op)
+{
+    MPI_Request request;
+    MPI_Iallreduce(in, out, 1, type, op, MPI_COMM_WORLD, &request);
+    finish(request);
+}
 
 /* ---- reading ---- */
 
@@ -64,13 +92,13 @@ static int agree(int rc, uint64_t files, const char *path, struct err *e)
         int failed, rank;
     } mine = {rc < 0 ? 0 : 1, rank}, first;
     uint64_t least, most;
-    MPI_Allreduce(&mine, &first, 1, MPI_2INT, MPI_MINLOC, MPI_COMM_WORLD);
+    reduce(&mine, &first, MPI_2INT, MPI_MINLOC);
     if (first.failed == 0) {
         MPI_Bcast(e, sizeof *e, MPI_BYTE, first.rank, MPI_COMM_WORLD);
         return -1;
     }
-    MPI_Allreduce(&files, &least, 1, MPI_UINT64_T, MPI_MIN, MPI_COMM_WORLD);
-    MPI_Allreduce(&files, &most, 1, MPI_UINT64_T, MPI_MAX, MPI_COMM_WORLD);
+    reduce(&files, &least, MPI_UINT64_T, MPI_MIN);
+    reduce(&files, &most, MPI_UINT64_T, MPI_MAX);
     return least == most ? 0
                          : err_set(e, ERR_INPUT,
                                    "%s: the MPI ranks see other files there: a shared file system "
@@ -82,7 +110,9 @@ static void send_bytes(const struct buf *bytes)
 {
     for (size_t at = 0; at < bytes->len; at += CHUNK) {
         const size_t len = bytes->len - at < CHUNK ? bytes->len - at : CHUNK;
-        MPI_Send(bytes->data + at, (int)len, MPI_BYTE, 0, TAG, MPI_COMM_WORLD);
+        MPI_Request request;
+        MPI_Isend(bytes->data + at, (int)len, MPI_BYTE, 0, TAG, MPI_COMM_WORLD, &request);
+        finish(request);
     }
 }
 
@@ -91,10 +121,19 @@ static void receive_bytes(struct buf *bytes, uint64_t total, int from)
     buf_reserve(bytes, total);
     while (bytes->len < total) {
         const size_t len = total - bytes->len < CHUNK ? total - bytes->len : CHUNK;
-        MPI_Recv(bytes->data + bytes->len, (int)len, MPI_BYTE, from, TAG, MPI_COMM_WORLD,
-                 MPI_STATUS_IGNORE);
+        MPI_Request request;
+        MPI_Irecv(bytes->data + bytes->len, (int)len, MPI_BYTE, from, TAG, MPI_COMM_WORLD,
+                  &request);
+        finish(request);
         bytes->len += len;
     }
+}
+
+/* The ranks end together. */
+static void end(void)
+{
+    meet();
+    MPI_Finalize();
 }
 
 /* What all ranks have read, in rank 0, for as long as the process lives. */
@@ -107,7 +146,7 @@ static int gather(struct own_share *own, struct err *e)
     MPI_Gather(&len, 1, MPI_UINT64_T, lens, 1, MPI_UINT64_T, 0, MPI_COMM_WORLD);
     if (rank != 0) {
         send_bytes(&own->bytes);
-        MPI_Finalize();
+        end();
         exit(0);
     }
     for (int i = 0; i < ranks && rc == 0; i++) {
@@ -164,6 +203,6 @@ int main(int argc, char **argv)
     } else if (rank == 0) {
         status = program_main(argc, argv);
     }
-    MPI_Finalize();
+    end();
     return rank == 0 ? status : 0;
 }

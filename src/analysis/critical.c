@@ -4,6 +4,7 @@
 #include "analysis/critical_links.h"
 #include "analysis/time_breakdown.h"
 #include "base/arena.h"
+#include "base/kernel_memo.h"
 #include "base/order.h"
 
 #include <stdlib.h>
@@ -45,7 +46,7 @@ static size_t category_of(enum path_kind kind, const struct op *op)
     if (kind == PATH_COMPUTE && op->class == OP_GEMM)
         return SPECTER_KERNEL_GEMM;
     if (kind == PATH_COMPUTE)
-        return specter_kernel_class_of(op->name);
+        return kernel_class(op->name);
     if (kind == PATH_COMM)
         return SPECTER_KERNEL_CLASS_COUNT +
                (op->coll.op < SPECTER_COMM_OP_COUNT ? op->coll.op : SPECTER_COMM_OP_COUNT);

@@ -2,6 +2,7 @@
 #include "analysis/work.h"
 
 #include "analysis/time_breakdown.h"
+#include "base/kernel_memo.h"
 #include "base/order.h"
 #include "trace/activity.h"
 
@@ -54,7 +55,7 @@ static unsigned kind_of(const struct top_row *row)
     case OP_KERNEL:
         break;
     }
-    return specter_kernel_class_of(row->name);
+    return kernel_class(row->name);
 }
 
 static void add_top(struct work *w, const struct op *op, double dur_ns)

@@ -2,8 +2,8 @@
 #include "trace/product.h"
 
 #include "base/kernel_class.h"
+#include "base/kernel_memo.h"
 #include "base/order.h"
-#include "base/idmap.h"
 #include "trace/kineto.h"
 
 #include <stdlib.h>
@@ -341,22 +341,6 @@ static bool is_second_pass(const char *kernel)
     return false;
 }
 
-/* Classes of names, each asked for once: names are interned, and few. */
-struct classes {
-    struct idmap names;
-    uint8_t *list; /* owned */
-    size_t cap;
-};
-
-static enum specter_kernel_class class_of(struct classes *c, const char *name)
-{
-    uint32_t before = c->names.count, at = idmap_add(&c->names, (int64_t)(intptr_t)name);
-    ARRAY_GROW(c->list, c->cap, (size_t)at + 1);
-    if (at == before)
-        c->list[at] = (uint8_t)specter_kernel_class_of(name);
-    return (enum specter_kernel_class)c->list[at];
-}
-
 /* In what a product of fp32 is computed, where the kernel's name says it. */
 static uint8_t compute_of(const struct op *op, const struct product *product)
 {
@@ -430,19 +414,15 @@ static void assign(struct rank *rank, const struct product_kernel *list, size_t 
 void products_assign(struct rank *rank, struct product_kernel *list, size_t n,
                      product_chosen *chosen, void *ctx)
 {
-    struct classes classes = {0};
     size_t kept = 0;
     for (size_t i = 0; i < n; i++) {
         /* By its class, the kernel does arithmetic of its operator. */
         const struct op *op = &rank->ops[list[i].op];
         bool attention = list[i].product->kind == PRODUCT_ATTENTION;
         if (op->class == OP_KERNEL &&
-            class_of(&classes, op->name) ==
-                (attention ? SPECTER_KERNEL_ATTENTION : SPECTER_KERNEL_GEMM))
+            kernel_class(op->name) == (attention ? SPECTER_KERNEL_ATTENTION : SPECTER_KERNEL_GEMM))
             list[kept++] = list[i];
     }
-    idmap_release(&classes.names);
-    free(classes.list);
     if (kept > 0)
         qsort_r(list, kept, sizeof *list, compare_kernels, rank->ops);
     for (size_t i = 0, end; i < kept; i = end) {

@@ -5,6 +5,7 @@
  */
 #include "base/arena.h"
 #include "base/hash.h"
+#include "base/kernel_memo.h"
 #include "base/order.h"
 #include "trace/host_waits.h"
 #include "trace/period.h"
@@ -117,7 +118,7 @@ static bool tells_step(const struct op *op)
         enum specter_copy kind = copy_kind(op->name);
         return kind == SPECTER_COPY_D2H || (kind == SPECTER_COPY_H2D && op->bytes >= BATCH_BYTES);
     }
-    return op->class == OP_KERNEL && specter_kernel_class_of(op->name) == SPECTER_KERNEL_OPTIMIZER;
+    return op->class == OP_KERNEL && kernel_class(op->name) == SPECTER_KERNEL_OPTIMIZER;
 }
 
 /* True where each repetition has such an operation, or the recording would not show them. */

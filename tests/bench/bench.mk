@@ -91,3 +91,8 @@ bench-watch: all emu $(B)/bench/grow $(B)/tracer/hang
 ## bench-python: what the Python module adds to a command, in ms
 bench-python: $(B)/specter
 	$(Q)BUILD=$(B) tests/bench/python.sh
+
+.PHONY: bench-merge
+## bench-merge: traces read by one rank of MPI, by two, and by threads
+bench-merge: all $(B)/specter-mpi $(B)/bench/grow
+	$(Q)BUILD=$(B) tests/bench/merge.sh

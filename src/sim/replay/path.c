@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "sim/replay/path.h"
 
+#include "base/kernel_memo.h"
 #include "base/order.h"
 #include "sim/replay/job.h"
 #include "trace/activity.h"
@@ -277,7 +278,7 @@ static enum path_what what_of_op(const struct op *op)
     default:
         break;
     }
-    switch (specter_kernel_class_of(op->name)) {
+    switch (kernel_class(op->name)) {
     case SPECTER_KERNEL_GEMM:
         return PATH_GEMM;
     case SPECTER_KERNEL_ATTENTION:

@@ -2,6 +2,7 @@
 #include "sim/replay/throughput.h"
 
 #include "base/kernel_class.h"
+#include "base/kernel_memo.h"
 #include "sim/replay/job.h"
 #include "trace/graph.h"
 
@@ -29,7 +30,7 @@ static enum flops_of product_of(const struct op *op)
 {
     if (op->class == OP_GEMM)
         return FLOPS_GEMM;
-    if (specter_kernel_class_of(op->name) == SPECTER_KERNEL_ATTENTION)
+    if (kernel_class(op->name) == SPECTER_KERNEL_ATTENTION)
         return FLOPS_ATTENTION;
     return specter_kernel_holds(op->caller, "conv") ? FLOPS_CONVOLUTION : FLOPS_GEMM;
 }
@@ -60,7 +61,7 @@ static void add_rank(struct iteration_flops *w, const struct replay_job *job, si
         if (has_flops(op))
             add_product(w, op, share);
         else if (op->class == OP_GEMM || (op->class == OP_KERNEL &&
-                                          specter_kernel_class_of(op->name) == SPECTER_KERNEL_GEMM))
+                                          kernel_class(op->name) == SPECTER_KERNEL_GEMM))
             w->shapeless++;
         graph = op->class == OP_GRAPH ? graphs_find(&graphs, op->graph) : NULL;
         for (size_t k = 0; graph != NULL && k < graph->nops; k++) {

@@ -2,6 +2,7 @@
 #include "sim/target/overlap.h"
 
 #include "base/hash.h"
+#include "base/kernel_memo.h"
 #include "base/order.h"
 
 #include <math.h>
@@ -282,7 +283,7 @@ static struct overlap_need need_of(const struct program *p, const struct program
     case OP_GEMM:
         return by_share(retarget_memory_bound(t, op) ? 0 : 1);
     case OP_KERNEL:
-        return need_of_class(specter_kernel_class_of(op->name));
+        return need_of_class(kernel_class(op->name));
     case OP_MEMORY:
         return retarget_over_host_link(op) ? (struct overlap_need){0, 0} : by_share(0);
     case OP_GRAPH:

@@ -2,6 +2,7 @@
 #include "sim/target/retarget_internal.h"
 
 #include "base/idmap.h"
+#include "base/kernel_memo.h"
 #include "trace/host_waits.h"
 
 #include <math.h>
@@ -118,7 +119,7 @@ static int retarget_gemm(struct retarget *t, const struct op *op, int64_t measur
 
 static enum specter_kernel_class kind_of(const struct op *op)
 {
-    return op->class == OP_GEMM ? SPECTER_KERNEL_GEMM : specter_kernel_class_of(op->name);
+    return op->class == OP_GEMM ? SPECTER_KERNEL_GEMM : kernel_class(op->name);
 }
 
 /* For untimed kernels: their time is taken as spread evenly over them. */

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The class that is remembered is the class.
+ */
+#include "test.h"
+
+#include "base/kernel_memo.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* Far more names than are remembered, in turn, and twice each. */
+TEST(kernel_memo_is_the_class)
+{
+    static const char *const parts[] = {"ampere_sgemm_128x64", "flash_fwd_kernel", "softmax_warp",
+                                        "vectorized_elementwise", "something_else"};
+    char name[512];
+    for (int round = 0; round < 2; round++) {
+        for (int i = 0; i < 4000; i++) {
+            snprintf(name, sizeof name, "%s_%d", parts[i % 5], i / 5);
+            CHECK_INT(kernel_class(name), specter_kernel_class_of(name));
+            CHECK_INT(kernel_class(name), specter_kernel_class_of(name));
+        }
+    }
+    memset(name, 'x', sizeof name - 1);
+    memcpy(name + 300, "gemm", 5);
+    CHECK_INT(kernel_class(name), SPECTER_KERNEL_GEMM);
+    CHECK_INT(kernel_class(""), specter_kernel_class_of(""));
+}
