@@ -201,6 +201,10 @@ static int run_analyze(const struct command *self, int argc, char **argv, struct
         (opts.tables != NULL && analyze_check_tables(opts.tables, e) < 0) ||
         format_of(opts.form, &opts.format, e) < 0 || screen_color(opts.color, &opts.colored, e) < 0)
         return (int)e->code;
+    if (opts.share.shard != NULL &&
+        (opts.json != NULL || opts.html != NULL || opts.xlsx != NULL || opts.form != NULL ||
+         opts.tables != NULL || opts.fail_on != NULL || opts.full || opts.list_tables))
+        return shard_no_answer(e);
     if (opts.share.shard != NULL)
         return shard_write(self->name, cmd_input(n, argv), opts.run_id, &opts.share, e);
     arena_init(&arena);

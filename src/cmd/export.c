@@ -96,6 +96,8 @@ static int run_export(const struct command *self, int argc, char **argv, struct 
         return status;
     if (cmd_one_dir(self, n, argv, e) < 0)
         return ERR_USAGE;
+    if (opts.share.shard != NULL && (opts.name != NULL || opts.output != NULL))
+        return shard_no_answer(e);
     if (opts.share.shard != NULL)
         return shard_write(self->name, cmd_input(n, argv), opts.run_id, &opts.share, e);
     if (format_of(opts.name, &opts.format, e) < 0)

@@ -132,6 +132,8 @@ static int run_metrics(const struct command *self, int argc, char **argv, struct
         return 0;
     }
     dir = cmd_input(n, argv);
+    if (opts.share.shard != NULL && (opts.names != NULL || opts.json != NULL || opts.full))
+        return shard_no_answer(e);
     if (opts.share.shard != NULL)
         return shard_write(self->name, dir, opts.run_id, &opts.share, e);
     if (find_card(&opts, dir, e) < 0)

@@ -224,6 +224,13 @@ int shard_write(const char *command, const char *path, const char *run_id,
     return rc == 0 ? 0 : (int)e->code;
 }
 
+int shard_no_answer(struct err *e)
+{
+    err_set(e, ERR_USAGE,
+            "--shard reads, and merge answers: specter merge SHARDS -- the other options");
+    return ERR_USAGE;
+}
+
 /* ---- all of them ---- */
 
 static int add_file(struct shards *s, const char *path, struct err *e)

@@ -39,6 +39,9 @@ struct shard_opts {
 int shard_write(const char *command, const char *path, const char *run_id,
                 const struct shard_opts *opts, struct err *e);
 
+/* What shard_write()'s command says of options that are about its answer. Returns ERR_USAGE. */
+int shard_no_answer(struct err *e);
+
 struct shard_header {
     const char *label, *command, *path, *run_id; /* in the arena; run_id NULL: the newest */
     int64_t part, parts;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
  * A path on its way to a run; for load*.c alone. load_find.c says what is there (sources),
- * load_choose.c which of it is meant, load.c reads it and chooses among what was read where only
- * that tells which job it is of (recordings.c), and run_absorb.c puts together what threads read
- * apart.
+ * load_choose.c which of it is meant, load.c reads it, load_join.c chooses among what was read
+ * where only that tells which job it is of (recordings.c), and run_absorb.c puts together what
+ * threads read apart.
  *
  * A folder is looked into with the folders below it, FOLDER_DEPTH_MAX deep and FOLDER_ENTRIES_MAX
  * entries in all, hidden ones passed over, each once whatever links lead there. Where a folder
@@ -101,6 +101,12 @@ int load_nothing(const struct load *l, struct err *e); /* says why; returns -1 *
 /* load_choose.c: leaves in the list what is to be read, in the order of reading; the format of it.
  * NULL with e filled. */
 const struct reader *load_choose(struct load *l, struct err *e);
+
+/* load_join.c: Puts the parts of one job into the run: of several the one asked for, else the
+ * newest. Leaves in the list of sources what completes files of that job, and drops what completes
+ * files of others. -1 with e filled: no such run, or nothing tells which is the newest. */
+int load_join(struct load *l, struct load_parts *parts, struct err *e);
+void load_note_failure(struct load *l, const struct load_failure *f);
 
 /* A file below the place that was named, of an archive the member; its folder, "" that place
  * itself.

@@ -39,6 +39,10 @@ rm "$first"
 tried 'a trace that is gone' specter_shards
 mv traces away
 tried 'no traces' specter_shards
+for options in "analyze away --json out.json" "metrics away --full" "export away --format csv -o out"; do
+    "$SPECTER" $options --shard 1/2 2>&1
+    echo "status $?"
+done
 "$SPECTER" merge 2>&1
 echo "status $?"
 "$SPECTER" analyze away --shard 3/2 2>&1
