@@ -44,7 +44,7 @@ static const struct opt rows[] = {
      "the least change that counts, in per cent (default: 1)"},
     {"json", 0, OPT_STR, AT(json), "FILE|-",
      "write everything as JSON; -: to stdout, in place of the text"},
-    {"html", 0, OPT_STR, AT(html), "FILE", "write one page with causes, charts and every table"},
+    {"html", 0, OPT_STR, AT(html), "FILE", "write one page with causes, both timelines and tables"},
     {"output", 'o', OPT_STR, AT(output), "DIR",
      "write workbooks there: final_analysis_report.xlsx and others"},
     {"fail-on", 0, OPT_STR, AT(fail_on), "EXPR",
@@ -131,7 +131,8 @@ static void add_pair(struct comparisons *p, const struct compared *base,
     compare_init(&pair->c, compared_runs(base), compared_runs(test), o->threshold / 100);
     if (wants_causes(o))
         causes_find(&pair->causes, &pair->c, compared_runs(base), compared_runs(test));
-    pair->report = (struct compare_report){&pair->c, &pair->causes, base->label, test->label};
+    pair->report = (struct compare_report){&pair->c,    &pair->causes,       base->label,
+                                           test->label, compared_runs(base), compared_runs(test)};
     p->reports[p->n++] = &pair->report;
 }
 

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * The page of `specter compare`: the answer, why the step changed as bars, collectives of both
- * sides by size, and every table; of several tests their ranking first, and then each beside its
- * base.
+ * The page of `specter compare`: the answer, why the step changed as bars, the timelines of both
+ * sides, collectives of both by size, and every table; of several tests their ranking first, and
+ * then each beside its base.
  */
-#include "report/compare_report.h"
+#include "report/compare_page.h"
 
 #include "base/arena.h"
 #include "report/html.h"
-#include "report/page.h"
 #include "report/plot.h"
 #include "report/sheet.h"
 #include "report/table.h"
@@ -226,6 +225,7 @@ int compare_html(const struct compare_report *const *reports, size_t n,
         put_cards(&p, reports[0]);
         put_notes(&p, reports[0]);
         put_causes(&p, reports[0]);
+        compare_put_timeline(&p, reports[0]);
         put_collectives(&p, reports[0]);
     }
     page_heading(&p, "tables", "Tables", "All tables");

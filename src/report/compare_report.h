@@ -13,11 +13,12 @@
 
 struct cJSON;
 
-/* A comparison with the names of its sides. */
+/* A comparison with its sides and their names. All is borrowed. */
 struct compare_report {
     const struct comparison *c;
     const struct causes *causes;
     const char *base, *test;
+    struct compare_runs base_runs, test_runs;
 };
 
 /* The first screen: at most SCREEN_LINES. */

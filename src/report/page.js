@@ -136,10 +136,10 @@
     // Rows as typed arrays. reach[i]: the last end of slices 0 to i, which finds what encloses a moment.
     const unpack = (row, links) => {
         const n = row.ops.length / 3;
-        const out = {rank: row.rank, name: row.name, side: row.side, n, start: new Float64Array(n), end: new Float64Array(n),
+        const out = {rank: row.rank, name: row.name, side: row.side, first: row.first || 0, n, start: new Float64Array(n), end: new Float64Array(n),
                      reach: new Float64Array(n), id: new Uint32Array(n), link: new Int32Array(n).fill(-1),
                      wait: new Float64Array(n), path: new Map()};
-        let at = 0, reach = 0;
+        let at = 0, reach = -Infinity;
         for (let i = 0; i < n; i++) {
             out.start[i] = at += row.ops[3 * i];
             out.end[i] = at += row.ops[3 * i + 1];
@@ -178,14 +178,19 @@
         const find = box.querySelector('input'), found = box.querySelector('.found');
         const links = new Map();
         let data = JSON.parse(box.querySelector('script').textContent);
-        const names = data.names, span = Math.max(data.span, 1);
+        const names = data.names, begin = data.from || 0, span = Math.max(data.span - begin, 1);
         // Of a replay the source's rows come before all of the target's: those of one stream stand together.
         data.rows.sort((a, b) => a.rank - b.rank || a.name.localeCompare(b.name, undefined, {numeric: true}) || a.side.localeCompare(b.side));
-        const rows = data.rows.map(row => unpack(row, links));
+        const unpacked = data.rows.map(row => unpack(row, links));
+        // Two sides are panels one above the other, which share the view and so move together.
+        const panels = (data.panels || [{side: '', step: 0}]).map(of => ({...of, rows: unpacked.filter(row => !of.side || row.side === of.side)}));
+        panels.forEach(panel => panel.rows.forEach((row, nth) => Object.assign(row, {panel, nth})));
+        const rows = panels.flatMap(panel => panel.rows), linked = panels.length > 1;
+        const steps = Math.max(...panels.map(panel => panel.step));
         data = null;
-        const view = {from: 0, to: span, top: 0};
+        const view = steps ? {from: -0.02 * steps, to: 1.02 * steps, top: 0} : {from: begin, to: begin + span, top: 0};
         let width = 0, height = 0, scale = 1, gutter = 110, rowHeight = 16, image = null, pixels = null;
-        let cover, most, kind, palette = [], mark = 0, ink = '', soft = '', line = '', onColour = [], hits = null, hover = null, chosen = null;
+        let cover, most, kind, palette = [], mark = 0, ink = '', soft = '', line = '', onColour = [], hits = null, hover = null, chosen = null, cursor = null;
 
         // ---- colours and size ----
 
@@ -217,9 +222,14 @@
             scale = devicePixelRatio || 1;
             width = box.clientWidth;
             gutter = width < 560 ? 62 : 122;
-            const room = Math.max(260, 0.62 * innerHeight);
-            rowHeight = Math.min(22, Math.max(8, Math.floor((room - RULER) / rows.length)));
-            height = Math.min(RULER + rows.length * rowHeight + 4, Math.max(room, 320));
+            const room = Math.max(260, (linked ? 0.76 : 0.62) * innerHeight), rulers = RULER * panels.length;
+            rowHeight = Math.min(22, Math.max(8, Math.floor((room - rulers) / rows.length)));
+            height = 0;
+            for (const panel of panels) {
+                panel.y = height + RULER;
+                panel.height = Math.min(panel.rows.length * rowHeight + 4, (Math.max(room, 320) - rulers) / panels.length);
+                height = panel.y + panel.height;
+            }
             canvas.width = Math.round(width * scale);
             canvas.height = Math.round(height * scale);
             canvas.style.height = `${height}px`;
@@ -233,9 +243,9 @@
         };
         const limit = () => {
             const length = Math.min(Math.max(view.to - view.from, 20), span * 1.02);
-            view.from = Math.min(Math.max(view.from, -0.01 * span), 1.01 * span - length);
+            view.from = Math.min(Math.max(view.from, begin - 0.01 * span), begin + 1.01 * span - length);
             view.to = view.from + length;
-            view.top = Math.min(Math.max(view.top, 0), Math.max(0, rows.length * rowHeight + 4 - (height - RULER)));
+            view.top = Math.min(Math.max(view.top, 0), Math.max(0, ...panels.map(panel => panel.rows.length * rowHeight + 4 - panel.height)));
         };
 
         // ---- drawing ----
@@ -329,7 +339,8 @@
                 for (let i = first; i < row.n && row.start[i] < view.to; i++) one(row, i, each, y, labels);
             }
             for (const i of row.path.keys()) if (row.end[i] > view.from && row.start[i] < view.to) paths.push([i, (row.start[i] - view.from) * each]);
-            const y0 = Math.max(0, Math.round(y * scale)), y1 = Math.min(image.height, Math.round(y * scale) + tall);
+            const top = Math.round((row.panel.y - RULER) * scale), floor = Math.min(image.height, top + Math.round(row.panel.height * scale));
+            const y0 = Math.max(top, Math.round(y * scale)), y1 = Math.min(floor, Math.round(y * scale) + tall);
             for (let x = 0; x < columns; x++) {
                 if (cover[x] === 0) continue;
                 const colour = palette[kind[x] * LEVELS + Math.min(LEVELS - 1, Math.round(cover[x] * (LEVELS - 1)))];
@@ -349,7 +360,12 @@
                 }
             }
         };
-        const ruler = () => {
+        // As much of a text as fits.
+        const short = (text, room) => {
+            const letters = Math.floor(room / 6);
+            return text.length > letters ? `${text.slice(0, letters - 1)}…` : text;
+        };
+        const ruler = ({y, height: tall, label}) => {
             const length = view.to - view.from, room = Math.max(1, (width - gutter) / 90);
             let step = 10 ** Math.floor(Math.log10(length / room));
             step *= [1, 2, 5, 10].find(k => length / (k * step) <= room) || 10;
@@ -358,14 +374,30 @@
             context.beginPath();
             for (let k = Math.ceil(view.from / step); k * step <= view.to; k++) {
                 const x = gutter + (k * step - view.from) / length * (width - gutter);
-                context.moveTo(x, RULER - 5);
-                context.lineTo(x, height);
-                context.fillText(time(k * step), x + 3, 14, 80);
+                context.moveTo(x, y - 5);
+                context.lineTo(x, y + tall);
+                context.fillText(time(k * step), x + 3, y - 8, 80);
             }
             context.stroke();
+            context.fillStyle = ink;
+            if (label) context.fillText(short(label, gutter - 8), 4, y - 8, gutter - 8);
         };
+        const nsOf = x => view.from + (x - gutter) / (width - gutter) * (view.to - view.from);
         const xOf = ns => gutter + (ns - view.from) / (view.to - view.from) * (width - gutter);
-        const yOf = row => RULER + rows.indexOf(row) * rowHeight - view.top;
+        const yOf = row => row.panel.y + row.nth * rowHeight - view.top;
+        const visible = (row, y) => y + rowHeight > row.panel.y && y < row.panel.y + row.panel.height;
+
+        // The same operation of the other side: on the same stream of the same rank the one that comes as many of its
+        // kind after the step's first.
+        const twinOf = ([row, i]) => {
+            const id = row.id[i], other = rows.find(r => r.panel !== row.panel && r.rank === row.rank && r.name === row.name);
+            let nth = 0;
+            for (let k = row.first; k < i; k++) nth += row.id[k] === id;
+            for (let k = i; k < row.first; k++) nth -= row.id[k] === id;
+            for (let k = other ? other.first : 0; other && nth >= 0 && k < other.n; k++) if (other.id[k] === id && nth-- === 0) return [other, k];
+            for (let k = other ? other.first - 1 : -1; nth < 0 && k >= 0; k--) if (other.id[k] === id && ++nth === 0) return [other, k];
+            return null;
+        };
 
         // The members of what is pointed at, joined from rank to rank.
         const join = ([row, i]) => {
@@ -386,17 +418,28 @@
         const rowNames = () => {
             let free = 0;
             context.fillStyle = soft;
-            rows.forEach((row, i) => {
-                const y = i * rowHeight - view.top + RULER, first = i === 0 || rows[i - 1].rank !== row.rank;
-                if (first && y >= RULER) {
+            for (const row of rows) {
+                const y = yOf(row), before = row.panel.rows[row.nth - 1], first = !before || before.rank !== row.rank;
+                if (!visible(row, y + 4)) continue;
+                if (first && y >= row.panel.y) {
                     context.strokeStyle = line;
                     context.strokeRect(0, y - 0.5, width, 0);
                 }
-                if (y + rowHeight < RULER || y > height || y < free || (!first && rowHeight < 12)) return;
+                if (y < free || (!first && rowHeight < 12)) continue;
                 free = y + Math.max(rowHeight, 11);
-                const text = rowHeight < 12 || gutter < 100 ? `rank ${row.rank}` : `${first ? `${row.rank}: ` : ''}${row.name} ${row.side}`;
+                const text = rowHeight < 12 || gutter < 100 ? `rank ${row.rank}` : `${first ? `${row.rank}: ` : ''}${row.name} ${linked ? '' : row.side}`;
                 if (first || gutter >= 100) context.fillText(text, first ? 4 : 18, y + Math.min(rowHeight, 16) - 4, gutter - 8);
-            });
+            }
+        };
+        // Begin and end of the steps, and where the pointer is, on both sides.
+        const marks = () => {
+            context.strokeStyle = ink;
+            for (const {y, height: tall, step} of panels) {
+                context.setLineDash([4, 3]);
+                for (const ns of step ? [0, step] : []) context.strokeRect(xOf(ns), y, 0, tall);
+                context.setLineDash([]);
+                if (linked && cursor !== null) context.strokeRect(xOf(cursor), y, 0, tall);
+            }
         };
         let waiting = false;
         const draw = () => {
@@ -404,29 +447,30 @@
             if (!image) return;
             const labels = [];
             pixels.fill(0);
-            rows.forEach((row, i) => {
-                const y = i * rowHeight - view.top;
-                if (y + rowHeight > 0 && y < height - RULER) put(row, y, labels);
-            });
+            for (const row of rows) if (visible(row, yOf(row))) put(row, yOf(row) - RULER, labels);
             context.setTransform(1, 0, 0, 1, 0, 0);
             context.clearRect(0, 0, canvas.width, canvas.height);
             context.putImageData(image, Math.round(gutter * scale), Math.round(RULER * scale));
             context.setTransform(scale, 0, 0, scale, 0, 0);
             context.font = '11px system-ui,sans-serif';
             context.globalCompositeOperation = 'destination-over';
-            ruler();
+            panels.forEach(ruler);
             context.globalCompositeOperation = 'source-over';
             context.save();
             context.beginPath();
-            context.rect(gutter, RULER, width - gutter, height - RULER);
+            for (const panel of panels) context.rect(gutter, panel.y, width - gutter, panel.height);
             context.clip();
             for (const [from, to, y, [text, colour]] of labels) {
                 if (to - from < 24) continue;
                 context.fillStyle = onColour[colour];
-                const letters = Math.floor((to - from - 6) / 6);
-                context.fillText(text.length > letters ? `${text.slice(0, letters - 1)}…` : text, gutter + from + 3, RULER + y + rowHeight / 2 + 3.5, to - from - 5);
+                context.fillText(short(text, to - from - 6), gutter + from + 3, RULER + y + rowHeight / 2 + 3.5, to - from - 5);
             }
-            for (const at of [chosen, hover]) if (at) join(at);
+            marks();
+            for (const at of [chosen, hover]) {
+                const twin = at && linked && twinOf(at);
+                if (at) join(at);
+                if (twin) join(twin);
+            }
             context.restore();
             rowNames();
         };
@@ -438,9 +482,9 @@
         // ---- what is at a place, and what is said of it ----
 
         const at = (x, y) => {
-            const row = rows[Math.floor((y - RULER + view.top) / rowHeight)];
-            if (!row || x < gutter || y < RULER) return null;
-            const ns = view.from + (x - gutter) / (width - gutter) * (view.to - view.from);
+            const panel = panels.find(p => y >= p.y && y < p.y + p.height), row = panel && panel.rows[Math.floor((y - panel.y + view.top) / rowHeight)];
+            if (!row || x < gutter) return null;
+            const ns = nsOf(x);
             const slack = 3 * (view.to - view.from) / (width - gutter);
             let best = -1, distance = Infinity;
             for (let i = above(row.reach, ns - slack); i < row.n && row.start[i] <= ns + slack; i++) {
@@ -451,13 +495,16 @@
         };
         const tell = ([row, i]) => {
             const [title, , bytes, type, group, caller] = names[row.id[i]], length = row.end[i] - row.start[i];
-            const lines = [title, `rank ${row.rank}, ${row.name}${row.side && `, ${row.side}`}: ${time(length)} from ${time(row.start[i])}`];
+            const lines = [title, `rank ${row.rank}, ${row.name}${row.side && `, ${row.panel.label || row.side}`}: ${time(length)} from ${time(row.start[i])}`];
             const what = [bytes, type, group && `group ${group}`, caller && `by ${caller}`].filter(Boolean);
             if (what.length) lines.push(what.join(', '));
             if (row.wait[i] > 0) lines.push(`waits ${time(row.wait[i])} of it for other ranks`);
             const members = row.link[i] < 0 ? [] : links.get(row.link[i]);
-            if (row.side) {
-                for (const [r, k] of members) if (r !== row) lines.push(`${r.side}: ${time(r.end[k] - r.start[k])}, ${((r.end[k] - r.start[k]) / length).toFixed(2)} times as long`);
+            const longer = ([r, k]) => `${time(r.end[k] - r.start[k])}, ${((r.end[k] - r.start[k]) / length).toFixed(2)} times as long`;
+            const twin = linked && twinOf([row, i]);
+            if (twin) lines.push(`${twin[0].panel.label}: ${longer(twin)}`);
+            if (row.side && !linked) {
+                for (const [r, k] of members) if (r !== row) lines.push(`${r.side}: ${longer([r, k])}`);
             } else if (members.length > 1) {
                 const last = members.reduce((a, b) => (b[0].start[b[1]] > a[0].start[a[1]] ? b : a));
                 lines.push(`${members.length} members; last to come: rank ${last[0].rank}`);
@@ -481,9 +528,9 @@
             refresh();
         };
         const show = ([row, i]) => {
-            const length = view.to - view.from, middle = (row.start[i] + row.end[i]) / 2, y = rows.indexOf(row) * rowHeight;
+            const length = view.to - view.from, middle = (row.start[i] + row.end[i]) / 2, y = row.nth * rowHeight, tall = row.panel.height;
             if (row.end[i] < view.from || row.start[i] > view.to) view.from = middle - length / 2, view.to = middle + length / 2;
-            if (y < view.top || y + rowHeight > view.top + height - RULER) view.top = y - height / 2;
+            if (y < view.top || y + rowHeight > view.top + tall) view.top = y - tall / 2;
             limit();
         };
         const hint = 'Click an operation for its details. Drag to move; Ctrl and the wheel, a double click, or + and - to zoom; , and . go from one operation to the next.';
@@ -507,8 +554,8 @@
             refresh();
         };
         const whole = () => {
-            view.from = 0;
-            view.to = span;
+            view.from = begin;
+            view.to = begin + span;
             limit();
             refresh();
         };
@@ -554,6 +601,7 @@
         };
         canvas.onpointermove = event => {
             const [x, y] = spot(event), before = fingers.get(event.pointerId);
+            cursor = x < gutter ? null : nsOf(x);
             if (!before) return point(at(x, y), x, y);
             const other = [...fingers].find(([id]) => id !== event.pointerId);
             if (other) zoom(Math.abs(before[0] - other[1][0]) / Math.max(Math.abs(x - other[1][0]), 1), (x + other[1][0]) / 2);
@@ -567,7 +615,10 @@
             if (moved < 4) choose(at(...spot(event)));
         };
         canvas.onpointercancel = event => fingers.delete(event.pointerId);
-        canvas.onpointerleave = () => point(null);
+        canvas.onpointerleave = () => {
+            cursor = null;
+            point(null);
+        };
         canvas.ondblclick = event => zoom(0.3, spot(event)[0]);
 
         // ---- search ----
@@ -623,7 +674,7 @@
         resize();
         draw();
         // What tests ask.
-        canvas.timeline = {view, draw, rows, at, xOf, yOf, state: () => ({hover, chosen, hits})};
+        canvas.timeline = {view, draw, rows, at, xOf, yOf, twinOf, panels, state: () => ({hover, chosen, hits, cursor})};
     };
 
     setTheme(stored('specter-theme'));

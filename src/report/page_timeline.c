@@ -18,6 +18,7 @@ void page_timeline_init(struct page_timeline *t)
     arena_init(&t->arena);
     intern_init(&t->texts, &t->arena);
     buf_init(&t->names);
+    buf_init(&t->panels);
     buf_init(&t->rows);
     buf_init(&t->ops);
     buf_init(&t->links);
@@ -27,6 +28,7 @@ void page_timeline_init(struct page_timeline *t)
 void page_timeline_release(struct page_timeline *t)
 {
     buf_release(&t->names);
+    buf_release(&t->panels);
     buf_release(&t->rows);
     buf_release(&t->ops);
     buf_release(&t->links);
@@ -121,12 +123,22 @@ uint32_t page_timeline_text(struct page_timeline *t, const char *title, int colo
     return id;
 }
 
-/* ---- rows ---- */
+/* ---- panels and rows ---- */
+
+void page_timeline_panel(struct page_timeline *t, const char *side, const char *label,
+                         int64_t step_ns)
+{
+    buf_printf(&t->panels, "%s{\"side\":\"%s\",\"label\":", t->panels.len > 0 ? "," : "", side);
+    put_string(&t->panels, label);
+    buf_printf(&t->panels, ",\"step\":%" PRId64 "}", step_ns);
+}
 
 static void close_row(struct page_timeline *t)
 {
     if (!t->open)
         return;
+    if (t->first != SIZE_MAX && t->first > 0)
+        buf_printf(&t->rows, "\"first\":%zu,", t->first);
     buf_printf(&t->rows, "\"ops\":[%s],\"links\":[%s],\"path\":[%s]}", t->ops.data, t->links.data,
                t->path.data);
     buf_reset(&t->ops);
@@ -144,6 +156,7 @@ void page_timeline_row(struct page_timeline *t, const struct timeline_row *row)
     t->open = true;
     t->at_ns = t->last_link = 0;
     t->count = t->linked = t->pathed = 0;
+    t->first = SIZE_MAX;
 }
 
 void page_timeline_add(struct page_timeline *t, const struct timeline_item *i)
@@ -168,7 +181,10 @@ void page_timeline_add(struct page_timeline *t, const struct timeline_item *i)
                    t->count - t->pathed, i->path_ns, i->path_dur_ns);
         t->pathed = t->count;
     }
+    if (i->in_step && t->first == SIZE_MAX)
+        t->first = t->count;
     t->at_ns = end_ns;
+    t->begin_ns = i->start_ns < t->begin_ns ? i->start_ns : t->begin_ns;
     t->end_ns = end_ns > t->end_ns ? end_ns : t->end_ns;
     t->count++;
     t->nops++;
@@ -179,7 +195,7 @@ size_t page_timeline_size(const struct page_timeline *t)
     return t->names.len + t->rows.len + t->ops.len + t->links.len + t->path.len;
 }
 
-void page_timeline_put(struct buf *b, struct page_timeline *t, bool two_sides)
+void page_timeline_put(struct buf *b, struct page_timeline *t, bool has_path)
 {
     close_row(t);
     buf_puts(b,
@@ -194,8 +210,13 @@ void page_timeline_put(struct buf *b, struct page_timeline *t, bool two_sides)
              "minus zoom, 0 shows all, comma and full stop go to the operation before and "
              "after\"></canvas><div class=about aria-live=polite></div><div class=tip hidden></div>"
              "<script type=\"application/json\">");
-    buf_printf(b, "{\"span\":%" PRId64 ",\"names\":[", t->end_ns);
+    buf_putc(b, '{');
+    if (t->begin_ns < 0)
+        buf_printf(b, "\"from\":%" PRId64 ",", t->begin_ns);
+    buf_printf(b, "\"span\":%" PRId64 ",\"names\":[", t->end_ns);
     buf_put(b, t->names.data, t->names.len);
+    if (t->panels.len > 0)
+        buf_printf(b, "],\"panels\":[%s", t->panels.data);
     buf_puts(b, "],\"rows\":[");
     buf_put(b, t->rows.data, t->rows.len);
     buf_puts(b, "]}</script></div><noscript><p class=note>The timeline is drawn by a script, which "
@@ -206,7 +227,7 @@ void page_timeline_put(struct buf *b, struct page_timeline *t, bool two_sides)
     html_key(b, 4, "waiting for stragglers");
     html_key(b, 3, "copies");
     html_key(b, 1, "untimed kernels");
-    if (!two_sides)
+    if (has_path)
         buf_puts(b, "<span class=key><i class=ring></i>critical path</span>");
     buf_puts(b, "</div>\n");
 }

@@ -12,12 +12,17 @@
  *
  * The form, which docs/analyze.md describes:
  *
- *     {"span": ns, "names": [[title, colour, bytes, type, group, what], ...],
- *      "rows": [{"rank": 0, "name": "stream 7", "side": "", "ops": [gap, duration, name, ...],
- *                "links": [index, link, wait, ...], "path": [index, offset, length, ...]}]}
+ *     {"from": ns, "span": ns, "names": [[title, colour, bytes, type, group, what], ...],
+ *      "panels": [{"side": "base", "label": "run1", "step": ns}, ...],
+ *      "rows": [{"rank": 0, "name": "stream 7", "side": "", "first": 0,
+ *                "ops": [gap, duration, name, ...], "links": [index, link, wait, ...],
+ *                "path": [index, offset, length, ...]}]}
  *
- * gap is from the end of the operation before (negative where it nests in it); index counts the
- * operations of the row, and is told as the distance to the one before, as link is.
+ * from, span: the first begin, where it is before 0, and the last end. gap is from the end of the
+ * operation before (negative where it nests in it); index counts the operations of the row, and is
+ * told as the distance to the one before, as link is. panels: rows of these sides stand one above
+ * the other, with a step from 0 to `step` (0: none); of a row `first` is the step's first
+ * operation.
  */
 #ifndef SPECTER_REPORT_PAGE_TIMELINE_H
 #define SPECTER_REPORT_PAGE_TIMELINE_H
@@ -32,12 +37,13 @@
 struct timeline_row {
     int rank;
     const char *name; /* "stream 7" */
-    const char *side; /* "source", "target"; "": there is one only */
+    const char *side; /* "source", "target", "base", "test"; "": there is one only */
 };
 
 struct timeline_item {
     int64_t start_ns, dur_ns;
     uint32_t name;
+    bool in_step;        /* of the panel's step */
     int64_t link;        /* equal for the members of a collective; -1: none */
     int64_t wait_ns;     /* of dur_ns, from its start: for other ranks */
     int64_t path_ns;     /* part of it on the critical path: from there on, after the start, */
@@ -48,10 +54,11 @@ struct page_timeline {
     struct arena arena;
     struct intern texts;
     struct idmap ids; /* of texts, by address */
-    struct buf names, rows, ops, links, path;
+    struct buf names, panels, rows, ops, links, path;
     bool open;
-    int64_t at_ns, end_ns;        /* end of the slice before; of all */
-    size_t count, linked, pathed; /* of the row: slices, and which was linked last */
+    int64_t at_ns, begin_ns, end_ns; /* end of the slice before; of all: at most 0, and the end */
+    size_t count, linked, pathed;    /* of the row: slices, and which was linked last */
+    size_t first;                    /* of the row: the first in the step; SIZE_MAX: none */
     int64_t last_link;
     uint64_t nrows, nops;
 };
@@ -65,13 +72,16 @@ uint32_t page_timeline_name(struct page_timeline *t, const struct run *run, cons
 uint32_t page_timeline_text(struct page_timeline *t, const char *title, int colour,
                             const char *what);
 
+/* Side `side` of several, one above the other; label is from outside, step_ns 0: none is known. */
+void page_timeline_panel(struct page_timeline *t, const char *side, const char *label,
+                         int64_t step_ns);
 void page_timeline_row(struct page_timeline *t, const struct timeline_row *row);
 void page_timeline_add(struct page_timeline *t, const struct timeline_item *item);
 
 /* How many bytes it takes so far. */
 size_t page_timeline_size(const struct page_timeline *t);
 
-/* The timeline with its tools and keys. Times of slices are counted from 0. */
-void page_timeline_put(struct buf *b, struct page_timeline *t, bool two_sides);
+/* The timeline with its tools and keys. has_path: a critical path is in it. */
+void page_timeline_put(struct buf *b, struct page_timeline *t, bool has_path);
 
 #endif

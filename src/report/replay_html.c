@@ -339,7 +339,7 @@ static void put_step(struct page *p, struct replay_html *h)
                "<p class=note>The last step of %zu of the %zu ranks that are simulated; both begin "
                "at 0. Pointing at an operation shows it in both.%s</p>",
                t->shown, t->ranks, t->full ? " More would not fit into a page." : "");
-    page_timeline_put(&p->body, &t->out, true);
+    page_timeline_put(&p->body, &t->out, false);
     buf_release(&title);
 }
 

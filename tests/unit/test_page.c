@@ -55,6 +55,28 @@ TEST(timeline_data_are_distances)
     page_timeline_release(&t);
 }
 
+TEST(timeline_of_two_sides_begins_before_their_steps)
+{
+    struct page_timeline t;
+    struct buf b = BUF_INIT;
+    page_timeline_init(&t);
+    const uint32_t a = page_timeline_text(&t, "a", 0, "");
+    page_timeline_panel(&t, "base", "<run>", 900);
+    page_timeline_row(&t, &(struct timeline_row){0, "stream 7", "base"});
+    page_timeline_add(
+        &t, &(struct timeline_item){.start_ns = -30, .dur_ns = 20, .name = a, .link = -1});
+    page_timeline_add(&t,
+                      &(struct timeline_item){
+                          .start_ns = 0, .dur_ns = 900, .name = a, .in_step = true, .link = -1});
+    page_timeline_put(&b, &t, true);
+    CHECK(strstr(b.data, "{\"from\":-30,\"span\":900,\"names\":[") != NULL);
+    CHECK(strstr(b.data, "\"panels\":[{\"side\":\"base\",\"label\":\"\\u003crun>\","
+                         "\"step\":900}],\"rows\":[") != NULL);
+    CHECK(strstr(b.data, "\"side\":\"base\",\"first\":1,\"ops\":[-30,20,0,10,900,0]") != NULL);
+    buf_release(&b);
+    page_timeline_release(&t);
+}
+
 /* Two ranks, three steps of one AllReduce each; rank 1 comes 10, 20 and 30 us late. */
 TEST(step_grid_tells_lateness_by_step_and_collective)
 {

@@ -53,6 +53,16 @@ lost = [row["what"] for k in wanted for row in tables[k] if row["what"] not in c
 print("rows that the page lacks:", lost)
 many = read("many.html")
 print("ids are unique" if len(set(many.ids)) == len(many.ids) else "ids twice")
+data = json.loads(re.search(r'<script type="application/json">(.*?)</script>', open("page.html", encoding="utf-8").read(), re.S).group(1))
+print([(p["side"], p["label"], p["step"] > 0) for p in data["panels"]])
+links = {side: set() for side in ("base", "test")}
+for row in data["rows"]:
+    at = 0
+    for link in row["links"][1::3]:
+        at += link or 0
+        links[row["side"]].add(at)
+print("collectives of a side are its own:", bool(links["base"]) and not links["base"] & links["test"])
+print("a timeline of several tests:", "application/json" in open("many.html").read())
 print("".join(many.text["h1"]) in " ".join(open("ranking").read().split()), "third" in "".join(many.text["td"]))
 PY
 "$SPECTER" compare base test --html /dev/full/page.html >/dev/null 2>err

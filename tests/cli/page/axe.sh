@@ -7,12 +7,14 @@ AXE=${AXE:-$(python3 -c 'import axe_core_python, os; print(os.path.join(os.path.
 cp -r "$ROOT"/tests/cli/analyze/data/two_ranks traces
 "$SPECTER" analyze traces --html analyze.html >/dev/null 2>&1
 "$SPECTER" replay traces --gpu a100_sxm --scale 1,4 --html replay.html >/dev/null 2>&1
+cp -r traces other
+"$SPECTER" compare traces other --html compare.html >/dev/null 2>&1
 python3 - <<'END'
 import os
 from devtools import Browser
 axe = open(os.environ["AXE"], encoding="utf-8").read()
 with Browser() as browser:
-    for name in ("analyze", "replay"):
+    for name in ("analyze", "replay", "compare"):
         for dark in (False, True):
             page = browser.open(name + ".html", dark=dark)
             page.run("document.querySelectorAll('.group').forEach(group => { group.open = true; }); 0")

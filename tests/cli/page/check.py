@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""check.py KIND PAGE: opens a page in a browser and uses it; prints what holds. KIND: analyze, replay."""
+"""check.py KIND PAGE: opens a page in a browser and uses it; prints what holds. KIND: analyze, replay, compare."""
 import sys
 
 from devtools import Browser
@@ -61,6 +61,8 @@ def has_tables(page):
 
 def has_timeline(page):
     view = "document.querySelector('canvas').timeline"
+    page.run("document.querySelector('canvas').focus(); 0")
+    page.key("0")
     page.run("document.querySelector('.timeline').scrollIntoView({block: 'center'}); 0")
     page.frame()
     area = page.run("(({left, top, width, height}) => ({left, top, width, height}))(document.querySelector('canvas').getBoundingClientRect())")
@@ -71,7 +73,7 @@ def has_timeline(page):
             const s = row.end[i] - row.start[i] + (row.link[i] >= 0 ? 1e15 : 0);
             if (s > size) best = [row, i], size = s; }} return best; }})();
         window.span = () => t.view.to - t.view.from; 0""")
-    x = area["left"] + page.run("(t.xOf(Math.max(long[0].start[long[1]], 0)) + t.xOf(long[0].end[long[1]])) / 2")
+    x = area["left"] + page.run("(t.xOf(Math.max(long[0].start[long[1]], t.view.from)) + t.xOf(long[0].end[long[1]])) / 2")
     y = area["top"] + page.run("t.yOf(long[0]) + 4")
     check("the canvas has something drawn", page.run("""(() => { const c = document.querySelector('canvas');
         const d = c.getContext('2d').getImageData(0, 0, c.width, c.height).data, seen = new Set();
@@ -80,7 +82,7 @@ def has_timeline(page):
     page.move(x, y)
     tip = page.run("document.querySelector('.tip').textContent")
     check("pointing names an operation, with rank, stream and times", "rank " in tip and "stream" in tip and " from " in tip)
-    members = "members; last to come" in tip if kind == "analyze" else "target: " in tip or "source: " in tip
+    members = "target: " in tip or "source: " in tip if kind == "replay" else "members; last to come" in tip
     if page.run("t.rows.reduce((n, row) => n + row.link.filter(l => l >= 0 && l === long[0].link[long[1]]).length, 0) > 1"):
         check("and what belongs to it on other rows", members)
     page.click(x, y)
@@ -118,6 +120,31 @@ def has_timeline(page):
     check("and ends", page.run("t.state().hits === null && document.activeElement.tagName === 'CANVAS'"))
 
 
+def has_two_sides(page):
+    """Base above test: one scale, both steps from 0 on, one pointer, and the same operation of both."""
+    page.run("""window.canvas = document.querySelector('canvas'); window.t = canvas.timeline; [window.base, window.test] = t.panels;
+        canvas.scrollIntoView({block: 'center'}); 0""")
+    page.frame()
+    check("the base is above the test", page.run("t.panels.length === 2 && base.rows.length > 0 && test.rows.length > 0 "
+          "&& base.y + base.height <= test.y && t.rows.every(row => t.yOf(row) >= row.panel.y || row.nth > 0)"))
+    check("both steps are all that is seen at first", page.run(
+        "(longest => t.view.from <= 0 && t.view.to >= longest && t.view.to - t.view.from < 1.1 * longest)(Math.max(base.step, test.step))"))
+    check("a step's first operation is where the step begins", page.run(
+        "t.rows.every(row => row.start[row.first] > -0.1 * row.panel.step && (row.first === 0 || row.start[row.first - 1] < 0.1 * row.panel.step))"))
+    page.run("""window.of = [0, 1, 2].map(n => base.rows[0].first + n).map(i => [base.rows[0], i]);
+        window.area = canvas.getBoundingClientRect();
+        window.copy = new OffscreenCanvas(canvas.width, canvas.height).getContext('2d', {willReadFrequently: true});
+        window.ends = () => t.panels.map(p => [...copy.getImageData(Math.round(t.xOf(middle)), Math.round(p.y + p.height - 2), 1, 1).data]);
+        window.middle = (of[1][0].start[of[1][1]] + of[1][0].end[of[1][1]]) / 2; 0""")
+    before = page.run("copy.drawImage(canvas, 0, 0); ends()")
+    page.move(page.run("area.left + t.xOf(middle)"), page.run("area.top + t.yOf(of[1][0]) + 4"))
+    after = page.run("copy.drawImage(canvas, 0, 0); ends()")
+    check("the pointer is seen on both sides", all(a != b for a, b in zip(before, after)))
+    check("the same operation of both is told", "times as long" in page.run("document.querySelector('.tip').textContent"))
+    check("it is that of the step", page.run(
+        "of.every(at => (twin => twin && twin[0].panel === test && twin[1] - twin[0].first === at[1] - at[0].first)(t.twinOf(at)))"))
+
+
 def numbers_of(page):
     """Digits of all text but the script's own labels."""
     return page.run("[...document.querySelectorAll('h1, .card, .parts, .findings, tbody, figure, .bars, .stack')]"
@@ -131,6 +158,8 @@ with Browser() as browser:
     check("light and dark can be switched", theme_works(page))
     has_tables(page)
     if page.run("document.querySelector('canvas') !== null"):
+        if kind == "compare":
+            has_two_sides(page)
         has_timeline(page)
     check("the page is as wide as the window", page.run("document.documentElement.scrollWidth <= innerWidth"))
     messages, requests = page.messages, page.requests

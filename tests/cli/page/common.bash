@@ -4,7 +4,7 @@ command -v python3 >/dev/null || { echo "no python3"; exit 77; }
 export PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=$ROOT/tests/cli/page
 python3 -c 'import devtools, sys; sys.exit(devtools.find_browser() is None)' || { echo "no chromium"; exit 77; }
 
-# page NAME analyze|replay ARGUMENT...: writes NAME.html and uses it.
+# page NAME analyze|replay|compare ARGUMENT...: writes NAME.html and uses it.
 page() {
     "$SPECTER" "$2" "${@:3}" --html "$1.html" >/dev/null 2>log || [[ $? == 4 ]] || cat log
     python3 "$ROOT/tests/cli/page/check.py" "$2" "$1.html" >held 2>&1 || cat held

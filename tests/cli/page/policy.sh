@@ -13,7 +13,7 @@ for name in ("analyze", "replay"):
     digest = base64.b64encode(hashlib.sha256(scripts[0].encode()).digest()).decode()
     policy = re.search(r'Content-Security-Policy content="([^"]*)"', page).group(1)
     print(name, len(scripts), "script,", "its hash is in the policy" if f"script-src 'sha256-{digest}'" in policy else policy)
-    print("default-src 'none'" in policy, len(scripts[0].encode()) < 25000, not re.search(r"https?:|url\(|@import|<link|src=", page))
+    print("default-src 'none'" in policy, len(scripts[0].encode()) < 28000, not re.search(r"https?:|url\(|@import|<link|src=", page))
 END
 # A file is said to be written, with its size; a device is not.
 "$SPECTER" analyze traces --html page.html 2>&1 >/dev/null | grep wrote | sed 's/[0-9.]* KiB/N KiB/'

@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: MIT */
+#include "report/run_timeline.h"
+
+#include "base/arena.h"
+#include "base/order.h"
+#include "report/tracks.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define NO_MATCH UINT32_MAX
+
+void run_timeline_init(struct run_timeline *r, const struct analysis *a)
+{
+    const struct run *run = a->run;
+    const struct matches *m = &a->comm.matches;
+    const struct critical *c = &a->critical;
+    r->a = a;
+    r->match = array_new(run->nranks, sizeof *r->match);
+    r->path = array_new(run->nranks, sizeof *r->path);
+    for (size_t i = 0; i < run->nranks; i++) {
+        r->match[i] = array_new(run->ranks[i].nops, sizeof **r->match);
+        r->path[i] = array_new(run->ranks[i].nops, sizeof **r->path);
+        memset(r->match[i], 0xff, run->ranks[i].nops * sizeof **r->match);
+    }
+    for (size_t i = 0; i < m->count; i++) {
+        for (uint32_t k = 0; k < m->list[i].nmembers; k++) {
+            const struct match_member *x = &m->members[m->list[i].first + k];
+            r->match[x->rank][x->op] = (uint32_t)i;
+        }
+    }
+    for (size_t i = 0; i < c->nparts; i++) {
+        const struct critical_part *p = &c->parts[i];
+        if (p->kind != PATH_HOST && p->kind != PATH_LAUNCH && p->kind != PATH_UNEXPLAINED &&
+            p->kind != PATH_UNTIMED)
+            r->path[p->rank][p->op] = p;
+    }
+}
+
+void run_timeline_release(struct run_timeline *r)
+{
+    for (size_t i = 0; i < r->a->run->nranks; i++) {
+        free(r->match[i]);
+        free(r->path[i]);
+    }
+    free(r->match);
+    free(r->path);
+}
+
+/* ---- what tracks.h calls ---- */
+
+struct walk {
+    struct page_timeline *out;
+    const struct run_timeline *r;
+    const struct timeline_part *part;
+    int64_t zero_ns; /* of the rank */
+    bool stream;     /* the track is one of a stream */
+    bool first;      /* no slice of the track was added */
+    char name[64];
+};
+
+static bool in_step(const struct analysis *a, uint32_t step, size_t rank, const struct op *op)
+{
+    return step == STEP_NONE || a->job_steps.ranks[rank].of[op - a->run->ranks[rank].ops] == step;
+}
+
+static int64_t first_of_rank(const struct analysis *a, uint32_t step, size_t rank)
+{
+    int64_t first_ns = INT64_MAX;
+    for (size_t i = 0; i < a->run->ranks[rank].nops; i++) {
+        const struct op *op = &a->run->ranks[rank].ops[i];
+        if (op_timed(op) && op->start_ns != UNKNOWN_NS && op->start_ns < first_ns &&
+            in_step(a, step, rank, op))
+            first_ns = op->start_ns;
+    }
+    return first_ns;
+}
+
+static void on_rank(void *context, const struct rank *rank, size_t index)
+{
+    struct walk *w = context;
+    (void)rank;
+    w->zero_ns = w->part->zero_ns;
+    if (w->r->a->job_steps.apart)
+        w->zero_ns = first_of_rank(w->r->a, w->part->step, index);
+}
+
+static void on_track(void *context, const struct track *track)
+{
+    struct walk *w = context;
+    w->stream = track->kind == TRACK_STREAM;
+    w->first = true;
+    snprintf(w->name, sizeof w->name, "%s", track->name);
+}
+
+static void on_slice(void *context, const struct track *track, const struct track_slice *s)
+{
+    struct walk *w = context;
+    const struct analysis *a = w->r->a;
+    const struct matches *m = &a->comm.matches;
+    const size_t r = track->rank_index;
+    const struct critical_part *path;
+    uint32_t match;
+    if (!w->stream || s->op == NULL || r % w->part->every != 0 ||
+        !(w->part->whole || in_step(a, w->part->step, r, s->op)))
+        return;
+    if (w->first)
+        page_timeline_row(w->out,
+                          &(struct timeline_row){track->rank->rank, w->name, w->part->side});
+    w->first = false;
+    match = w->r->match[r][s->op - track->rank->ops];
+    path = w->r->path[r][s->op - track->rank->ops];
+    struct timeline_item item = {.start_ns = s->start_ns - w->zero_ns,
+                                 .dur_ns = s->end_ns - s->start_ns,
+                                 .name = page_timeline_name(w->out, a->run, s->op),
+                                 .in_step = in_step(a, w->part->step, r, s->op),
+                                 .link = -1};
+    if (match != NO_MATCH) {
+        const int64_t moved_ns = m->list[match].transfer_ns;
+        item.link = w->part->first_link + match;
+        if (moved_ns != UNKNOWN_NS && moved_ns < item.dur_ns && m->list[match].nmembers > 1)
+            item.wait_ns = item.dur_ns - moved_ns;
+    }
+    if (path != NULL) {
+        item.path_ns = path->start_ns > s->start_ns ? path->start_ns - s->start_ns : 0;
+        item.path_dur_ns = path->end_ns - path->start_ns;
+    }
+    page_timeline_add(w->out, &item);
+}
+
+static void on_count(void *context, const struct track *track, int64_t at_ns, int64_t value)
+{
+    (void)context, (void)track, (void)at_ns, (void)value;
+}
+
+void run_timeline_add(struct page_timeline *out, const struct run_timeline *r,
+                      const struct timeline_part *part)
+{
+    struct walk w = {.out = out, .r = r, .part = part};
+    const struct track_writer writer = {&w, on_rank, on_track, on_slice, on_count};
+    const struct analysis *a = r->a;
+    size_t only = SIZE_MAX;
+    if (a->nranks == 1 && a->run->nranks > 1)
+        only = (size_t)(a->ranks[0].rank - a->run->ranks);
+    tracks_write(a->run, only, &writer);
+}
+
+/* ---- which step, and its begin ---- */
+
+int64_t run_timeline_first(const struct analysis *a, uint32_t step)
+{
+    int64_t first_ns = INT64_MAX;
+    for (size_t i = 0; i < a->nranks; i++) {
+        const size_t rank = (size_t)(a->ranks[i].rank - a->run->ranks);
+        const int64_t start_ns = first_of_rank(a, step, rank);
+        first_ns = start_ns < first_ns ? start_ns : first_ns;
+    }
+    return first_ns == INT64_MAX ? 0 : first_ns;
+}
+
+struct step_length {
+    int64_t ns;
+    uint32_t step;
+};
+
+static int by_length(const void *pa, const void *pb)
+{
+    const struct step_length *a = pa, *b = pb;
+    return a->ns != b->ns ? ORDER(a->ns, b->ns) : ORDER(a->step, b->step);
+}
+
+static bool has_bounds(const struct analysis *a, uint32_t step)
+{
+    const int64_t *ends = a->step_time.ends_ns;
+    return ends != NULL && a->job_steps.several && step > 0 && step < a->job_steps.count &&
+           step_counts(&a->job_steps, step) && ends[step] != UNKNOWN_NS &&
+           ends[step - 1] != UNKNOWN_NS;
+}
+
+/* The step that the critical path is of; STEP_NONE. */
+static uint32_t step_of_path(const struct analysis *a)
+{
+    const struct critical_part *last = a->critical.parts;
+    return a->critical.nparts > 0 ? a->job_steps.ranks[last->rank].of[last->op] : STEP_NONE;
+}
+
+uint32_t run_timeline_median(const struct analysis *a)
+{
+    const struct job_steps *job = &a->job_steps;
+    const int64_t *ends = a->step_time.ends_ns;
+    struct step_length *list;
+    uint32_t n = 0, step = step_of_path(a);
+    if (step != STEP_NONE && has_bounds(a, step))
+        return step;
+    step = STEP_NONE;
+    list = array_new((size_t)job->count + 1, sizeof *list);
+    for (uint32_t k = 1; k < job->count; k++) {
+        if (has_bounds(a, k))
+            list[n++] = (struct step_length){ends[k] - ends[k - 1], k};
+    }
+    if (n > 0) {
+        qsort(list, n, sizeof *list, by_length);
+        step = list[(n - 1) / 2].step;
+    }
+    free(list);
+    return step;
+}
