@@ -399,7 +399,7 @@ void operations_add_rank(struct operations *o, const struct rank *rank)
         row = &o->list[at];
         row->count++;
         row->total_ns += ns;
-        row->max_ns = fmax(row->max_ns, ns);
+        sample_add(&row->times, end - start);
         row->comm_ns += kind == ACTIVITY_COMM ? ns : 0;
         row->memory_ns += kind == ACTIVITY_MEMORY ? ns : 0;
         o->total_ns += ns;
@@ -418,6 +418,15 @@ static int operation_by_cost(const void *x, const void *y)
 
 void operations_finish(struct operations *o)
 {
+    for (size_t i = 0; i < o->count; i++) {
+        struct operation_row *row = &o->list[i];
+        struct sample_stats stats;
+        sample_measure(&row->times, &stats);
+        row->min_ns = stats.min;
+        row->median_ns = stats.median;
+        row->max_ns = stats.max;
+        sample_release(&row->times);
+    }
     if (o->count > 0)
         qsort(o->list, o->count, sizeof *o->list, operation_by_cost);
     name_index_release(&o->names); /* the rows have moved */
@@ -425,6 +434,8 @@ void operations_finish(struct operations *o)
 
 void operations_release(struct operations *o)
 {
+    for (size_t i = 0; i < o->count; i++)
+        sample_release(&o->list[i].times);
     free(o->list);
     name_index_release(&o->names);
     memset(o, 0, sizeof *o);

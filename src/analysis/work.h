@@ -126,11 +126,12 @@ struct work_sum work_kernels(const struct work *w);
 /* Device work by the operation of the framework that launched it ("aten::mm"). Work of which no
  * operation is known has a row of its own, so that the rows add up to all device time. */
 struct operation_row {
-    const char *name; /* borrowed from the run; NULL: none is known */
-    uint64_t count;   /* kernels, copies and communication, with device times */
-    double total_ns;  /* sum of device times: what overlaps counts twice */
-    double max_ns;
-    double comm_ns, memory_ns; /* parts of the total */
+    const char *name;                 /* borrowed from the run; NULL: none is known */
+    uint64_t count;                   /* kernels, copies and communication, with device times */
+    double total_ns;                  /* sum of device times: what overlaps counts twice */
+    double min_ns, median_ns, max_ns; /* after operations_finish */
+    double comm_ns, memory_ns;        /* parts of the total */
+    struct sample times;              /* while it is added up: every time */
 };
 
 struct operations {

@@ -71,15 +71,18 @@ void sheet_of_kernel_lengths(struct sheet *s, const struct analysis *a)
 void sheet_of_operations(struct sheet *s, const struct analysis *a)
 {
     static const struct sheet_column columns[] = {
-        {"operation", "launched by", SHEET_TEXT, 34},
+        {"operation", "launched by", SHEET_TEXT, 24},
         {"count", "kernels", SHEET_COUNT, 0},
         {"total_us", "total", SHEET_TIME, 0},
         {"mean_us", "mean", SHEET_TIME, 0},
         {"max_us", NULL, SHEET_NS, 0},
         {"comm_us", NULL, SHEET_NS, 0},
         {"memory_us", NULL, SHEET_NS, 0},
-        {"share", "of all", SHEET_SHARE, 0},
+        {"share", NULL, SHEET_SHARE, 0},
         {"of_span", NULL, SHEET_SHARE, 0},
+        {"min_us", "min", SHEET_TIME, 0},
+        {NULL, "max", SHEET_TIME, 0},
+        {"median_us", "median", SHEET_TIME, 0},
     };
     const struct operations *o = &a->operations;
     sheet_init(s, "operations",
@@ -96,6 +99,9 @@ void sheet_of_operations(struct sheet *s, const struct analysis *a)
         sheet_number(s, row->memory_ns);
         sheet_number(s, o->total_ns > 0 ? row->total_ns / o->total_ns : NAN);
         sheet_number(s, row->total_ns / span_of(a));
+        sheet_number(s, row->min_ns);
+        sheet_number(s, row->max_ns);
+        sheet_number(s, row->median_ns);
     }
 }
 

@@ -77,6 +77,8 @@ TEST(kineto_batch_is_one_kernel)
     CHECK_DOUBLE(w.kinds[WORK_COMM].total_ns, 50000, 0);
     operations_add_rank(&o, &run.ranks[0]);
     CHECK_DOUBLE(o.total_ns, 50000, 0);
+    operations_finish(&o);
+    CHECK_DOUBLE(o.list[0].median_ns, 50000, 0);
     operations_release(&o);
     work_release(&w);
     run_release(&run);
