@@ -5,6 +5,7 @@
 #include "base/pool.h"
 #include "compare/work_times.h"
 #include "sim/replay/altered.h"
+#include "trace/run_part.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -30,11 +31,17 @@ bool cause_is_hidden(const struct cause *cause, double base_step_ns)
            fabs((double)cause->change_ns) < HIDDEN * own;
 }
 
+/* A run, or steps of it, as a job that can be simulated. */
+struct altered_job {
+    struct run part; /* the steps; nranks 0: all of the run */
+    struct altered *altered;
+};
+
 /* While the causes are found. */
 struct finder {
     struct causes *out;
     struct comparison *c;
-    const struct run *run; /* the base's that is simulated */
+    const struct run *run; /* the base's that is simulated: one of its runs, or steps of it */
     struct work_times base, test;
     uint32_t *test_rank; /* [nranks] the same rank of the test; PROGRAM_NONE */
     uint32_t *test_kind; /* [base.kinds.count] the same work; IDMAP_NONE */
@@ -42,8 +49,9 @@ struct finder {
     double *common;      /* [base.kinds.count] by how much all ranks changed */
     double *rank_factor; /* [nranks] by how much more its GEMMs and kernels did */
     double *cpu_factor;  /* [nranks] */
-    struct altered *altered;
-    double *factors; /* [ncosts] of the next simulation; 1 between them */
+    struct altered_job job;
+    struct altered *altered; /* its */
+    double *factors;         /* [ncosts] of the next simulation; 1 between them */
 };
 
 static double bounded(double factor)
@@ -324,12 +332,51 @@ static int simulate_ranks(struct finder *f, struct err *e)
 
 /* ---- all of them ---- */
 
+/* Returns whether the steps of the run that are enough are job->part now. */
+static bool take_steps(struct altered_job *job, const struct analysis *a)
+{
+    const uint32_t count = a->job_steps.count;
+    size_t ops = 0, n;
+    uint32_t first, last;
+    for (size_t r = 0; r < a->run->nranks; r++)
+        ops += a->run->ranks[r].nops;
+    if (ops <= CAUSES_OPS || count == 0)
+        return false;
+    n = CAUSES_OPS / (ops / count + 1);
+    return run_part_typical(&a->job_steps, &a->step_time,
+                            (uint32_t)(n > CAUSES_STEPS ? n : CAUSES_STEPS), &first, &last) &&
+           run_part_init(&job->part, a->run, &a->job_steps, first, last) == 0;
+}
+
+static void altered_job_release(struct altered_job *job)
+{
+    altered_free(job->altered);
+    if (job->part.nranks > 0)
+        run_part_release(&job->part);
+    *job = (struct altered_job){0};
+}
+
+/* Steps that are not simulated as they were recorded give way to all. */
+static int altered_job_init(struct altered_job *job, const struct analysis *a, struct err *e)
+{
+    struct err alone = {0};
+    *job = (struct altered_job){0};
+    if (take_steps(job, a)) {
+        job->altered = altered_new(&job->part, &alone);
+        if (job->altered != NULL)
+            return 0;
+        altered_job_release(job);
+    }
+    job->altered = altered_new(a->run, e);
+    return job->altered != NULL ? 0 : -1;
+}
+
 /* What the runs of a side take; the sides are prepared at the same time. */
 struct side_work {
     struct work_times *w;
     struct compare_runs runs;
-    const struct run *keep; /* the run whose job is kept, to be simulated; NULL */
-    struct altered *kept;
+    const struct analysis *keep; /* the run whose job is kept, to be simulated; NULL */
+    struct altered_job kept;
     struct err e;
 };
 
@@ -337,29 +384,48 @@ static void add_runs(void *arg, size_t which)
 {
     struct side_work *side = (struct side_work *)arg + which;
     for (size_t i = 0; i < side->runs.n; i++) {
-        const struct analysis *run = side->runs.list[i];
-        struct altered *a = altered_new(run->run, &side->e);
-        if (a == NULL)
+        struct altered_job job;
+        if (altered_job_init(&job, side->runs.list[i], &side->e) < 0)
             return;
-        work_times_add(side->w, altered_program(a), &run->job_steps);
-        if (run->run == side->keep)
-            side->kept = a;
+        work_times_add(side->w, altered_program(job.altered), altered_steps(job.altered));
+        if (side->runs.list[i] == side->keep)
+            side->kept = job;
         else
-            altered_free(a);
+            altered_job_release(&job);
     }
+}
+
+/* The run whose step is nearest to the mean of its side's, with as many ranks as the first. */
+static const struct analysis *typical(const struct comparison *c, struct compare_runs side)
+{
+    size_t best = 0;
+    double least = INFINITY;
+    for (size_t i = 0; i < side.n; i++) {
+        const struct analysis *a = side.list[i];
+        double off = fabs(step_window_mean(&a->step_time.window) - c->step->base_ns);
+        if (a->run->nranks == side.list[0]->run->nranks && off < least) {
+            least = off;
+            best = i;
+        }
+    }
+    return side.list[best];
 }
 
 /* Where a side cannot be replayed, why; the base's reason first. */
 static void prepare_sides(struct finder *f, struct compare_runs base, struct compare_runs test)
 {
-    struct side_work sides[] = {{.w = &f->base, .runs = base, .keep = f->run},
+    struct side_work sides[] = {{.w = &f->base, .runs = base, .keep = typical(f->c, base)},
                                 {.w = &f->test, .runs = test}};
     pool_run(pool_cpus() > 1 ? 2 : 1, 2, add_runs, sides, NULL);
-    f->altered = sides[0].kept;
+    f->job = sides[0].kept;
     for (int i = 0; i < 2 && f->out->unknown == NULL; i++) {
         if (sides[i].e.code != ERR_NONE)
             f->out->unknown = arena_printf(&f->c->arena, "%s", sides[i].e.msg);
     }
+    if (f->job.altered == NULL)
+        return;
+    f->altered = f->job.altered;
+    f->run = altered_program(f->altered)->run;
 }
 
 static void find_factors(struct finder *f, const struct run *test)
@@ -403,22 +469,6 @@ static int by_change(const void *pa, const void *pb)
     return a->kind != b->kind ? ORDER(a->kind, b->kind) : ORDER(a->rank, b->rank);
 }
 
-/* The run whose step is nearest to the mean of its side's, with as many ranks as the first. */
-static const struct run *typical(const struct comparison *c, struct compare_runs side)
-{
-    size_t best = 0;
-    double least = INFINITY;
-    for (size_t i = 0; i < side.n; i++) {
-        const struct analysis *a = side.list[i];
-        double off = fabs(step_window_mean(&a->step_time.window) - c->step->base_ns);
-        if (a->run->nranks == side.list[0]->run->nranks && off < least) {
-            least = off;
-            best = i;
-        }
-    }
-    return side.list[best]->run;
-}
-
 void causes_find(struct causes *out, struct comparison *c, struct compare_runs base,
                  struct compare_runs test)
 {
@@ -430,7 +480,6 @@ void causes_find(struct causes *out, struct comparison *c, struct compare_runs b
         out->rest_ns = out->change_ns;
         return;
     }
-    f.run = typical(c, base);
     prepare_sides(&f, base, test);
     if (out->unknown == NULL)
         find_factors(&f, test.list[0]->run);
@@ -444,7 +493,7 @@ void causes_find(struct causes *out, struct comparison *c, struct compare_runs b
     for (size_t i = 0; i < out->n; i++)
         out->rest_ns -= out->list[i].change_ns;
     free(f.factors);
-    altered_free(f.altered);
+    altered_job_release(&f.job);
     work_times_release(&f.base);
     work_times_release(&f.test);
 }

@@ -58,6 +58,11 @@ const struct program *altered_program(const struct altered *a)
     return &a->job.program;
 }
 
+const struct job_steps *altered_steps(const struct altered *a)
+{
+    return &a->job.steps;
+}
+
 double altered_base_ns(const struct altered *a)
 {
     return a->rep.own.span_ns;

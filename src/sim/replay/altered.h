@@ -21,6 +21,7 @@ struct altered *altered_new(const struct run *run, struct err *e);
 void altered_free(struct altered *a); /* NULL is allowed */
 
 const struct program *altered_program(const struct altered *a);
+const struct job_steps *altered_steps(const struct altered *a);
 double altered_base_ns(const struct altered *a); /* the step, simulated with nothing altered */
 
 /* The step with each cost times its factor, [ncosts], and the CPU time of each rank times its own,

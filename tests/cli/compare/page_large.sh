@@ -35,5 +35,6 @@ print([(row["side"], row["rank"], len(row["ops"]) // 3) for row in data["rows"]]
 PY
 }
 look
+"$SPECTER" compare base test --table causes --format csv
 sed -i '/"mark"/d' base/*.jsonl test/*.jsonl
 look
