@@ -20,16 +20,18 @@ static void draw(struct page_timeline *out, const struct run_timeline *r,
 
 /* What is larger than PAGE_TIMELINE_MAX shrinks to the median step, and where that is still several
  * times as large, to some of the ranks. */
-static void choose(struct page_timeline *out, const struct run_timeline *r,
-                   struct timeline_part *part)
+static void choose(struct page_timeline *out, struct run_timeline *r, struct timeline_part *part)
 {
     draw(out, r, part);
     if (page_timeline_size(out) <= PAGE_TIMELINE_MAX)
         return;
     part->step = run_timeline_median(r->a);
-    part->whole = false;
-    if (part->step != STEP_NONE)
+    if (part->step != STEP_NONE) {
+        const struct analysis *a = r->a;
+        run_timeline_release(r);
+        run_timeline_init(r, a, part->step);
         draw(out, r, part);
+    }
     while (r->a->nranks > 1 && page_timeline_size(out) > ANALYZE_STEP_MAX &&
            2 * part->every <= r->a->run->nranks) {
         part->every *= 2;
@@ -41,9 +43,9 @@ void analyze_put_timeline(struct page *p, const struct analysis *a)
 {
     struct run_timeline r;
     struct page_timeline out;
-    struct timeline_part part = {.step = STEP_NONE, .whole = true, .every = 1, .side = ""};
+    struct timeline_part part = {.step = STEP_NONE, .every = 1, .side = ""};
     char time[32];
-    run_timeline_init(&r, a);
+    run_timeline_init(&r, a, STEP_NONE);
     page_timeline_init(&out);
     choose(&out, &r, &part);
     if (out.nops > 0) {

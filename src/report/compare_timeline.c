@@ -51,9 +51,8 @@ static void side_init(struct side *s, const struct compare_runs *runs, const cha
     *s = (struct side){.runs = runs, .label = label, .run = median_run(runs)};
     s->a = runs->list[s->run];
     ends = s->a->step_time.ends_ns;
-    run_timeline_init(&s->drawn, s->a);
-    s->part = (struct timeline_part){
-        .step = run_timeline_median(s->a), .whole = true, .every = 1, .side = name};
+    run_timeline_init(&s->drawn, s->a, STEP_NONE);
+    s->part = (struct timeline_part){.step = run_timeline_median(s->a), .every = 1, .side = name};
     if (s->part.step != STEP_NONE) {
         s->part.zero_ns = ends[s->part.step - 1];
         s->step_ns = ends[s->part.step] - s->part.zero_ns;
@@ -93,8 +92,10 @@ static void choose(struct page_timeline *out, struct side sides[2])
         draw(out, sides);
     if (out->nops > 0 && page_timeline_size(out) <= COMPARE_TIMELINE_MAX)
         return;
-    for (int i = 0; i < 2; i++)
-        sides[i].part.whole = false;
+    for (int i = 0; i < 2; i++) {
+        run_timeline_release(&sides[i].drawn);
+        run_timeline_init(&sides[i].drawn, sides[i].a, sides[i].part.step);
+    }
     draw(out, sides);
     while (page_timeline_size(out) > COMPARE_TIMELINE_MAX && 2 * sides[0].part.every <= ranks) {
         for (int i = 0; i < 2; i++)
@@ -126,7 +127,7 @@ static void put_notes(struct page *p, const struct side sides[2])
     put_which(&b, &sides[1]);
     buf_puts(&b, steps ? ": steps of median length, between dashed lines, both from 0 on."
                        : ", both from 0 on.");
-    if (!sides[0].part.whole && steps)
+    if (sides[0].drawn.only != STEP_NONE && steps)
         buf_puts(&b, " The recordings are too large for a page: these steps are shown alone.");
     if (sides[0].part.every > 1)
         buf_printf(&b, " One of %zu ranks is shown.", sides[0].part.every);

@@ -11,12 +11,31 @@
 
 #define NO_MATCH UINT32_MAX
 
-void run_timeline_init(struct run_timeline *r, const struct analysis *a)
+/* The step as a run of its own, so that nothing else is looked at; what is known by operation
+ * follows. */
+static void take_step(struct run_timeline *r)
+{
+    const struct run *run = r->a->run;
+    const struct job_steps *steps = &r->a->job_steps;
+    if (r->only == STEP_NONE || run_part_init(&r->part, run, steps, r->only, r->only) < 0)
+        return;
+    for (size_t i = 0; i < run->nranks; i++) {
+        size_t n = 0;
+        for (size_t k = 0; k < run->ranks[i].nops; k++) {
+            if (steps->ranks[i].of[k] != r->only)
+                continue;
+            r->match[i][n] = r->match[i][k];
+            r->path[i][n++] = r->path[i][k];
+        }
+    }
+}
+
+void run_timeline_init(struct run_timeline *r, const struct analysis *a, uint32_t only)
 {
     const struct run *run = a->run;
     const struct matches *m = &a->comm.matches;
     const struct critical *c = &a->critical;
-    r->a = a;
+    *r = (struct run_timeline){.a = a, .only = only};
     r->match = array_new(run->nranks, sizeof *r->match);
     r->path = array_new(run->nranks, sizeof *r->path);
     for (size_t i = 0; i < run->nranks; i++) {
@@ -36,6 +55,7 @@ void run_timeline_init(struct run_timeline *r, const struct analysis *a)
             p->kind != PATH_UNTIMED)
             r->path[p->rank][p->op] = p;
     }
+    take_step(r);
 }
 
 void run_timeline_release(struct run_timeline *r)
@@ -46,6 +66,8 @@ void run_timeline_release(struct run_timeline *r)
     }
     free(r->match);
     free(r->path);
+    if (r->part.nranks > 0)
+        run_part_release(&r->part);
 }
 
 /* ---- what tracks.h calls ---- */
@@ -102,8 +124,11 @@ static void on_slice(void *context, const struct track *track, const struct trac
     const size_t r = track->rank_index;
     const struct critical_part *path;
     uint32_t match;
-    if (!w->stream || s->op == NULL || r % w->part->every != 0 ||
-        !(w->part->whole || in_step(a, w->part->step, r, s->op)))
+    bool within;
+    if (!w->stream || s->op == NULL || r % w->part->every != 0)
+        return;
+    within = w->r->part.nranks > 0 || in_step(a, w->part->step, r, s->op);
+    if (w->r->only != STEP_NONE && !within)
         return;
     if (w->first)
         page_timeline_row(w->out,
@@ -114,7 +139,7 @@ static void on_slice(void *context, const struct track *track, const struct trac
     struct timeline_item item = {.start_ns = s->start_ns - w->zero_ns,
                                  .dur_ns = s->end_ns - s->start_ns,
                                  .name = page_timeline_name(w->out, a->run, s->op),
-                                 .in_step = in_step(a, w->part->step, r, s->op),
+                                 .in_step = within,
                                  .link = -1};
     if (match != NO_MATCH) {
         const int64_t moved_ns = m->list[match].transfer_ns;
@@ -143,7 +168,7 @@ void run_timeline_add(struct page_timeline *out, const struct run_timeline *r,
     size_t only = SIZE_MAX;
     if (a->nranks == 1 && a->run->nranks > 1)
         only = (size_t)(a->ranks[0].rank - a->run->ranks);
-    tracks_write(a->run, only, &writer);
+    tracks_write(r->part.nranks > 0 ? &r->part : a->run, only, &writer);
 }
 
 /* ---- which step, and its begin ---- */
