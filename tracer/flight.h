@@ -45,7 +45,7 @@
 #define FLIGHT_SAMPLE_BYTES 256
 #define FLIGHT_ACT_BYTES 512 /* of marks, too */
 #define FLIGHT_OP_BYTES 1024
-#define FLIGHT_END_BYTES 24576
+#define FLIGHT_END_BYTES 61440
 
 enum flight_band {
     FLIGHT_HEAD,

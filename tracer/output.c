@@ -11,6 +11,7 @@
 #include "graph_ops.h"
 #include "library.h"
 #include "lookup.h"
+#include "op_sums.h"
 #include "request.h"
 #include "tracer.h"
 #include "warn.h"
@@ -22,10 +23,13 @@
 #define FLUSH_NS INT64_C(100000000)
 #define BATCH_BYTES 61440
 #define BUFFER_BYTES (BATCH_BYTES + FORMAT_INIT_MAX)
-#define SUMMARY_BYTES (8192 + COVERAGE_GAPS_BYTES_MAX)
+#define COMMS_BYTES 38912                     /* sums by communicator */
+#define COMMS_BYTES_OF(_size) ((_size) / 128) /* of a file of limited size */
+#define REST_BYTES (8192 + OP_SUMS_TIME_BYTES + COVERAGE_GAPS_BYTES_MAX)
+#define SUMMARY_BYTES (REST_BYTES + COMMS_BYTES)
 #define ROOM_BYTES 4096 /* given up at the end of a full disk */
-#define CLOSING_BYTES (SUMMARY_BYTES + 512)
-_Static_assert(CLOSING_BYTES <= FLIGHT_END_BYTES, "it must fit its slot");
+#define CLOSING_BYTES(_comms) (REST_BYTES + 512 + (_comms))
+_Static_assert(CLOSING_BYTES(COMMS_BYTES) <= FLIGHT_END_BYTES, "it must fit its slot");
 #define LINES_MAX 2048 /* more than fit into the buffer and ROOM_BYTES */
 #define OPS_BYTES (SPECTER_LINE_MAX - FORMAT_LINE_MAX) /* a graph's list: a line holds no more */
 #define GPUS_MAX 64
@@ -248,12 +252,21 @@ void output_flush_old(bool now)
         flush();
 }
 
+/* Bytes that the closing record may have for its sums by communicator. */
+static int64_t comms_room(void)
+{
+    int64_t limit = output.config->max_size;
+    if (output.broken)
+        return 0; /* what it takes is taken from the operations in the file */
+    return limit > 0 && COMMS_BYTES_OF(limit) < COMMS_BYTES ? COMMS_BYTES_OF(limit) : COMMS_BYTES;
+}
+
 /* Returns whether one more line is allowed. The closing record keeps its place below the limit. */
 static bool may_write(void)
 {
     int64_t limit = output.config->max_size;
     if (output.stopped == NULL && limit > 0 && !output.in_slots &&
-        position() + FORMAT_LINE_MAX + CLOSING_BYTES > limit)
+        position() + FORMAT_LINE_MAX + CLOSING_BYTES(comms_room()) > limit)
         stop("max-size");
     return output.stopped == NULL;
 }
@@ -527,14 +540,17 @@ static void put_record(struct out *o, const struct record *r, uint64_t id)
 static void count_record(const struct record *r)
 {
     uint64_t n = r->kind == RECORD_NCCL && r->nccl.comm_size > 0 ? (uint64_t)r->nccl.comm_size : 0;
+    uint64_t bytes = 0;
     if (r->kind == RECORD_NCCL) {
+        bytes = specter_comm_op_bytes(r->op, r->nccl.count, r->dtype, n);
         output.comm_ops[r->op].count++;
-        output.comm_ops[r->op].bytes += specter_comm_op_bytes(r->op, r->nccl.count, r->dtype, n);
+        output.comm_ops[r->op].bytes += bytes;
     } else if (r->kind == RECORD_GEMM) {
         output.gemms[r->op].count++;
     } else if (r->kind == RECORD_COPY) {
+        bytes = r->copy.bytes != UINT64_MAX ? r->copy.bytes : 0;
         output.copies.count++;
-        output.copies.bytes += r->copy.bytes != UINT64_MAX ? r->copy.bytes : 0;
+        output.copies.bytes += bytes;
     } else if (r->kind == RECORD_UNTRACED) {
         output.launches += r->untraced.launches;
     } else if (r->kind == RECORD_GRAPH) {
@@ -548,6 +564,7 @@ static void count_record(const struct record *r)
     }
     if (output_is_op(r))
         output.timings[r->timing]++;
+    op_sums_add(r, bytes);
 }
 
 /* Under --sync the timeline of a device is the host's. */
@@ -707,6 +724,10 @@ static void put_summary(struct out *o)
     put_U64(o, output.graphs);
     put_RAW(o, ",\"marks\":");
     put_U64(o, output.marks);
+    put_RAW(o, ",\"time\":");
+    op_sums_put_time(o);
+    put_RAW(o, ",\"comms\":");
+    op_sums_put_comms(o, (size_t)comms_room());
     put_RAW(o, ",\"unseen\":");
     coverage_gaps_put(o);
     put_limits(o);
@@ -813,5 +834,6 @@ void output_reset(void)
 {
     memset(&output, 0, offsetof(struct output, gemm_names));
     graph_ops_reset();
+    op_sums_reset();
     coverage_gaps_reset();
 }

@@ -415,6 +415,27 @@ enum specter_mark {
     X(dropped, U64, ALWAYS)        \
     X(summary, RAW, ALWAYS)
 
+/* Sums over a process in the `summary` of its closing record: kinds of work in `time`, X(id, key),
+ * and rows of `comms` with a histogram, where bin i counts durations from 2^i ns to below 2^(i+1);
+ * the first and the last bin hold what is shorter and longer, too. */
+#define SPECTER_SUM_KINDS(X)      \
+    X(COLLECTIVES, "collectives") \
+    X(MESSAGES, "messages")       \
+    X(GEMMS, "gemms")             \
+    X(COPIES, "copies")           \
+    X(GRAPHS, "graphs")
+
+enum specter_sum_kind {
+#define X(id, key) SPECTER_SUM_##id,
+    SPECTER_SUM_KINDS(X)
+#undef X
+        SPECTER_SUM_KIND_COUNT
+};
+
+#define SPECTER_HIST_MIN 8  /* below 512 ns */
+#define SPECTER_HIST_MAX 39 /* from 550 s on */
+#define SPECTER_HIST_BINS (SPECTER_HIST_MAX - SPECTER_HIST_MIN + 1)
+
 /* X(id, selector key, selector value): the line's own name and its field table. */
 #define SPECTER_RECORDS(X)        \
     X(INIT, event, "init")        \

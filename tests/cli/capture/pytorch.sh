@@ -49,5 +49,5 @@ rm -f id
 cmp plain.out traced.out
 sed '$d' traced.err | cmp plain.err -
 ls traces | wc -l
-grep -h -o '"op":"[A-Za-z]*"' traces/* | sort | uniq -c
+sed '$d' traces/* | grep -o '"op":"[A-Za-z]*"' | sort | uniq -c
 tail -n 1 traces/* | grep -o '"dropped":[0-9]*'

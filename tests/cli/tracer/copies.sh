@@ -10,5 +10,5 @@ done
 # The waiting copy of 256 KiB: its call lasts as long as the copy on the device.
 sed -n 's/.*"kind":"d2h".*"duration_us":\([0-9.]*\),"bytes":262144,.*"host_us":\([0-9.]*\),"host_end_us":\([0-9.]*\),.*/\1 \2 \3/p' out0/*.jsonl |
     awk '{ print ($3 - $2 >= $1 - 1 ? "waited" : "returned at once") }'
-sed -n 's/.*"copies":\({[^}]*}\).*/\1/p' out0/*.jsonl
+sed -n 's/.*"syncs":[0-9]*,"copies":\({[^}]*}\).*/\1/p' out0/*.jsonl
 sed -n 's/.*"coverage":\(\[[^]]*\]\).*/\1/p' out0/*.jsonl

@@ -9,6 +9,11 @@ for limit in 64k 100000; do
     tail -n 1 out$limit/* | grep -o '"stopped":.*'
 done
 [[ $(stat -c %s out64k/*) -le 65536 && $(stat -c %s out100000/*) -le 100000 ]] || fail "over the limit"
+# There is no room for sums by communicator then; a file of some size has it.
+grep -o '"comms":null' out64k/*
+SPECTER_MAX_SIZE=1M traced out1M "$CALLS" many || fail "the program felt it"
+grep -o '"comms":\[{"comm":"[0-9a-f]*","size":[0-9]*' out1M/* | sed 's/"[0-9a-f]*",/ID,/'
+[[ $(stat -c %s out1M/*) -le 1048576 ]] || fail "over the limit"
 # With records of every kind, the longest lines among them.
 export NCCL_PROFILER_PLUGIN=${PRELOAD##* }
 SPECTER_MAX_SIZE=200k traced records "$BUILD/tracer/records" 50 || fail "the program felt it"
