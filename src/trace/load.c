@@ -316,20 +316,28 @@ static int load(struct load *l, struct err *e)
     return 0;
 }
 
+void load_release(struct load *l)
+{
+    free(l->list);
+    free(l->file_source);
+    free(l->archives);
+    idmap_release(&l->files);
+    idmap_release(&l->folders);
+    buf_release(&l->foreign);
+}
+
 int run_load(struct run *run, const char *path, const struct load_opts *opts, struct err *e)
 {
     static const struct load_opts none;
-    struct load l = {
-        .run = run, .path = path, .opts = opts != NULL ? opts : &none, .foreign = BUF_INIT};
+    struct load l = {.run = run,
+                     .path = path,
+                     .opts = opts != NULL ? opts : &none,
+                     .entries_max = FOLDER_ENTRIES_MAX,
+                     .foreign = BUF_INIT};
     int rc;
     run_init(run);
     run->source = load_printable(run, path);
     rc = load(&l, e);
-    free(l.list);
-    free(l.file_source);
-    free(l.archives);
-    idmap_release(&l.files);
-    idmap_release(&l.folders);
-    buf_release(&l.foreign);
+    load_release(&l);
     return rc;
 }

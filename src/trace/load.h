@@ -5,7 +5,7 @@
  * where only that tells which job it is of (recordings.c), and run_absorb.c puts together what
  * threads read apart.
  *
- * A folder is looked into with the folders below it, FOLDER_DEPTH_MAX deep and FOLDER_ENTRIES_MAX
+ * A folder is looked into with the folders below it, FOLDER_DEPTH_MAX deep and entries_max
  * entries in all, hidden ones passed over, each once whatever links lead there. Where a folder
  * holds traces itself, and not just links to some, the folders below it are left alone: they hold
  * others' (`dump-TIME` of specter dump, say). An archive in a folder is read where nothing else is.
@@ -17,7 +17,9 @@
 #include "base/idmap.h"
 #include "trace/reader.h"
 
-#define NAMED_MAX 8 /* files or runs named in one note */
+#define NAMED_MAX 8                           /* files or runs named in one note */
+#define FOLDER_ENTRIES_MAX ((size_t)1 << 16)  /* files and folders, in all */
+#define CLOSING_ENTRIES_MAX ((size_t)1 << 20) /* where only closing records are read */
 
 /* One file, or one member of an archive. Texts are borrowed from the run's arena. */
 struct source {
@@ -45,6 +47,7 @@ struct load {
     size_t *file_source; /* owned: the source that it is, or SIZE_MAX */
     size_t cap_files;
     struct idmap folders;  /* likewise */
+    size_t entries_max;    /* to look at; */
     size_t entries;        /* looked at so far, */
     bool too_many;         /* and some are not */
     const char **archives; /* owned: in folders, set aside */
@@ -115,6 +118,7 @@ const char *load_file_name(const struct load *l, const struct source *s);
 const char *load_folder_name(const struct load *l, const struct source *s);
 
 size_t load_count(const struct load *l, const struct reader *reader);
+void load_release(struct load *l); /* what it owns */
 
 /* The formats, in the order of READERS. */
 extern const struct reader *const load_readers[];

@@ -161,24 +161,14 @@ static int compare_sources(const void *pa, const void *pb, void *by_folder)
     return order != 0 ? order : strcmp(a->label, b->label);
 }
 
-static bool rank_repeats(const struct load *l, size_t first, size_t at)
-{
-    if (l->list[at].id.real_ns == 0)
-        return false; /* no date to tell launches apart by */
-    for (size_t i = first; i < at; i++) {
-        if (l->list[at].id.rank >= 0 && l->list[i].id.rank == l->list[at].id.rank)
-            return true;
-    }
-    return false;
-}
-
-/* Returns whether source `at` begins another run than the one that began with `first`. */
-static bool is_other_run(const struct load *l, size_t first, size_t at)
+/* Returns whether source `at` begins another run than the one before it, of which these are the
+ * ranks so far. Without a date launches cannot be told apart by their ranks. */
+static bool is_other_run(const struct load *l, const struct idmap *ranks, size_t at)
 {
     const struct source *s = &l->list[at], *before = &l->list[at - 1];
-    if (strcmp(s->id.run, before->id.run) != 0)
+    if (strcmp(s->id.run, before->id.run) != 0 || (l->by_folder && s->folder != before->folder))
         return true;
-    return (l->by_folder && s->folder != before->folder) || rank_repeats(l, first, at);
+    return s->id.real_ns != 0 && s->id.rank >= 0 && idmap_find(ranks, s->id.rank) != IDMAP_NONE;
 }
 
 /* The launch of one run id that is meant when the newest one is `newest`. Where that one has no
@@ -202,23 +192,26 @@ static int meant_launch(struct load *l, int newest)
 /* Numbers the launches; the number of the newest that fits `run_id` (NULL: any), or -1. */
 static int number_launches(struct load *l, const char *run_id)
 {
+    struct idmap ranks = {0};
     int launch = -1, newest = -1;
-    size_t first = 0;
     int64_t newest_ns = 0;
     qsort_r(l->list, l->count, sizeof *l->list, compare_sources, &l->by_folder);
     for (size_t i = 0; i < l->count; i++) {
         struct source *s = &l->list[i];
         bool fits = run_id == NULL || strcmp(s->id.run, run_id) == 0;
-        if (i == 0 || is_other_run(l, first, i)) {
+        if (i == 0 || is_other_run(l, &ranks, i)) {
             launch++;
-            first = i;
+            idmap_release(&ranks);
             if (fits && (newest < 0 || date_of(l, s) >= newest_ns)) {
                 newest = launch;
                 newest_ns = date_of(l, s);
             }
         }
         s->launch = launch;
+        if (s->id.rank >= 0)
+            idmap_add(&ranks, s->id.rank);
     }
+    idmap_release(&ranks);
     return newest < 0 ? -1 : meant_launch(l, newest);
 }
 

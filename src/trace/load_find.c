@@ -6,19 +6,25 @@
 #include "trace/load.h"
 
 #include "base/hash.h"
+#include "base/pool.h"
 #include "trace/reader.h"
 
 #include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
-#define FOLDER_DEPTH_MAX 4           /* below the one that was named */
-#define FOLDER_ENTRIES_MAX (1 << 16) /* files and folders, in all */
+#define LOOK_AHEAD                                                                 \
+    4096 /* entries of a folder that several threads look at before one takes them \
+          */
+#define LOOK_THREADS_FROM 64 /* where there are so many */
+#define FOLDER_DEPTH_MAX 4   /* below the one that was named */
 
 const struct reader *const load_readers[] = {
 #define X(name) &reader_##name,
@@ -157,6 +163,21 @@ static const struct reader *recognise(const char *label, const char *head, size_
     return NULL;
 }
 
+static struct source *add_source(struct load *l, const char *path, const char *label,
+                                 const struct reader *reader)
+{
+    struct source *source;
+    ARRAY_GROW(l->list, l->cap, l->count + 1);
+    source = &l->list[l->count++];
+    memset(source, 0, sizeof *source);
+    source->path = path;
+    source->label = label;
+    source->reader = reader;
+    source->folder = "";
+    source->id.rank = -1;
+    return source;
+}
+
 /* Looks at the head of what the stream stands at; the new source, or NULL. */
 static struct source *inspect(struct load *l, struct stream *s, const char *path)
 {
@@ -172,14 +193,7 @@ static struct source *inspect(struct load *l, struct stream *s, const char *path
             not_a_trace(l, label, head, (size_t)n);
         return NULL;
     }
-    ARRAY_GROW(l->list, l->cap, l->count + 1);
-    source = &l->list[l->count++];
-    memset(source, 0, sizeof *source);
-    source->path = path;
-    source->label = label;
-    source->reader = reader;
-    source->folder = "";
-    source->id.rank = -1;
+    source = add_source(l, path, label, reader);
     if (reader->identify != NULL)
         reader->identify(head, (size_t)n, &source->id);
     return source;
@@ -241,12 +255,23 @@ static void other_name(struct load *l, size_t at, const char *path, const char *
     source->link = link;
 }
 
+/* What several threads found out about an entry of a large folder. */
+struct entry {
+    struct stat st;
+    bool there; /* st is known */
+    bool link;
+    bool own; /* a plain file of the specter format, which says: */
+    struct identity id;
+};
+
 /* 1 when it is a trace that stands here itself. */
 static int inspect_entry(struct load *l, const char *path, const char *folder,
-                         const struct stat *st, bool link)
+                         const struct entry *entry)
 {
+    const struct stat *st = &entry->st;
+    const bool link = entry->link;
     struct source *source = NULL;
-    struct stream *s;
+    struct stream *s = NULL;
     struct err e;
     uint32_t count = l->files.count, at = idmap_add(&l->files, file_key(st));
     if (at < count) {
@@ -256,15 +281,20 @@ static int inspect_entry(struct load *l, const char *path, const char *folder,
     }
     ARRAY_GROW(l->file_source, l->cap_files, (size_t)at + 1);
     l->file_source[at] = SIZE_MAX;
-    if (stream_open(&s, path, &e) < 0) {
+    if (entry->own) {
+        source = add_source(l, path, load_printable(l->run, path), &reader_jsonl);
+        source->id = entry->id;
+    } else if (stream_open(&s, path, &e) < 0) {
         if (named_like_trace(base_name(path)))
             load_damaged(l, &e);
         return 0;
-    }
-    if (stream_is_tar(s)) {
+    } else if (stream_is_tar(s)) {
         ARRAY_GROW(l->archives, l->cap_archives, l->narchives + 1);
         l->archives[l->narchives++] = path;
-    } else if ((source = inspect(l, s, path)) != NULL) {
+    } else {
+        source = inspect(l, s, path);
+    }
+    if (source != NULL) {
         describe(source, st);
         source->folder = folder;
         source->link = link;
@@ -274,12 +304,45 @@ static int inspect_entry(struct load *l, const char *path, const char *folder,
     return source != NULL && !link;
 }
 
-static bool is_link(const char *path, const struct dirent *entry)
+/* Looks at one entry; its head where it is named like a trace of specter's. Anything doubtful is
+ * left to inspect_entry(). */
+static void look_at_entry(const char *folder, const struct dirent *d, struct entry *entry)
 {
+    const char *suffix = strstr(d->d_name, SPECTER_TRACE_SUFFIX);
+    struct buf path = BUF_INIT;
     struct stat st;
-    if (entry->d_type != DT_UNKNOWN)
-        return entry->d_type == DT_LNK;
-    return lstat(path, &st) == 0 && S_ISLNK(st.st_mode);
+    int fd = -1;
+    buf_printf(&path, "%s/%s", folder, d->d_name);
+    entry->there = stat(path.data, &entry->st) == 0;
+    entry->link = d->d_type == DT_LNK ||
+                  (d->d_type == DT_UNKNOWN && lstat(path.data, &st) == 0 && S_ISLNK(st.st_mode));
+    if (entry->there && S_ISREG(entry->st.st_mode) && suffix != NULL &&
+        strcmp(suffix, SPECTER_TRACE_SUFFIX) == 0 && entry->st.st_size > 0)
+        fd = open(path.data, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (fd >= 0) {
+        char *head = malloc(STREAM_PEEK);
+        ssize_t n = head != NULL ? pread(fd, head, STREAM_PEEK, 0) : -1;
+        entry->id.rank = -1;
+        entry->own = n > 0 && head[0] == '{' && reader_jsonl.sniff(head, (size_t)n);
+        if (entry->own)
+            reader_jsonl.identify(head, (size_t)n, &entry->id);
+        free(head);
+        close(fd);
+    }
+    buf_release(&path);
+}
+
+struct looking {
+    const char *folder;
+    struct dirent **list;
+    struct entry *entries; /* owned */
+    size_t first;          /* of them in the list */
+};
+
+static void look_job(void *arg, size_t i)
+{
+    struct looking *w = arg;
+    look_at_entry(w->folder, w->list[w->first + i], &w->entries[i]);
 }
 
 static int not_hidden(const struct dirent *entry)
@@ -293,28 +356,38 @@ static void inspect_below(struct load *l, const char *path, int depth);
 static void inspect_entries(struct load *l, const char *folder, struct dirent **list, int n,
                             int depth)
 {
+    size_t ahead = n < LOOK_AHEAD ? (size_t)n : LOOK_AHEAD;
+    struct looking w = {folder, list, array_new(ahead, sizeof *w.entries), 0};
+    size_t threads = l->opts->threads > 0 ? (size_t)l->opts->threads : pool_cpus();
     const char **below = NULL;
     size_t cap = 0, nbelow = 0;
     int own = 0;
     for (int i = 0; i < n; i++) {
         char *path = arena_printf(&l->run->arena, "%s/%s", folder, list[i]->d_name);
-        struct stat st;
-        if (l->entries == FOLDER_ENTRIES_MAX) {
+        const struct entry *entry = &w.entries[i % LOOK_AHEAD];
+        if (i % LOOK_AHEAD == 0) {
+            size_t left = (size_t)(n - i) < LOOK_AHEAD ? (size_t)(n - i) : LOOK_AHEAD;
+            memset(w.entries, 0, left * sizeof *w.entries);
+            w.first = (size_t)i;
+            pool_run(left < LOOK_THREADS_FROM ? 1 : threads, left, look_job, &w, NULL);
+        }
+        if (l->entries == l->entries_max) {
             l->too_many = true;
             break;
         }
         l->entries++;
-        if (stat(path, &st) < 0)
+        if (!entry->there)
             continue; /* a link to nothing, or gone */
-        if (S_ISREG(st.st_mode)) {
-            own += inspect_entry(l, path, folder, &st, is_link(path, list[i]));
-        } else if (!S_ISDIR(st.st_mode)) {
+        if (S_ISREG(entry->st.st_mode)) {
+            own += inspect_entry(l, path, folder, entry);
+        } else if (!S_ISDIR(entry->st.st_mode)) {
             foreign(l, load_printable(l->run, path));
         } else if (depth < FOLDER_DEPTH_MAX) {
             ARRAY_GROW(below, cap, nbelow + 1);
             below[nbelow++] = path;
         }
     }
+    free(w.entries);
     for (size_t i = 0; i < nbelow && own == 0; i++)
         inspect_below(l, below[i], depth + 1);
     free(below);
@@ -381,8 +454,8 @@ int load_find(struct load *l, struct err *e)
         inspect_archives(l);
         if (l->too_many)
             run_note(l->run, true,
-                     "%s: more than %d files and folders: only the first %d are looked at",
-                     load_printable(l->run, l->path), FOLDER_ENTRIES_MAX, FOLDER_ENTRIES_MAX);
+                     "%s: more than %zu files and folders: only the first %zu are looked at",
+                     load_printable(l->run, l->path), l->entries_max, l->entries_max);
         return 0;
     }
     if (!S_ISREG(st.st_mode))
@@ -421,7 +494,7 @@ int load_nothing(const struct load *l, struct err *e)
     if (l->too_many)
         return err_set(
             e, ERR_INPUT,
-            "no traces among the first %d files and folders of '%s': more are not looked at",
-            FOLDER_ENTRIES_MAX, path);
+            "no traces among the first %zu files and folders of '%s': more are not looked at",
+            l->entries_max, path);
     return err_set(e, ERR_INPUT, "no traces in '%s'", path);
 }

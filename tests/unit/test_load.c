@@ -317,6 +317,29 @@ TEST(load_too_many_files)
     remove_folder(folder);
 }
 
+/* Heads of a large folder are read by several threads, with the result of one. */
+TEST(load_large_folder)
+{
+    const char *folder = make_folder();
+    struct run run;
+    for (int i = 0; i < 200; i++) {
+        char name[64];
+        snprintf(name, sizeof name, "specter_trace_rank%d%s.jsonl", i % 100, i < 100 ? "" : ".1");
+        write_own(folder, name, i < 100 ? "old" : "r", i % 100, 100);
+    }
+    write_text(folder, "specter_trace_rank7.2.jsonl", "[1]\n");
+    write_text(folder, "specter_trace_rank8.2.jsonl", "");
+    make_link(folder, "a.jsonl", "specter_trace_rank3.1.jsonl");
+    load_path(&run, folder);
+    CHECK_STR(run.id, "r");
+    CHECK_INT(run.nranks, 100);
+    CHECK_STR(run.ranks[3].file + strlen(folder), "/specter_trace_rank3.1.jsonl");
+    CHECK_HAS(all_notes(&run), "1 other run here: 'old' (100 files)");
+    CHECK_HAS(all_notes(&run), "specter_trace_rank8.2.jsonl: empty");
+    run_release(&run);
+    remove_folder(folder);
+}
+
 /* Beside traces stands what is not of them: a dump of the same ranks, say. */
 TEST(load_leaves_folders_beside_traces_alone)
 {
