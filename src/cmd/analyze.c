@@ -7,12 +7,14 @@
 #include "analysis/limits.h"
 #include "base/buf.h"
 #include "base/whole_file.h"
+#include "cmd/analyze_summary.h"
 #include "cmd/cmd.h"
 #include "cmd/shard_file.h"
 #include "cmd/hardware.h"
 #include "report/analyze_report.h"
 #include "report/analyze_sheets.h"
 #include "report/analyze_workbook.h"
+#include "report/closing_report.h"
 #include "report/findings.h"
 #include "sim/replay/recorded_bounds.h"
 #include "trace/run.h"
@@ -27,7 +29,7 @@ struct analyze_opts {
     bool strict;
     int64_t rank;
     const char *run_id, *json, *html, *fail_on, *form, *tables, *gpu, *network, *color, *xlsx;
-    bool full, list_tables;
+    bool full, list_tables, summary;
     int colored;                 /* `color`, read: screen_init() */
     enum analyze_format format;  /* `form`, read */
     struct profile_pair machine; /* what the user says of it */
@@ -54,6 +56,8 @@ static const struct opt rows[] = {
      "print all findings and the most important tables"},
     {"list-tables", 0, OPT_FLAG, offsetof(struct analyze_opts, list_tables), NULL,
      "say what each table tells, and how many rows it has"},
+    {"summary", 0, OPT_FLAG, offsetof(struct analyze_opts, summary), NULL,
+     "read only the sums that each process wrote at its end: kilobytes a rank"},
     {"gpu", 0, OPT_STR, offsetof(struct analyze_opts, gpu), "NAME|FILE",
      "the GPU of the recording (default: as the traces name it)"},
     {"network", 0, OPT_STR, offsetof(struct analyze_opts, network), "NAME|FILE",
@@ -75,6 +79,12 @@ static const char details[] =
     SHEETS(X)
 #undef X
         ".\n"
+        "\n"
+        "--summary answers from the closing records of traces of libspecter.so, with the tables"
+#define X(name) " " #name
+    CLOSING_SHEETS(X)
+#undef X
+        ". Files without one (killed programs) are named, status 4.\n"
         "\n"
         "EXPR compares a name with a number (> >= < <=; 0.3 or 30%); of several with commas "
         "between\n"
@@ -189,6 +199,44 @@ static int analyze(void *arg, const struct run *run, struct err *e)
     return status;
 }
 
+/* The answer without the records; refuses what needs them. */
+static int summarize(const struct analyze_opts *opts, const char *dir, struct err *e)
+{
+    const struct {
+        const char *name;
+        bool given;
+    } needs_records[] = {{"rank", opts->rank != ANALYSIS_ALL_RANKS},
+                         {"html", opts->html != NULL},
+                         {"xlsx", opts->xlsx != NULL},
+                         {"full", opts->full},
+                         {"gpu", opts->gpu != NULL},
+                         {"network", opts->network != NULL},
+                         {"fail-on", opts->fail_on != NULL}};
+    struct summary_opts o = {.dir = dir,
+                             .run_id = opts->run_id,
+                             .json = opts->json,
+                             .tables = opts->tables,
+                             .formatted = opts->form != NULL,
+                             .format = opts->format,
+                             .list_tables = opts->list_tables,
+                             .strict = opts->strict,
+                             .colored = opts->colored};
+    for (size_t i = 0; i < sizeof needs_records / sizeof *needs_records; i++) {
+        if (needs_records[i].given)
+            return err_set(e, ERR_USAGE, "--%s needs the records: leave out --summary",
+                           needs_records[i].name);
+    }
+    return cmd_analyze_summary(&o, e);
+}
+
+static int check_tables(const char *names, struct err *e)
+{
+    if (analyze_check_names(names, closing_sheet_names, CLOSING_SHEET_COUNT, "", NULL) == 0 &&
+        names[0] != '\0')
+        return err_set(e, ERR_USAGE, "--table %s goes with --summary", names);
+    return analyze_check_tables(names, e);
+}
+
 static int run_analyze(const struct command *self, int argc, char **argv, struct err *e)
 {
     struct analyze_opts opts = {.rank = ANALYSIS_ALL_RANKS};
@@ -198,15 +246,20 @@ static int run_analyze(const struct command *self, int argc, char **argv, struct
         return status;
     if (cmd_one_dir(self, n, argv, e) < 0 ||
         (opts.fail_on != NULL && fail_on_check(opts.fail_on, e) < 0) ||
-        (opts.tables != NULL && analyze_check_tables(opts.tables, e) < 0) ||
+        (opts.tables != NULL && !opts.summary && check_tables(opts.tables, e) < 0) ||
         format_of(opts.form, &opts.format, e) < 0 || screen_color(opts.color, &opts.colored, e) < 0)
         return (int)e->code;
     if (opts.share.shard != NULL &&
         (opts.json != NULL || opts.html != NULL || opts.xlsx != NULL || opts.form != NULL ||
-         opts.tables != NULL || opts.fail_on != NULL || opts.full || opts.list_tables))
+         opts.tables != NULL || opts.fail_on != NULL || opts.full || opts.list_tables ||
+         opts.summary))
         return shard_no_answer(e);
     if (opts.share.shard != NULL)
         return shard_write(self->name, cmd_input(n, argv), opts.run_id, &opts.share, e);
+    if (opts.summary) {
+        status = summarize(&opts, cmd_input(n, argv), e);
+        return status < 0 ? (int)e->code : status;
+    }
     arena_init(&arena);
     if (cmd_machine(opts.gpu, opts.network, &arena, &opts.machine, e) < 0)
         status = (int)e->code;

@@ -26,11 +26,21 @@ enum analyze_format { ANALYZE_TABLE, ANALYZE_CSV, ANALYZE_MD };
 void analyze_tables(const struct analysis *a, const char *names, enum analyze_format format,
                     FILE *out);
 
+/* One table in such a form: `alone` where no others are printed, else `first` of them or not. */
+struct sheet;
+void analyze_table(const struct sheet *s, enum analyze_format format, bool alone, bool first,
+                   FILE *out);
+
 /* What each table tells, and how many rows it has, a line each. */
 void analyze_list_tables(const struct analysis *a, FILE *out);
 
 /* Checks that each name in the list is that of a table. 0, or -1 with e filled (ERR_USAGE). */
 int analyze_check_tables(const char *names, struct err *e);
+
+/* The same two for any sheets. listed: where their names are, as in "'specter help' lists". */
+void analyze_list_sheets(const struct sheet *sheets, size_t n, FILE *out);
+int analyze_check_names(const char *names, const char *const *known, size_t n, const char *listed,
+                        struct err *e);
 
 /* All of it, row by row; without a newline after it. */
 void analyze_json(const struct analysis *a, const struct findings *f, FILE *out);

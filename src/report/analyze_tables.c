@@ -16,51 +16,75 @@ const struct analyze_sheet analyze_sheets[ANALYZE_SHEETS] = {
 #undef X
 };
 
-static const char *nearest(const char *name)
-{
-    const char *best = analyze_sheets[0].name;
-    for (size_t i = 1; i < ANALYZE_SHEETS; i++) {
-        if (opt_distance(name, analyze_sheets[i].name) < opt_distance(name, best))
-            best = analyze_sheets[i].name;
-    }
-    return best;
-}
-
-void analyze_list_tables(const struct analysis *a, FILE *out)
+void analyze_list_sheets(const struct sheet *sheets, size_t n, FILE *out)
 {
     struct table t;
-    struct sheet sheets[ANALYZE_SHEETS];
     table_init(&t);
     table_column(&t, "table", TABLE_LEFT);
     table_column(&t, "rows", TABLE_RIGHT);
     table_column(&t, "what it tells", TABLE_LEFT);
-    for (size_t i = 0; i < ANALYZE_SHEETS; i++) {
-        analyze_sheets[i].make(&sheets[i], a);
-        table_cell(&t, "%s", analyze_sheets[i].name);
+    for (size_t i = 0; i < n; i++) {
+        table_cell(&t, "%s", sheets[i].name);
         table_cell(&t, "%zu", sheet_rows(&sheets[i]));
         table_text(&t, sheets[i].title, LIST_COLUMNS);
     }
     table_print(&t, out);
     table_release(&t);
+}
+
+void analyze_list_tables(const struct analysis *a, FILE *out)
+{
+    struct sheet sheets[ANALYZE_SHEETS];
+    for (size_t i = 0; i < ANALYZE_SHEETS; i++)
+        analyze_sheets[i].make(&sheets[i], a);
+    analyze_list_sheets(sheets, ANALYZE_SHEETS, out);
     for (size_t i = 0; i < ANALYZE_SHEETS; i++)
         sheet_release(&sheets[i]);
 }
 
-int analyze_check_tables(const char *names, struct err *e)
+int analyze_check_names(const char *names, const char *const *known, size_t n, const char *listed,
+                        struct err *e)
 {
     char name[64];
     for (const char *p = names; *p != '\0';) {
         size_t len = strcspn(p, ",");
+        const char *best = known[0];
         snprintf(name, sizeof name, "%.*s", (int)(len < sizeof name ? len : sizeof name), p);
-        if (strcmp(name, nearest(name)) != 0)
-            return err_set(e, ERR_USAGE,
-                           "there is no table '%s'; did you mean '%s'? ('specter help analyze' "
-                           "lists them)",
-                           name, nearest(name));
+        for (size_t i = 1; i < n; i++) {
+            if (opt_distance(name, known[i]) < opt_distance(name, best))
+                best = known[i];
+        }
+        if (strcmp(name, best) != 0)
+            return err_set(e, ERR_USAGE, "there is no table '%s'; did you mean '%s'? (%s them)",
+                           name, best, listed);
         p += len;
         p += *p == ',';
     }
     return 0;
+}
+
+int analyze_check_tables(const char *names, struct err *e)
+{
+    static const char *const known[] = {
+#define X(name, rows) #name,
+        SHEETS(X)
+#undef X
+    };
+    return analyze_check_names(names, known, ANALYZE_SHEETS, "'specter help analyze' lists", e);
+}
+
+void analyze_table(const struct sheet *s, enum analyze_format format, bool alone, bool first,
+                   FILE *out)
+{
+    if (format == ANALYZE_TABLE) {
+        sheet_print(s, SIZE_MAX, out);
+    } else if (format == ANALYZE_MD) {
+        sheet_markdown(s, out);
+    } else {
+        if (!alone)
+            fprintf(out, "%s# %s\n", first ? "" : "\n", s->name);
+        sheet_csv(s, out);
+    }
 }
 
 void analyze_tables(const struct analysis *a, const char *names, enum analyze_format format,
@@ -76,15 +100,7 @@ void analyze_tables(const struct analysis *a, const char *names, enum analyze_fo
             sheet_release(&s);
             continue;
         }
-        if (format == ANALYZE_TABLE) {
-            sheet_print(&s, SIZE_MAX, out);
-        } else if (format == ANALYZE_MD) {
-            sheet_markdown(&s, out);
-        } else {
-            if (!alone)
-                fprintf(out, "%s# %s\n", first ? "" : "\n", s.name);
-            sheet_csv(&s, out);
-        }
+        analyze_table(&s, format, alone, first, out);
         first = false;
         sheet_release(&s);
     }
