@@ -23,7 +23,7 @@ bench-replay: $(B)/bench/bench_replay
 bench-read: all $(B)/bench/bench_read $(B)/bench/grow emu
 	$(Q)BUILD=$(B) tests/bench/read.sh
 
-check-build: $(B)/bench/calls $(B)/bench/libnaive.so $(B)/bench/grow $(BENCHES) # so that they do not rot
+check-build: $(B)/bench/calls $(B)/bench/libnaive.so $(B)/bench/grow $(B)/bench/summaries $(BENCHES) # so that they do not rot
 
 BENCH_FLAGS := $(EMU_FLAGS) $(TRACER_CPPFLAGS) -Wno-unused-parameter
 BENCH_HOOKS := tracer/hooks/nccl.def tracer/hooks/cublas.def
@@ -96,3 +96,11 @@ bench-python: $(B)/specter
 ## bench-merge: traces read by one rank of MPI, by two, and by threads
 bench-merge: all $(B)/specter-mpi $(B)/bench/grow
 	$(Q)BUILD=$(B) tests/bench/merge.sh
+.PHONY: bench-summaries
+## bench-summaries: `specter analyze --summary` of 100,000 ranks: seconds and peak memory (RANKS=N)
+bench-summaries: $(B)/specter $(B)/bench/summaries
+	$(Q)BUILD=$(B) tests/bench/summaries.sh $(RANKS)
+$(B)/bench/summaries: tests/bench/summaries.c $(B)/flags
+	@mkdir -p $(@D)
+	@echo "  CC      $@"
+	$(Q)$(CC) $(BASE) -MF $@.d -o $@ $<
