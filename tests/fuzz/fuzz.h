@@ -21,6 +21,7 @@
 #include "model/profile_json.h"
 #include "report/analyze_report.h"
 #include "report/bench_report.h"
+#include "report/closing_report.h"
 #include "report/export.h"
 #include "report/metrics_report.h"
 #include "trace/reader.h"
@@ -198,6 +199,52 @@ static inline void fuzz_reader(const struct reader *reader, const unsigned char 
     run_release(&run);
 }
 
+static inline void fuzz_take(void *sums, const struct closing *c)
+{
+    closing_sums_add(sums, c);
+}
+
+/* The first and the last line of a trace, without the others; in each form. */
+static inline void fuzz_closing(const unsigned char *bytes, size_t len)
+{
+    struct closing_sums sums;
+    struct run run;
+    struct closing_report r = {&sums, &run};
+    struct sheet sheets[CLOSING_SHEET_COUNT];
+    struct err e;
+    char *text = NULL;
+    size_t size = 0;
+    fuzz_put(bytes, len);
+    closing_sums_init(&sums);
+    if (closings_read(&run, fuzz_path(), NULL, fuzz_take, &sums, &e) == 0) {
+        struct screen screen;
+        FILE *out = open_memstream(&text, &size);
+        if (out == NULL)
+            abort();
+        closing_sums_finish(&sums);
+        closing_json(&r, out);
+        fclose(out);
+        fuzz_text_is_json(text, size);
+        free(text);
+        out = fopen("/dev/null", "w");
+        if (out == NULL)
+            abort();
+        screen_init(&screen, out, 0);
+        closing_screen(&r, &screen);
+        screen_release(&screen);
+        closing_sheets(sheets, &r);
+        for (size_t i = 0; i < CLOSING_SHEET_COUNT; i++) {
+            sheet_csv(&sheets[i], out);
+            sheet_print(&sheets[i], SIZE_MAX, out);
+            sheet_release(&sheets[i]);
+        }
+        fclose(out);
+    }
+    closing_sums_release(&sums);
+    run_release(&run);
+    unlink(fuzz_path());
+}
+
 /* As JSON, and as the dump that it may be; unlike texts, pickles hold bytes 0. */
 static inline void fuzz_pickle(const unsigned char *bytes, size_t len)
 {
@@ -335,6 +382,7 @@ static inline void fuzz_json(const unsigned char *bytes, size_t len)
     X("card", fuzz_card)         \
     X("measured", fuzz_measured) \
     X("bench", fuzz_bench)       \
+    X("closing", fuzz_closing)   \
     X("profile", fuzz_profile)
 
 /* False when there is no target of that name. */

@@ -6,7 +6,7 @@ FUZZ_S       ?= 60
 FUZZ_CC      ?= clang
 FUZZ_SAN     := address,undefined
 FUZZ_READERS := $(shell sed -n '/define READERS/,/[^\\]$$/s/.*X(\([a-z0-9_]*\)).*/\1/p' src/trace/reader.h)
-FUZZ_ALL     := $(filter-out nsysrep,$(FUZZ_READERS)) input json pickle card measured bench profile
+FUZZ_ALL     := $(filter-out nsysrep,$(FUZZ_READERS)) input json pickle card measured bench closing profile
 FUZZ         ?= $(FUZZ_ALL)
 
 .PHONY: fuzz fuzz-build
