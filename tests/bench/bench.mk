@@ -96,6 +96,7 @@ bench-python: $(B)/specter
 ## bench-merge: traces read by one rank of MPI, by two, and by threads
 bench-merge: all $(B)/specter-mpi $(B)/bench/grow
 	$(Q)BUILD=$(B) tests/bench/merge.sh
+
 .PHONY: bench-summaries
 ## bench-summaries: `specter analyze --summary` of 100,000 ranks: seconds and peak memory (RANKS=N)
 bench-summaries: $(B)/specter $(B)/bench/summaries
