@@ -16,7 +16,7 @@ FAIL_ON_SHARES(X)
 
 double fail_on_value_hangs(const struct analysis *a)
 {
-    return a->coverage & COVER_NCCL ? (double)a->hangs.count : NAN;
+    return a->coverage & COVER_NCCL ? (double)(a->hangs.count + a->run->unnamed_hangs) : NAN;
 }
 
 double fail_on_value_waiting(const struct analysis *a)

@@ -14,6 +14,7 @@
 static const char *const advice[RULE_COUNT] = {
     [RULE_hang] = "Each rank's last operation: --full. Of running processes: specter dump",
     [RULE_under_way] = "Each rank's last operation: --full",
+    [RULE_snapshot] = "What a snapshot can tell: docs/inputs.md. A second one shows what moves",
     [RULE_untimed] = "Which kinds of timing there are: docs/trace-format.md",
     [RULE_compute] = "Where it goes: --table gemms,operations. A faster GPU: specter replay --gpu",
     [RULE_exposed_comm] = "Overlap or shorten it: --table overlap,collectives,expected",

@@ -18,7 +18,8 @@
 #define GEMM_SHARE_MIN 0.20  /* of the span: less GEMM time than this is not judged */
 #define MEMBERS_SHOWN 8      /* of a slow group */
 #define SAVES_NOTHING 1e-6   /* of its weight is left to what saves nothing alone: the last ones */
-#define HANGS_TOLD 3         /* the others are in the JSON */
+#define SNAPSHOT_COLUMNS 1024
+#define HANGS_TOLD 3 /* the others are in the JSON */
 
 /* Each rule returns true when it has something to say, with value, weight and text set. */
 
@@ -67,11 +68,30 @@ bool rule_under_way(const struct analysis *a, double threshold, struct finding *
     return true;
 }
 
+static bool no_operations(const struct analysis *a)
+{
+    return time_breakdown_untimed(&a->total) + a->total.unplaced_ops + a->total.timed_ops == 0;
+}
+
+/* Of a snapshot whose ranks wait for none of each other, its own words are the answer. */
+bool rule_snapshot(const struct analysis *a, double threshold, struct finding *f, struct buf *b)
+{
+    char text[SNAPSHOT_COLUMNS];
+    f->value = a->run->summary[0] != '\0' && a->hangs.count == 0 && no_operations(a);
+    f->weight = INFINITY;
+    if (f->value < threshold)
+        return false;
+    buf_puts(b, text_safe(text, sizeof text, a->run->summary, sizeof text - 4));
+    return true;
+}
+
 bool rule_untimed(const struct analysis *a, double threshold, struct finding *f, struct buf *b)
 {
     uint64_t untimed = time_breakdown_untimed(&a->total), unplaced = a->total.unplaced_ops;
     uint64_t all = untimed + unplaced + a->total.timed_ops;
     const char *sep = "";
+    if (no_operations(a) && a->run->summary[0] != '\0')
+        return false;
     if (all == 0) {
         buf_puts(b, "The trace holds no operation: nothing was recorded.");
         f->weight = INFINITY;

@@ -27,6 +27,7 @@
 #define RULES(X)                                                                       \
     X(hang, 1, "communication that never ended")                                       \
     X(under_way, 1, "operations that had not ended when dumps were written")           \
+    X(snapshot, 1, "what a snapshot without operations says of itself")                \
     X(untimed, 0.01, "share of operations without device time")                        \
     X(compute, 0.50, "share of the step in which GPUs compute")                        \
     X(exposed_comm, 0.10, "exposed communication, share of the step")                  \

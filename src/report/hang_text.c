@@ -6,6 +6,7 @@
 #include "report/table.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #define CULPRITS_SHOWN 16 /* ranges of ranks at fault, */
 #define MEMBERS_SHOWN 4   /* and of a communicator */
@@ -250,11 +251,34 @@ static void put_work(struct buf *out, const struct hang *hang)
     buf_printf(out, " has not ended for %s", text_ns(time, sizeof time, (double)hang->waited_ns));
 }
 
+/* " (process 1005 on nid002)" of a rank, " (on nid002)" of several on one node. */
+static void put_node(struct buf *out, const struct hang *hang, const struct run *run)
+{
+    const struct rank *first = NULL;
+    for (size_t i = 0; i < hang->nranks && run->name_nodes; i++) {
+        int at = rank_index(run, hang->ranks[i]);
+        const struct rank *rank = at >= 0 ? &run->ranks[at] : NULL;
+        if (rank == NULL || rank->host[0] == '\0' ||
+            (first != NULL && strcmp(first->host, rank->host) != 0))
+            return;
+        first = first != NULL ? first : rank;
+    }
+    if (first == NULL)
+        return;
+    buf_puts(out, " (");
+    if (hang->nranks == 1 && first->pid >= 0)
+        buf_printf(out, "process %lld ", (long long)first->pid);
+    buf_puts(out, "on ");
+    put_safe(out, first->host);
+    buf_putc(out, ')');
+}
+
 /* "rank 5 <verb> AllReduce #17 ..." */
 static void put_verb(struct buf *out, const struct hang *hang, const struct run *run,
                      const char *one, const char *several)
 {
     put_ranks(out, hang->ranks, hang->nranks);
+    put_node(out, hang, run);
     buf_printf(out, " %s ", hang->nranks > 1 ? several : one);
     put_what(out, hang, run);
 }

@@ -19,7 +19,7 @@ void run_init(struct run *run)
     arena_init(&run->arena);
     arena_init(&run->tables);
     intern_init(&run->names, &run->arena);
-    run->id = run->source = run->format = "";
+    run->id = run->source = run->format = run->summary = "";
     run->clock_aligned = true;
 }
 

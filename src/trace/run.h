@@ -398,11 +398,16 @@ struct run {
     struct arena arena;  /* owns every string of the run, */
     struct arena tables; /* and this the communicators' tables of ranks */
     struct intern names;
-    const char *id;     /* run id; "" when the format has none */
-    const char *source; /* what was read: path */
-    const char *format; /* "specter", "kineto" */
-    int world_size;     /* as recorded; else the number of ranks */
-    struct rank *ranks; /* owned, by rank */
+    const char *id;      /* run id; "" when the format has none */
+    const char *source;  /* what was read: path */
+    const char *format;  /* "specter", "kineto" */
+    const char *summary; /* what a format says by itself where it holds no operations, in sentences;
+                            "" nothing */
+    unsigned unnamed_hangs; /* operations in which ranks wait for others, of which a snapshot does
+                               not tell which ranks these are */
+    bool name_nodes;        /* hosts are where somebody can look: sentences name that of a rank */
+    int world_size;         /* as recorded; else the number of ranks */
+    struct rank *ranks;     /* owned, by rank */
     size_t nranks, cap_ranks;
     struct comm *comms; /* owned */
     size_t ncomms, cap_comms;

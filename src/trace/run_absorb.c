@@ -173,6 +173,10 @@ void run_absorb(struct run *run, struct run *part)
         run->world_size = part->world_size;
     if (part->format[0] != '\0')
         run->format = part->format;
+    if (part->summary[0] != '\0')
+        run->summary = part->summary;
+    run->name_nodes |= part->name_nodes;
+    run->unnamed_hangs += part->unnamed_hangs;
     int base = (int)run->nranks;
     int *numbers = absorb_comms(run, part);
     for (size_t r = 0; r < part->nranks; r++) {

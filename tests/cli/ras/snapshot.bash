@@ -12,7 +12,7 @@ def member(rank, counts, number=None):
     names = ("Broadcast", "Reduce", "AllGather", "ReduceScatter", "AllReduce", "SendRecv")
     return {"rank": rank if number is None else number, "host": f"10.0.0.{1 + rank // 4}", "pid": 1000 + rank,
             "cuda_dev": rank % 4, "nvml_dev": rank % 4,
-            "status": {"init_state": 7, "async_error": 6 if rank == 6 else 0, "finalize_called": False,
+            "status": {"init_state": 0, "async_error": 6 if rank == 6 else 0, "finalize_called": False,
                        "destroy_flag": False, "abort_flag": False},
             "collective_counts": dict(zip(names, counts))}
 

@@ -15,4 +15,4 @@ head -c 4000 behind.json >cut.json && say cut.json
 head -c 300 behind.json >early.json && say early.json
 sed 's/"size": [82]/"size": 99999999999/' behind.json >large.json && say large.json
 sed 's/"AllReduce": 4/"AllReduce": -4/' behind.json >negative.json && say negative.json
-gzip -k behind.json && "$SPECTER" analyze behind.json.gz 2>&1 | grep -c 'rank 5 has not called AllReduce #52'
+gzip -k behind.json && "$SPECTER" analyze behind.json.gz 2>&1 | grep -c 'rank 5 (process 1005 on 10.0.0.2) has not called'

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * A snapshot of NCCL's RAS on its way to a run; for ras*.c alone. Both forms of what `ncclras`
+ * prints, JSON (ras.c) and text (ras_text.c), become communicators and their members here, and
+ * ras_ranks.c makes ranks of them.
+ *
+ * A snapshot counts the collectives that each member of each communicator has called, by function;
+ * the sum is the number of the next one. Where members have called different numbers, the first
+ * collective that one has not called becomes an operation of those who have, not finished, at the
+ * time of the snapshot: that is what they wait in, if the job hangs.
+ */
+#ifndef SPECTER_TRACE_RAS_H
+#define SPECTER_TRACE_RAS_H
+
+#include "base/buf.h"
+#include "trace/run.h"
+
+/* Counts by enum specter_comm_op, and of collectives whose function is not told (NCCL 2.24). */
+#define RAS_FUNCTIONS (SPECTER_COMM_OP_COUNT + 1)
+
+/* What a member's process says of it. */
+enum ras_answer {
+    RAS_HERE,
+    RAS_ELSEWHERE, /* it answers, and is no member: left the communicator, or has not joined it */
+    RAS_SILENT,    /* it does not answer: no counts */
+    RAS_DEAD,      /* nor does it answer other processes */
+};
+
+/* One rank of a communicator. */
+struct ras_member {
+    uint32_t comm;     /* index into the snapshot's communicators */
+    int32_t comm_rank; /* there */
+    int64_t pid, device;
+    const char *host; /* interned; "" not told */
+    int64_t calls;    /* collectives, of all functions that are told */
+    int64_t of[RAS_FUNCTIONS];
+    int error, init_error; /* ncclResult_t: asynchronous, and of the initialisation; 0: none */
+    bool aborted;
+    uint8_t answer; /* enum ras_answer */
+    bool apart;     /* which rank of the job it is is not told: it is noted alone */
+};
+
+struct ras_comm {
+    const char *id;   /* interned; unique in the snapshot */
+    const char *name; /* interned; NCCL's hash, as its log has it */
+    int64_t size;
+    bool unclear;         /* which of its ranks have called how many is not told */
+    int comm;             /* of the run; -1 */
+    int64_t least, most;  /* calls of its members */
+    uint32_t slow, count; /* a member with the fewest calls; members that answered */
+};
+
+struct ras_file {
+    struct run *run;
+    const char *label;
+    char *text; /* owned */
+    size_t len;
+    struct ras_comm *comms; /* owned */
+    size_t ncomms, cap_comms;
+    struct ras_member *members; /* owned */
+    size_t nmembers, cap_members;
+    int64_t at_ns;      /* of the snapshot, since 1970; 0 not told */
+    int64_t all_comms;  /* communicators of the job, of which the snapshot may name a few */
+    size_t snapshots;   /* in the file, of which the last whole one counts; */
+    uint64_t counts;    /* one number of all counts of the last, */
+    bool unchanged;     /* which are those of the one before it */
+    struct buf summary; /* owned: what it says as a whole, in sentences */
+};
+
+/* Adds an empty one; the pointer holds until the next. */
+struct ras_comm *ras_add_comm(struct ras_file *f);
+
+/* A member of no counts of the communicator that was added last. */
+struct ras_member ras_member(const struct ras_file *f);
+
+/* Keeps the member, where it has a place in its communicator. */
+void ras_add_member(struct ras_file *f, const struct ras_member *m);
+
+/* Forgets all communicators and members. */
+void ras_clear(struct ras_file *f);
+
+/* A whole snapshot was read: compares its counts with those of the one before it. */
+void ras_count_snapshot(struct ras_file *f);
+
+/* The text form: fills communicators and members. 0, or -1 with e filled. */
+int ras_read_text(struct ras_file *f, struct err *e);
+bool ras_is_text(const char *head, size_t len);
+
+const char *ras_error_name(int error);       /* NCCL's name of a result */
+const char *ras_function_name(int function); /* an index into ras_member.of */
+
+/* "rank 5 of communicator 0x1a2b (GPU 1 of process 1005 on 10.0.0.2)". */
+void ras_put_member(struct buf *out, const struct ras_file *f, const struct ras_member *m);
+
+/* Makes ranks, operations and notes of communicators and members, whose order changes. */
+void ras_add_ranks(struct ras_file *f);
+
+#endif

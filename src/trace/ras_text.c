@@ -1,0 +1,374 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Reads the text that `ncclras` prints, with -v or without. The form is that of rasClientRunInit()
+ * and rasClientRunComms() in NVIDIA/nccl, src/ras/client_support.cc, 2.24 to 2.31; lines that are
+ * not known are passed over.
+ */
+#include "trace/ras_text.h"
+
+#include "trace/kernel_names.h"
+#include "trace/reader.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define LINE_MAX 2048
+#define COMMS_MAX 8192 /* that something is wrong with */
+#define SETS_MAX (1 << 16)
+#define NO_COMM UINT32_MAX
+#define TITLE "NCCL version " /* of a snapshot */
+
+/* Where a line stands. */
+struct place {
+    enum { IN_NOTHING, IN_SUMMARY, IN_TABLE, IN_DEAD, IN_COMM } part;
+    uint32_t comm; /* of the section; NO_COMM */
+    uint8_t kind;  /* of the sets of ranks that follow */
+    int function;
+};
+
+bool ras_is_text(const char *head, size_t len)
+{
+    return head_has(head, len, "Job summary\n") || head_has(head, len, "Job summary\r\n") ||
+           head_has(head, len, "Group     Comms     Nodes     Ranks     Ranks     Ranks");
+}
+
+static bool begins(const char *text, const char *with)
+{
+    return strncmp(text, with, strlen(with)) == 0;
+}
+
+/* ---- ranks and sets ---- */
+
+/* "GPU 5 (NVML 1) managed by process 1005 on node 10.0.0.2", from "GPU" on. */
+static void read_process(struct ras_text *t, struct ras_listed *m, const char *text)
+{
+    long long device, pid;
+    const char *process = strstr(text, "managed by process ");
+    char host[256];
+    if (sscanf(text, "GPU %9lld", &device) == 1)
+        m->device = device;
+    if (process != NULL &&
+        sscanf(process, "managed by process %18lld on node %255[^\n]", &pid, host) == 2) {
+        m->pid = pid;
+        m->host = intern_add(&t->f->run->names, host, strlen(host));
+    }
+}
+
+static struct ras_set *add_set(struct ras_text *t, const struct place *at, int64_t count)
+{
+    if (t->nsets > SETS_MAX) /* a text that was made up: the last one takes all */
+        t->nsets--;
+    ARRAY_GROW(t->sets, t->cap_sets, t->nsets + 1);
+    t->open = false;
+    t->sets[t->nsets] = (struct ras_set){.comm = at->comm,
+                                         .kind = at->kind,
+                                         .function = (uint8_t)at->function,
+                                         .count = count,
+                                         .first = t->nlisted,
+                                         .line = t->line};
+    return &t->sets[t->nsets++];
+}
+
+/* A rank of the set that was added last. */
+static void add_listed(struct ras_text *t, int64_t number, const char *rest)
+{
+    const char *process = strstr(rest, "-- ");
+    struct ras_listed m = {.comm_rank = -1, .pid = -1, .device = -1, .host = ""};
+    if (t->nsets == 0 || t->nsets > SETS_MAX || number < 0 || number >= RUN_RANKS_MAX)
+        return;
+    m.comm_rank = (int32_t)number;
+    if (process != NULL)
+        read_process(t, &m, process + 3);
+    ARRAY_GROW(t->listed, t->cap_listed, t->nlisted + 1);
+    t->listed[t->nlisted++] = m;
+    t->sets[t->nsets - 1].nlisted++;
+}
+
+static int error_named(const char *name)
+{
+    for (int error = 1; error < 7; error++) {
+        if (begins(name, ras_error_name(error)))
+            return error;
+    }
+    return 99; /* "Unexpected error" */
+}
+
+static uint8_t status_kind(const char *status)
+{
+    if (begins(status, "NOCOMM"))
+        return SET_ELSEWHERE;
+    return begins(status, "ABORT") ? SET_ABORTED : SET_NOTHING;
+}
+
+/* What a set has in common: "reported System error", "has status RUNNING", "has launched up to
+ * operation 41", "has not launched any operations". False: it is not such a text. */
+static bool read_property(struct ras_text *t, struct place *at, int64_t count, const char *text)
+{
+    struct place as = *at;
+    long long calls = 0;
+    int error = 0;
+    text += begins(text, "has ") ? 4 : begins(text, "have ") ? 5 : 0;
+    if (begins(text, "reported "))
+        error = error_named(text + 9);
+    else if (begins(text, "status "))
+        as.kind = status_kind(text + 7);
+    else if (sscanf(text, "launched up to operation %18lld", &calls) == 1 ||
+             begins(text, "not launched any operations"))
+        as.kind = SET_CALLS;
+    else
+        return false;
+    add_set(t, &as, count)->value = error != 0 ? error : calls;
+    return true;
+}
+
+/* ---- sections ---- */
+
+/* "#0-1 (27a079b828ff1a75) MISMATCH" */
+static bool read_heading(struct ras_text *t, struct place *at, const char *text)
+{
+    long long group, index;
+    unsigned long long hash;
+    struct ras_file *f = t->f;
+    const char *name, *id;
+    char number[64];
+    if (sscanf(text, "#%9lld-%9lld (%16llx)", &group, &index, &hash) != 3)
+        return false;
+    snprintf(number, sizeof number, "0x%llx", hash);
+    t->open = t->warnings;
+    if (t->open && group >= 0 && (size_t)group < t->ngroups)
+        t->groups[group].sections++;
+    name = intern_add(&f->run->names, number, strlen(number));
+    snprintf(number, sizeof number, "0x%llx#%lld-%lld", hash, group, index);
+    id = intern_add(&f->run->names, number, strlen(number));
+    *at = (struct place){.part = IN_COMM, .comm = NO_COMM};
+    for (size_t i = 0; i < f->ncomms && at->comm == NO_COMM; i++)
+        at->comm = f->comms[i].id == id ? (uint32_t)i : NO_COMM;
+    if (at->comm != NO_COMM)
+        return true;
+    if (f->ncomms == COMMS_MAX) {
+        run_note(f->run, true, "%s: line %llu: more than %d communicators: the others are not read",
+                 f->label, (unsigned long long)t->line, COMMS_MAX);
+        at->part = IN_NOTHING;
+        return true;
+    }
+    struct ras_comm *c = ras_add_comm(f);
+    c->id = id;
+    c->name = name;
+    at->comm = (uint32_t)f->ncomms - 1;
+    ARRAY_GROW(t->group_of, t->cap_group_of, f->ncomms);
+    t->group_of[at->comm] = group;
+    if (group >= 0 && (size_t)group < t->ngroups)
+        c->size = t->groups[group].size;
+    return true;
+}
+
+/* Lines of a communicator's section. */
+static void read_section(struct ras_text *t, struct place *at, const char *text)
+{
+    char name[32];
+    long long n;
+    int used = 0;
+    if (sscanf(text, "Missing communicator data from %9lld", &n) == 1) {
+        at->kind = SET_SILENT;
+        add_set(t, at, n);
+    } else if (begins(text, "Initialization error")) {
+        at->kind = SET_INIT_ERROR;
+    } else if (begins(text, "Asynchronous error")) {
+        at->kind = SET_ASYNC_ERROR;
+    } else if (sscanf(text, "Communicator ranks have different %31s operation counts", name) == 1 &&
+               strstr(text, " operation counts") != NULL) {
+        int function = comm_op_named(name, strlen(name));
+        at->kind = SET_CALLS;
+        at->function = function < SPECTER_COMM_OP_COUNT ? function : SPECTER_COMM_OP_COUNT;
+    } else if (sscanf(text, "Rank %9lld -- %n", &n, &used) == 1 && used > 0) {
+        add_listed(t, n, text);
+    } else if (sscanf(text, "Rank %9lld %n", &n, &used) == 1 && used > 0) {
+        if (read_property(t, at, 1, text + used))
+            add_listed(t, n, text);
+    } else if (sscanf(text, "%9lld ranks %n", &n, &used) == 1 && used > 0) {
+        read_property(t, at, n, text + used);
+    }
+}
+
+/* "    0         1         4         8        32        32   RUNNING  MISMATCH" */
+static bool read_group(struct ras_text *t, const char *text)
+{
+    long long number, comms, nodes, size, ranks;
+    char each[32];
+    if (sscanf(text, "%9lld %9lld %9lld %31s %9lld %9lld", &number, &comms, &nodes, each, &size,
+               &ranks) != 6 ||
+        number != (long long)t->ngroups)
+        return false;
+    ARRAY_GROW(t->groups, t->cap_groups, t->ngroups + 1);
+    t->groups[t->ngroups++] =
+        (struct ras_group){comms, size, ranks, strstr(text, "MISMATCH") != NULL, 0};
+    t->f->all_comms += comms;
+    return true;
+}
+
+/* The last number of the last table before the communicators is that of the job's GPUs. */
+static void read_summary(struct ras_text *t, const char *text)
+{
+    long long n[5];
+    int found = sscanf(text, "%9lld %9lld %9lld %9lld %9lld", &n[0], &n[1], &n[2], &n[3], &n[4]);
+    if (found == 5 || found == 3)
+        t->gpus = n[found - 1];
+}
+
+static void read_dead(struct ras_text *t, const char *text)
+{
+    long long pid;
+    char host[256];
+    if (sscanf(text, "Process %18lld on node %255s", &pid, host) != 2)
+        return;
+    ARRAY_GROW(t->dead, t->cap_dead, t->ndead + 1);
+    t->dead[t->ndead++] =
+        (struct ras_listed){.pid = pid, .host = intern_add(&t->f->run->names, host, strlen(host))};
+}
+
+static void read_line(struct ras_text *t, struct place *at, const char *text)
+{
+    if (begins(text, "Job summary"))
+        at->part = IN_SUMMARY;
+    else if (begins(text, "Communicators..."))
+        at->part = IN_NOTHING;
+    else if (begins(text, "Group     Comms"))
+        at->part = IN_TABLE;
+    else if (begins(text, "Warnings"))
+        t->warnings = true, *at = (struct place){.comm = NO_COMM};
+    else if (begins(text, "Errors") || begins(text, "TIMEOUT") || begins(text, "INCOMPLETE"))
+        *at = (struct place){.comm = NO_COMM};
+    else if (begins(text, "DEAD"))
+        at->part = IN_DEAD;
+    else if (text[0] == '#' && read_heading(t, at, text))
+        return;
+    else if (at->part == IN_SUMMARY)
+        read_summary(t, text);
+    else if (at->part == IN_TABLE)
+        read_group(t, text);
+    else if (at->part == IN_DEAD)
+        read_dead(t, text);
+    else if (at->part == IN_COMM)
+        read_section(t, at, text);
+}
+
+/* ---- snapshots ---- */
+
+/* Copies the next line without what stands before each of them, and without its end. False at the
+ * end of the text. */
+static bool next_line(struct ras_text *t, const char **text, const char *end, char line[LINE_MAX])
+{
+    const char *stop = *text < end ? memchr(*text, '\n', (size_t)(end - *text)) : NULL;
+    const char *p = *text, *last = stop != NULL ? stop : end;
+    size_t n;
+    if (*text >= end)
+        return false;
+    *text = stop != NULL ? stop + 1 : end;
+    p += (size_t)(last - p) < t->indent ? (size_t)(last - p) : t->indent;
+    while (p < last && isspace((unsigned char)*p))
+        p++;
+    while (last > p && isspace((unsigned char)last[-1]))
+        last--;
+    n = (size_t)(last - p) < LINE_MAX ? (size_t)(last - p) : LINE_MAX - 1;
+    memcpy(line, p, n);
+    line[n] = '\0';
+    t->line++;
+    return true;
+}
+
+/* Returns where the first snapshot begins: at NCCL's version, else at the title of its first table;
+ * NULL none. Tells what stands before each of its lines. */
+static const char *find_snapshot(struct ras_text *t)
+{
+    static const char *const titles[] = {TITLE, "Job summary", "Group     Comms"};
+    const char *text = t->f->text;
+    for (size_t i = 0; i < sizeof titles / sizeof *titles; i++) {
+        const char *found = memmem(text, t->f->len, titles[i], strlen(titles[i]));
+        const char *start = found;
+        if (found == NULL)
+            continue;
+        while (start > text && start[-1] != '\n')
+            start--;
+        t->indent = (size_t)(found - start);
+        return start;
+    }
+    return NULL;
+}
+
+/* Where the snapshot after the one at `start` begins; the end of the text where there is none. */
+static const char *next_snapshot(const char *start, const char *end)
+{
+    const char *body = memchr(start, '\n', (size_t)(end - start));
+    const char *next =
+        body != NULL ? memmem(body, (size_t)(end - body), TITLE, sizeof TITLE - 1) : NULL;
+    while (next != NULL && next[-1] != '\n')
+        next--;
+    return next != NULL ? next : end;
+}
+
+/* Reads one snapshot, up to the next or the end. */
+static void read_snapshot(struct ras_text *t, const char *start, const char *end)
+{
+    char line[LINE_MAX];
+    struct place at = {.comm = NO_COMM};
+    ras_clear(t->f);
+    t->ngroups = t->nsets = t->nlisted = t->ndead = 0;
+    t->gpus = 0;
+    t->warnings = t->open = false;
+    t->line = 0;
+    for (const char *p = t->f->text; p < start; p++)
+        t->line += *p == '\n';
+    while (next_line(t, &start, end, line))
+        read_line(t, &at, line);
+}
+
+static void note_damage(struct ras_text *t, bool newer_cut)
+{
+    struct ras_file *f = t->f;
+    if (newer_cut)
+        run_note(f->run, true, "%s: the last snapshot in it is cut: the one before it is read",
+                 f->label);
+    else if (!ras_is_whole(t))
+        run_note(f->run, true,
+                 "%s: line %llu: the text ends early, before all warnings that it announces",
+                 f->label, (unsigned long long)t->line);
+}
+
+int ras_read_text(struct ras_file *f, struct err *e)
+{
+    struct ras_text t = {.f = f};
+    const char *end = f->text + f->len, *start = find_snapshot(&t), *next;
+    const char *whole = start, *whole_end = end;
+    bool newer_cut = false;
+    int rc;
+    for (; start != NULL && start < end; start = next) {
+        next = next_snapshot(start, end);
+        read_snapshot(&t, start, next);
+        newer_cut = !ras_is_whole(&t) && f->snapshots > 0;
+        if (newer_cut)
+            continue;
+        whole = start;
+        whole_end = next;
+        ras_conclude(&t);
+        ras_count_snapshot(f);
+    }
+    if (whole != NULL)
+        read_snapshot(&t, whole, whole_end);
+    rc = ras_conclude(&t);
+    if (rc < 0)
+        err_set(e, ERR_INPUT, "%s: line %llu: %s", f->label, (unsigned long long)t.line,
+                t.ngroups > 0 ? "more ranks than can be believed" : "no communicator in it");
+    else {
+        note_damage(&t, newer_cut);
+        ras_note_sets(&t);
+    }
+    free(t.groups);
+    free(t.sets);
+    free(t.listed);
+    free(t.dead);
+    free(t.group_of);
+    free(t.joins);
+    return rc;
+}

@@ -1,0 +1,78 @@
+# Texts of `ncclras` as they come: of NCCL 2.24, which counts all functions as one; lists of those ahead; a launcher's
+# labels and line ends; communicators smaller than the job; several snapshots; cut and damaged ones.
+. "$ROOT/tests/cli/ras/snapshot.bash"
+answer() { # FILE
+    "$SPECTER" analyze "$1" --full >out 2>err
+    echo "$1: status $?"
+    sed -n '/^1\. /,/^2\. \|^More/p' out | grep -v '^2\. \|^More\|^$\|   Note\|kernels other\|reads as idle'
+    grep -v 'common clock\|when the trace ends' err
+}
+of_32() { # the head of a job with one communicator of 32 ranks
+    printf '%s\n' 'NCCL version 2.26.2 compiled with CUDA 12.6' 'CUDA runtime version 12060, driver version 12060' '' \
+        'Job summary' '===========' '' '  Nodes  Processes         GPUs  Processes     GPUs' \
+        '(total)   per node  per process    (total)  (total)' '      4          8            1         32       32' '' \
+        'Communicators... (0.00s)' '=============' '' \
+        'Group     Comms     Nodes     Ranks     Ranks     Ranks    Status  Errors' \
+        '    #  in group  per comm  per node  per comm  in group' \
+        "    0         ${1-1}         4         8        ${2-32}        32   RUNNING  ${3-MISMATCH}" '' 'Errors' '======' '' \
+        'Warnings' '========' ''
+}
+{
+    of_32
+    echo '#0-0 (27a079b828ff1a75) MISMATCH'
+    echo '  Communicator ranks have different collective operation counts'
+    echo '  26 ranks have launched up to operation 6650'
+    echo '  6 ranks have launched up to operation 6649'
+    for gpu in 0 2 3 4 5 7; do
+        echo "  Rank $gpu -- GPU $gpu managed by process 48307$gpu on node 172.16.64.210"
+    done
+} >of_2_24 && answer of_2_24
+{
+    of_32
+    echo '#0-0 (fa93daea854b060b) MISMATCH'
+    echo '  Communicator ranks have different AllGather operation counts'
+    echo '  30 ranks have launched up to operation 640'
+    echo '  2 ranks have launched up to operation 641'
+    echo '  Rank 12 -- GPU 4 managed by process 323032 on node 10.137.190.124'
+    echo '  Rank 13 -- GPU 5 (NVML 1) managed by process 323033 on node 10.137.190.124'
+} >ahead && answer ahead
+sed 's/^/ 3: /; s/$/\r/' ahead >labels && answer labels
+sed 's/node 10.137.190.124/node a\x1b[31mb/' of_2_24 | sed 's/172.16.64.210/a\x1b[31mb/' >escapes && answer escapes
+{
+    of_32 8 4
+    echo '#0-3 (00000000000000ab) MISMATCH'
+    echo '  Communicator ranks have different AllReduce operation counts'
+    echo '  3 ranks have launched up to operation 9'
+    echo '  Rank 2 has not launched any operations -- GPU 5 managed by process 77 on node n1'
+    echo '  Communicator ranks have different AllGather operation counts'
+    echo '  3 ranks have launched up to operation 2'
+    echo '  Rank 2 has launched up to operation 1 -- GPU 5 managed by process 77 on node n1'
+    echo
+    echo '#0-4 (00000000000000cd) MISMATCH'
+    echo '  Communicator ranks have different AllReduce operation counts'
+    echo '  3 ranks have launched up to operation 9'
+    echo '  Rank 1 has launched up to operation 8 -- [process information not found]'
+} >smaller && answer smaller
+of_32 8 4 OK >well && answer well
+
+echo "== several"
+snapshot 5 >state.json
+python3 "$ROOT/tests/cli/ras/text.py" <state.json >one
+cat one one >twice && answer twice | grep snapshots
+{ snapshot 6 | python3 "$ROOT/tests/cli/ras/text.py"; cat one; } >moved && answer moved | grep 'snapshots\|has not'
+{ cat one; head -c 1200 one; } >second_cut && answer second_cut
+{ snapshot 6; cat state.json; } >moved.json && answer moved.json | grep 'snapshots\|has not'
+{ cat state.json; head -c 2000 state.json; } >cut.json && answer cut.json | grep 'snapshots\|has not\|byte'
+
+echo "== damaged"
+head -c 900 one >table_alone && answer table_alone
+head -c 300 one >summary_alone && answer summary_alone
+head -n -2 of_2_24 >list_cut && answer list_cut
+sed 's/^    0 .*/    0 1 4 8 999999999 32 RUNNING MISMATCH/' of_2_24 >large && answer large
+sed '/^Group/,/^    0/d' of_2_24 >without_table && answer without_table
+for at in $(seq 1 37 "$(stat -c %s one)"); do
+    head -c "$at" one >cut
+    status=0
+    "$SPECTER" analyze cut >/dev/null 2>&1 || status=$?
+    ((status == 3 || status == 4)) || echo "cut at $at: status $status"
+done
