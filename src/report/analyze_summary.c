@@ -84,6 +84,8 @@ void analyze_summary(const struct analysis *a, const struct findings *f, struct 
     kept = screen_height(s, more.data, 0);
     answer_head(&head, a);
     screen_line(s, SCREEN_PLAIN, head.data, 2);
+    if (a->run->job_note[0] != '\0')
+        screen_line(s, SCREEN_SOFT, a->run->job_note, 2);
     if (analysis_timed(a)) {
         answer_init(&x, a);
         screen_line(s, SCREEN_STRONG, x.verdict, 0);

@@ -9,6 +9,7 @@
 
 #include "base/order.h"
 #include "base/pool.h"
+#include "trace/job.h"
 #include "trace/share.h"
 
 #include <pthread.h>
@@ -291,8 +292,9 @@ static int load(struct load *l, struct err *e)
     const struct reader *reader;
     if (load_find(l, e) < 0)
         return -1;
+    load_set_beside_apart(l);
     if (l->count == 0)
-        return load_nothing(l, e);
+        return l->nbeside > 0 ? load_beside_alone(l, e) : load_nothing(l, e);
     reader = load_choose(l, e);
     if (reader == NULL || read_format(l, reader, e) < 0)
         return -1;
@@ -312,13 +314,16 @@ static int load(struct load *l, struct err *e)
                  l->nforeign > NAMED_MAX ? ", ..." : "");
     if (l->ndamaged > NAMED_MAX)
         run_note(l->run, true, "%zu more files are left out", l->ndamaged - NAMED_MAX);
+    load_read_beside(l);
     run_finish(l->run);
+    job_apply(l->run);
     return 0;
 }
 
 void load_release(struct load *l)
 {
     free(l->list);
+    free(l->beside);
     free(l->file_source);
     free(l->archives);
     idmap_release(&l->files);

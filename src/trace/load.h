@@ -43,6 +43,8 @@ struct load {
     const struct load_opts *opts; /* never NULL */
     struct source *list;          /* owned */
     size_t count, cap;
+    struct source *beside; /* owned: files of readers with `beside`, out of the list */
+    size_t nbeside;
     struct idmap files;  /* device and inode of each, so that two names of one count once; */
     size_t *file_source; /* owned: the source that it is, or SIZE_MAX */
     size_t cap_files;
@@ -110,6 +112,12 @@ const struct reader *load_choose(struct load *l, struct err *e);
  * files of others. -1 with e filled: no such run, or nothing tells which is the newest. */
 int load_join(struct load *l, struct load_parts *parts, struct err *e);
 void load_note_failure(struct load *l, const struct load_failure *f);
+
+/* load_beside.c: takes files of readers with `beside` out of the list; reads those of the traces
+ * that are left there into the run; says, where there are no traces, what they tell (-1). */
+void load_set_beside_apart(struct load *l);
+void load_read_beside(struct load *l);
+int load_beside_alone(struct load *l, struct err *e);
 
 /* A file below the place that was named, of an archive the member; its folder, "" that place
  * itself.

@@ -277,7 +277,8 @@ static int inspect_entry(struct load *l, const char *path, const char *folder,
     if (at < count) {
         if (l->file_source[at] != SIZE_MAX)
             other_name(l, l->file_source[at], path, folder, link);
-        return !link && l->file_source[at] != SIZE_MAX;
+        return !link && l->file_source[at] != SIZE_MAX &&
+               !l->list[l->file_source[at]].reader->beside;
     }
     ARRAY_GROW(l->file_source, l->cap_files, (size_t)at + 1);
     l->file_source[at] = SIZE_MAX;
@@ -301,7 +302,7 @@ static int inspect_entry(struct load *l, const char *path, const char *folder,
         l->file_source[at] = l->count - 1;
     }
     stream_close(s);
-    return source != NULL && !link;
+    return source != NULL && !link && !source->reader->beside;
 }
 
 /* Looks at one entry; its head where it is named like a trace of specter's. Anything doubtful is

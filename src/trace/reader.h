@@ -61,6 +61,10 @@ struct reader {
     bool grouped;
     bool unique_comms; /* two jobs have no communicator of one id */
 
+    /* Files of this format say more of a job than its traces do: those in a folder of the traces
+     * that are read, or above it, are read into the finished run. Alone they are no run. */
+    bool beside;
+
     /* After the last file, before run_finish(): what needs all ranks. NULL: nothing. */
     void (*finish)(struct run *run);
 };
@@ -73,7 +77,8 @@ struct reader {
     X(nsysrep)     \
     X(inspector)   \
     X(flight)      \
-    X(ras)
+    X(ras)         \
+    X(job)
 
 #define X(name) extern const struct reader reader_##name;
 READERS(X)

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "trace/run.h"
 
-#include "trace/et.h"
-
 #include "base/buf.h"
 #include "base/order.h"
+#include "trace/et.h"
+#include "trace/job.h"
 
 #include <stdarg.h>
 #include <stdlib.h>
@@ -19,7 +19,7 @@ void run_init(struct run *run)
     arena_init(&run->arena);
     arena_init(&run->tables);
     intern_init(&run->names, &run->arena);
-    run->id = run->source = run->format = run->summary = "";
+    run->id = run->source = run->format = run->summary = run->job_note = "";
     run->clock_aligned = true;
 }
 
@@ -70,6 +70,7 @@ void run_release(struct run *run)
     free(run->comms);
     free(run->comm_slots);
     free(run->notes);
+    job_free(run->job);
     intern_release(&run->names);
     arena_release(&run->tables);
     arena_release(&run->arena);

@@ -414,6 +414,8 @@ struct run {
     uint32_t *comm_slots; /* owned: where run_comm finds an id */
     size_t ncomm_slots;
     uint64_t comm_members; /* sum of the communicators' sizes, which is bounded */
+    struct job *job;       /* what a scheduler says of it (job.h); owned; NULL nothing */
+    const char *job_note;  /* the same in a sentence; "" nothing */
     struct note *notes;    /* owned */
     size_t nnotes, cap_notes;
     struct pause *pauses; /* [npauses] by time; owned by the arena */

@@ -24,6 +24,7 @@
 #include "report/closing_report.h"
 #include "report/export.h"
 #include "report/metrics_report.h"
+#include "trace/job.h"
 #include "trace/reader.h"
 
 #include <cjson/cJSON.h>
@@ -182,6 +183,8 @@ static inline void fuzz_reader(const struct reader *reader, const unsigned char 
     struct run run;
     bool any;
     run_init(&run);
+    for (int i = 0; i < 4 && reader->beside; i++) /* what lies beside traces needs some */
+        run_add_rank(&run)->host = i < 2 ? "n1" : "";
     if (cut == NULL) {
         any = fuzz_read(&run, reader, bytes, len);
     } else {
@@ -194,6 +197,7 @@ static inline void fuzz_reader(const struct reader *reader, const unsigned char 
         if (reader->finish != NULL)
             reader->finish(&run);
         run_finish(&run);
+        job_apply(&run);
         fuzz_report(&run);
     }
     run_release(&run);
@@ -258,6 +262,7 @@ static inline void fuzz_pickle(const unsigned char *bytes, size_t len)
     if (fuzz_read(&run, &reader_flight, bytes, len)) {
         reader_flight.finish(&run);
         run_finish(&run);
+        job_apply(&run);
         fuzz_report(&run);
     }
     run_release(&run);

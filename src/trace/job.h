@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What a cluster's scheduler says of the job whose traces a run holds: files that lie beside the
+ * traces. They name the node of each rank where traces do not, and say how the job ended.
+ *
+ *     scontrol show job ID [--json]     squeue --json and sacct --json are alike
+ *     env | grep SLURM                  in the job
+ *     scontrol show hostnames           in a file that is called hostnames, nodelist or hostfile
+ *     kubectl get pods -o json          of the job's pods
+ *
+ * A file is one or more records, each a job or a part of one (of a heterogeneous job, of an array);
+ * of several files they are put together. job_apply() chooses those of the run.
+ */
+#ifndef SPECTER_TRACE_JOB_H
+#define SPECTER_TRACE_JOB_H
+
+#include "base/buf.h"
+#include "trace/run.h"
+
+/* A node, or a pod on one; the order is that of ranks. */
+struct job_place {
+    const char *node;  /* "" a pod that has none yet */
+    const char *host;  /* of a pod: its host name, which traces have; else "" */
+    const char *pod;   /* its name; else "" */
+    const char *cause; /* why it ended where that is no success: "OOMKilled"; "" */
+    const char *phase; /* "Running"; "" of a node */
+    int64_t index;     /* of a pod: its place among them; -1 not told */
+    int64_t tasks;     /* ranks that were started there; 0 not told */
+    int exit_code;     /* with cause */
+};
+
+/* Texts are the run's; "" not told, numbers -1. */
+struct job_record {
+    const char *label; /* of the file */
+    bool pods;         /* of Kubernetes, else of Slurm */
+    bool bare;         /* names of nodes alone */
+    const char *name, *partition, *state, *reason, *nodelist;
+    const char *run_time, *distribution;
+    int64_t id, array_id, array_task, het_id, het_offset;
+    int64_t tasks, exit_code, signal;
+    int64_t seconds;          /* of run_time, where the form has numbers */
+    struct job_place *places; /* owned */
+    size_t nplaces, cap_places;
+};
+
+struct job {
+    struct job_record *records; /* owned */
+    size_t count, cap;
+};
+
+/* For readers: a record with nothing told; the pointer holds until the next. */
+struct job_record *job_add_record(struct run *run, const char *label);
+struct job_place *job_add_place(struct job_record *r, const char *node);
+void job_free(struct job *job); /* NULL is allowed */
+
+/* Slurm's or Kubernetes' JSON (job_json.c). 0, or -1 with e filled. */
+int job_read_json(struct run *run, const char *label, const struct buf *text, struct err *e);
+
+/* Sets the nodes of a record by Slurm's list of names, and the tasks of each, where `tasks` is not
+ * NULL. -1: no such lists. */
+int job_set_nodes(struct run *run, struct job_record *r, const char *nodes, const char *tasks);
+
+/* Says in one line what is told of a job, without a full stop: "Slurm says: job 123 ...". */
+void job_text(struct buf *out, const struct job *job);
+
+/* After run_finish(): names the node of each rank where the records tell it, and notes what they
+ * say, and what contradicts the traces. */
+void job_apply(struct run *run);
+
+#endif

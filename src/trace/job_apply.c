@@ -1,0 +1,526 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * From what is told of a job to the nodes of a run's ranks. Names win over numbers: a host that is
+ * a node of the job, or a pod of it, is on that node. Where no host is, ranks are taken to fill the
+ * nodes in order, as launchers place them by default, if the numbers allow it.
+ */
+#include "trace/job.h"
+
+#include "base/order.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+struct apply {
+    struct run *run;
+    const char *label;              /* of the file that tells the nodes */
+    const char *distribution;       /* of tasks, as Slurm calls it; "" not told */
+    const struct job_place *places; /* borrowed, unless `owned` */
+    struct job_place *owned;
+    size_t n;
+    int64_t tasks; /* of the job; -1 */
+    bool pods;
+    int *place_of; /* owned [run->nranks]: of each; -1 not known */
+};
+
+/* ---- which job ---- */
+
+/* The job of "123.0", a run id of Slurm's job and step; -1: another id. */
+static int64_t slurm_id(const char *run_id)
+{
+    long long job, step;
+    int used = 0;
+    return sscanf(run_id, "%18lld.%9lld%n", &job, &step, &used) == 2 && run_id[used] == '\0' ? job
+                                                                                             : -1;
+}
+
+static int64_t key_of(const struct job_record *r)
+{
+    return r->het_id >= 0 ? r->het_id : r->id;
+}
+
+/* Takes out the records of other jobs than the run's. False: which one it is is not known. */
+static bool choose_job(struct run *run)
+{
+    struct job *job = run->job;
+    const int64_t own = slurm_id(run->id);
+    int64_t chosen = -1;
+    size_t keys = 0, kept = 0;
+    for (size_t i = 0; i < job->count; i++) {
+        const struct job_record *r = &job->records[i];
+        bool is_own = own >= 0 && (r->id == own || key_of(r) == own);
+        if (key_of(r) < 0)
+            continue;
+        keys += key_of(r) != chosen && chosen >= 0;
+        if (chosen < 0 || is_own)
+            chosen = key_of(r);
+        if (is_own) {
+            keys = 0;
+            break;
+        }
+    }
+    if (keys > 0) {
+        run_note(run, false, "%s: several jobs, and the traces do not tell theirs: not used",
+                 job->records[0].label);
+        return false;
+    }
+    for (size_t i = 0; i < job->count; i++) {
+        struct job_record *r = &job->records[i];
+        if (key_of(r) < 0 || key_of(r) == chosen)
+            job->records[kept++] = *r;
+        else
+            free(r->places);
+    }
+    job->count = kept;
+    return true;
+}
+
+/* ---- in words ---- */
+
+static void put_printable(struct buf *out, const char *text)
+{
+    buf_put_printable(out, text, strlen(text));
+}
+
+/* "30:00" of "00:30:00"; "1-02:00:00" as it is. */
+static void put_time(struct buf *out, const struct job_record *r)
+{
+    if (r->run_time[0] != '\0')
+        put_printable(out, r->run_time + (strncmp(r->run_time, "00:", 3) == 0 ? 3 : 0));
+    else if (r->seconds >= 3600)
+        buf_printf(out, "%lld:%02lld:%02lld", (long long)r->seconds / 3600,
+                   (long long)r->seconds / 60 % 60, (long long)r->seconds % 60);
+    else
+        buf_printf(out, "%02lld:%02lld", (long long)r->seconds / 60, (long long)r->seconds % 60);
+}
+
+static bool is_under_way(const char *state)
+{
+    return strcmp(state, "RUNNING") == 0 || strcmp(state, "PENDING") == 0 ||
+           strcmp(state, "COMPLETING") == 0 || strcmp(state, "CONFIGURING") == 0 ||
+           strcmp(state, "SUSPENDED") == 0;
+}
+
+static void put_end(struct buf *out, const struct job_record *r)
+{
+    if (r->state[0] == '\0')
+        return;
+    buf_puts(out, is_under_way(r->state) ? " is " : " ended ");
+    put_printable(out, r->state);
+    if (r->run_time[0] != '\0' || r->seconds >= 0) {
+        buf_puts(out, " after ");
+        put_time(out, r);
+    }
+    if (is_under_way(r->state))
+        return;
+    if (r->exit_code > 0)
+        buf_printf(out, " with exit code %lld", (long long)r->exit_code);
+    if (r->signal > 0)
+        buf_printf(out, " with signal %lld", (long long)r->signal);
+    if (r->reason[0] != '\0' && strcmp(r->reason, "None") != 0 &&
+        strcasecmp(r->reason, r->state) != 0) {
+        buf_puts(out, " (");
+        put_printable(out, r->reason);
+        buf_putc(out, ')');
+    }
+}
+
+/* "job 123 (array 120, task 3), called train, of partition gpu". */
+static void put_job(struct buf *out, const struct job_record *r)
+{
+    buf_puts(out, "job");
+    if (key_of(r) >= 0)
+        buf_printf(out, " %lld", (long long)key_of(r));
+    if (r->array_id >= 0 && r->array_task >= 0)
+        buf_printf(out, " (%lld_%lld)", (long long)r->array_id, (long long)r->array_task);
+    if (r->name[0] != '\0') {
+        buf_puts(out, " \"");
+        put_printable(out, r->name);
+        buf_putc(out, '"');
+    }
+    if (r->partition[0] != '\0') {
+        buf_puts(out, " of partition ");
+        put_printable(out, r->partition);
+    }
+}
+
+static void put_pods(struct buf *out, const struct job_record *r)
+{
+    size_t told = 0, failed = 0;
+    buf_printf(out, "Kubernetes says: %zu pod%s", r->nplaces, r->nplaces == 1 ? "" : "s");
+    if (r->name[0] != '\0') {
+        buf_puts(out, " of job ");
+        put_printable(out, r->name);
+    }
+    for (size_t i = 0; i < r->nplaces; i++) {
+        size_t alike = 0, before = 0;
+        for (size_t k = 0; k < r->nplaces && r->nplaces <= 4096; k++) {
+            before += k < i && r->places[k].phase == r->places[i].phase;
+            alike += r->places[k].phase == r->places[i].phase;
+        }
+        if (before > 0 || alike == 0 || r->places[i].phase[0] == '\0')
+            continue;
+        buf_printf(out, "%s %zu ", told++ > 0 ? "," : ":", alike);
+        put_printable(out, r->places[i].phase);
+    }
+    for (size_t i = 0; i < r->nplaces; i++) {
+        const struct job_place *p = &r->places[i];
+        if (p->cause[0] == '\0' || failed++ >= 2)
+            continue;
+        buf_puts(out, "; pod ");
+        put_printable(out, p->pod);
+        buf_puts(out, " on node ");
+        put_printable(out, p->node[0] != '\0' ? p->node : "(none)");
+        buf_puts(out, ": ");
+        put_printable(out, p->cause);
+        if (p->exit_code > 0)
+            buf_printf(out, " (exit code %d)", p->exit_code);
+    }
+    if (failed > 2)
+        buf_printf(out, " and %zu more", failed - 2);
+}
+
+/* The record that tells most of how the job went. */
+static const struct job_record *best_record(const struct job *job)
+{
+    const struct job_record *best = &job->records[0];
+    for (size_t i = 0; i < job->count; i++) {
+        const struct job_record *r = &job->records[i];
+        if (r->pods)
+            return r;
+        if ((r->state[0] != '\0' && best->state[0] == '\0') || (best->bare && !r->bare))
+            best = r;
+    }
+    return best;
+}
+
+void job_text(struct buf *out, const struct job *job)
+{
+    const struct job_record *r = best_record(job);
+    size_t lists = 0, nodes = 0;
+    for (size_t i = 0; i < job->count; i++)
+        nodes += job->records[i].label == r->label ? job->records[i].nplaces : 0;
+    if (r->pods) {
+        put_pods(out, r);
+        return;
+    }
+    buf_puts(out, r->bare ? "a list of nodes" : "Slurm says: ");
+    if (!r->bare) {
+        put_job(out, r);
+        put_end(out, r);
+    }
+    for (size_t i = 0; i < job->count; i++) { /* parts of a heterogeneous job */
+        const struct job_record *part = &job->records[i];
+        if (part->nodelist[0] == '\0' || part->label != r->label || key_of(part) != key_of(r))
+            continue;
+        buf_puts(out, lists++ > 0 ? "," : nodes > 1 ? " on nodes " : " on node ");
+        put_printable(out, part->nodelist);
+    }
+}
+
+/* ---- which places ---- */
+
+static int by_index(const void *pa, const void *pb)
+{
+    const struct job_place *a = pa, *b = pb;
+    return a->index != b->index ? ORDER(a->index, b->index) : strcmp(a->pod, b->pod);
+}
+
+/* The records of one file: their places, one after another. The file that tells tasks is best. */
+static void take_places(struct apply *a, const struct job *job)
+{
+    size_t best_first = 0, best_end = 0, total = 0;
+    int best = 0;
+    for (size_t i = 0, end; i < job->count; i = end) {
+        int score = 0;
+        for (end = i; end < job->count && job->records[end].label == job->records[i].label; end++) {
+            const struct job_record *r = &job->records[end];
+            int told = r->nplaces == 0 ? 0 : r->pods ? 4 : r->places[0].tasks > 0 ? 3 : 2 - r->bare;
+            score = told > score ? told : score;
+        }
+        if (score > best) {
+            best = score;
+            best_first = i;
+            best_end = end;
+        }
+    }
+    for (size_t i = best_first; i < best_end; i++)
+        total += job->records[i].nplaces;
+    a->owned = array_new(total + 1, sizeof *a->owned);
+    for (size_t i = best_first; i < best_end; i++) {
+        const struct job_record *r = &job->records[i];
+        for (size_t k = 0; k < r->nplaces; k++)
+            a->owned[a->n++] = r->places[k];
+        a->pods = r->pods;
+        a->label = r->label;
+    }
+    a->places = a->owned;
+    if (a->pods && a->n > 1)
+        qsort(a->owned, a->n, sizeof *a->owned, by_index);
+    for (size_t i = 0; i < job->count; i++) {
+        const struct job_record *r = &job->records[i];
+        if (r->distribution[0] != '\0')
+            a->distribution = r->distribution;
+    }
+}
+
+/* Tasks of all parts of the job, from the first file that tells them. */
+static int64_t tasks_of(const struct job *job)
+{
+    int64_t tasks = -1;
+    const char *label = NULL;
+    for (size_t i = 0; i < job->count; i++) {
+        const struct job_record *r = &job->records[i];
+        if (r->tasks < 0 || (label != NULL && r->label != label))
+            continue;
+        label = r->label;
+        tasks = (tasks < 0 ? 0 : tasks) + r->tasks;
+    }
+    return tasks;
+}
+
+/* ---- by name ---- */
+
+static bool same_host(const char *a, const char *b)
+{
+    size_t na = strcspn(a, "."), nb = strcspn(b, ".");
+    return na > 0 && na == nb && strncasecmp(a, b, na) == 0;
+}
+
+static int place_of_host(const struct apply *a, const char *host)
+{
+    for (size_t i = 0; i < a->n; i++) {
+        if (same_host(host, a->places[i].node) || same_host(host, a->places[i].host))
+            return (int)i;
+    }
+    return -1;
+}
+
+/* Returns how many ranks have a host that is told; notes the others, if there are some. */
+static size_t place_by_name(struct apply *a)
+{
+    const struct run *run = a->run;
+    const struct rank *stranger = NULL;
+    size_t found = 0;
+    for (size_t r = 0; r < run->nranks; r++) {
+        bool same = r > 0 && run->ranks[r].host == run->ranks[r - 1].host;
+        a->place_of[r] = same ? a->place_of[r - 1] : place_of_host(a, run->ranks[r].host);
+        found += a->place_of[r] >= 0;
+        if (a->place_of[r] < 0 && run->ranks[r].host[0] != '\0' && stranger == NULL)
+            stranger = &run->ranks[r];
+    }
+    if (found > 0 && stranger != NULL)
+        run_note(a->run, false, "%s: host '%s' of rank %d is none of the job's nodes", a->label,
+                 stranger->host, stranger->rank);
+    return found;
+}
+
+/* Where all ranks have a trace, they are on all nodes. */
+static void note_idle_nodes(const struct apply *a)
+{
+    bool *used = array_new(a->n, sizeof *used);
+    size_t nodes = 0;
+    for (size_t r = 0; r < a->run->nranks; r++) {
+        if (a->place_of[r] >= 0)
+            used[a->place_of[r]] = true;
+    }
+    for (size_t i = 0; i < a->n; i++)
+        nodes += used[i];
+    if (nodes < a->n && a->run->nranks == (size_t)a->run->world_size)
+        run_note(a->run, false, "%s: the job has %zu %s, and the traces' ranks are on %zu of them",
+                 a->label, a->n, a->pods ? "pods" : "nodes", nodes);
+    free(used);
+}
+
+/* ---- by number ---- */
+
+/* How many ranks each node has, where the numbers say so. False, with a note: they do not. */
+static bool count_ranks(const struct apply *a, int64_t *each, bool *assumed)
+{
+    const int64_t world = a->run->world_size, n = (int64_t)a->n;
+    int64_t told = 0;
+    bool all = true, ones = true;
+    for (size_t i = 0; i < a->n; i++) {
+        all = all && a->places[i].tasks > 0;
+        ones = ones && a->places[i].tasks == 1;
+        told += a->places[i].tasks;
+        each[i] = a->places[i].tasks;
+    }
+    *assumed = !all || told != world;
+    if (all && told == world)
+        return true;
+    int64_t tasks = all ? told : a->tasks;
+    if (tasks >= 0 && tasks != world && tasks != n) {
+        run_note(
+            a->run, false,
+            "%s: the job has %lld tasks on %zu node%s, and the traces are of %lld ranks: nodes "
+            "are not named",
+            a->label, (long long)tasks, a->n, a->n == 1 ? "" : "s", (long long)world);
+        return false;
+    }
+    if (world % n != 0 || (all && !ones)) {
+        run_note(a->run, false,
+                 "%s: %lld ranks on %zu %s: how many each has is not told (SLURM_TASKS_PER_NODE "
+                 "is)",
+                 a->label, (long long)world, a->n, a->pods ? "pods" : "nodes");
+        return false;
+    }
+    for (size_t i = 0; i < a->n; i++)
+        each[i] = world / n;
+    return true;
+}
+
+struct placed_host {
+    const char *host;
+    int place, rank;
+};
+
+static int by_host(const void *pa, const void *pb)
+{
+    const struct placed_host *a = pa, *b = pb;
+    int order = strcmp(a->host, b->host);
+    return order != 0 ? order : ORDER(a->rank, b->rank);
+}
+
+/* Returns whether no host of the traces would be on two nodes; notes where it would. */
+static bool hosts_agree(const struct apply *a)
+{
+    const struct run *run = a->run;
+    struct placed_host *list = array_new(run->nranks, sizeof *list);
+    bool agree = true;
+    for (size_t r = 0; r < run->nranks; r++)
+        list[r] = (struct placed_host){run->ranks[r].host, a->place_of[r], run->ranks[r].rank};
+    qsort(list, run->nranks, sizeof *list, by_host);
+    for (size_t i = 1; i < run->nranks && agree; i++) {
+        const struct placed_host *one = &list[i - 1], *other = &list[i];
+        agree = one->host[0] == '\0' || one->place == other->place ||
+                strcmp(one->host, other->host) != 0;
+        if (!agree)
+            run_note(a->run, false,
+                     "%s: by the order of tasks, ranks %d and %d of host '%s' are on two nodes: "
+                     "nodes are not named",
+                     a->label, one->rank, other->rank, one->host);
+    }
+    free(list);
+    return agree;
+}
+
+/* A host that is called as the job's nodes are, but for its number, is a node of another job. */
+static bool is_other_node(const struct apply *a, const char *host)
+{
+    for (size_t i = 0; i < a->n && !a->pods; i++) {
+        const char *node = a->places[i].node;
+        size_t letters = strcspn(node, "0123456789");
+        if (letters > 0 && letters == strcspn(host, "0123456789") &&
+            strncasecmp(host, node, letters) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* Returns whether hosts of the traces are other nodes; notes it. */
+static bool on_other_nodes(const struct apply *a)
+{
+    for (size_t r = 0; r < a->run->nranks; r++) {
+        const struct rank *rank = &a->run->ranks[r];
+        if (rank->host[0] == '\0' || !is_other_node(a, rank->host))
+            continue;
+        run_note(a->run, false,
+                 "%s: the traces are of other nodes than the job's: rank %d is on '%s'", a->label,
+                 rank->rank, rank->host);
+        return true;
+    }
+    return false;
+}
+
+static bool place_by_number(struct apply *a)
+{
+    struct run *run = a->run;
+    int64_t *each = array_new(a->n, sizeof *each), end = 0;
+    bool assumed, placed = false;
+    size_t at = 0;
+    if (on_other_nodes(a)) {
+        /* noted */
+    } else if (a->distribution[0] != '\0' && strncmp(a->distribution, "block", 5) != 0) {
+        run_note(run, false, "%s: tasks are distributed by '%s': nodes of ranks are not told",
+                 a->label, a->distribution);
+    } else if (a->pods && a->n > 1 && a->places[0].index < 0) {
+        run_note(run, false, "%s: no label numbers the pods, and no host is one of them", a->label);
+    } else if (count_ranks(a, each, &assumed)) {
+        end = each[0];
+        for (size_t r = 0; r < run->nranks; r++) {
+            while (at + 1 < a->n && run->ranks[r].rank >= end)
+                end += each[++at];
+            a->place_of[r] = (int)at;
+        }
+        placed = hosts_agree(a);
+        if (placed)
+            run_note(run, false, "%s: ranks fill the job's %s in order: %lld on the first%s",
+                     a->label, a->pods ? "pods" : "nodes", (long long)each[0],
+                     assumed ? ", and as many on the others (assumed)" : "");
+    }
+    free(each);
+    return placed;
+}
+
+/* ---- to the run ---- */
+
+/* Pods that wait have no node. */
+static bool has_nodes(const struct apply *a)
+{
+    for (size_t i = 0; i < a->n; i++) {
+        if (a->places[i].node[0] != '\0')
+            return true;
+    }
+    return false;
+}
+
+static void name_nodes(const struct apply *a)
+{
+    struct run *run = a->run;
+    for (size_t r = 0; r < run->nranks; r++) {
+        const char *node = a->place_of[r] >= 0 ? a->places[a->place_of[r]].node : "";
+        struct rank *rank = &run->ranks[r];
+        if (node[0] == '\0')
+            continue;
+        rank->host = node;
+        if (rank->domain >= 0 && rank->domain < run->ndomains)
+            run->domains[rank->domain].host = node;
+        run->name_nodes = true;
+    }
+}
+
+void job_apply(struct run *run)
+{
+    struct apply a = {.run = run, .distribution = "", .label = ""};
+    struct buf text = BUF_INIT;
+    int64_t own = slurm_id(run->id), key;
+    if (run->job == NULL || run->job->count == 0 || run->nranks == 0 || !choose_job(run))
+        return;
+    job_text(&text, run->job);
+    key = best_record(run->job)->id;
+    if (own >= 0 && key >= 0 && own != key && own != key_of(best_record(run->job))) {
+        run_note(run, false, "%s: job %lld, and the traces are of job %lld: not used",
+                 run->job->records[0].label, (long long)key, (long long)own);
+    } else {
+        if (!best_record(run->job)->bare) {
+            run->job_note = arena_strdup(&run->arena, text.data);
+            run_note(run, false, "%s", text.data);
+        }
+        take_places(&a, run->job);
+        a.tasks = tasks_of(run->job);
+        a.place_of = array_new(run->nranks, sizeof *a.place_of);
+        if (has_nodes(&a)) {
+            bool by_name = place_by_name(&a) > 0;
+            if (by_name)
+                note_idle_nodes(&a);
+            if (by_name || place_by_number(&a))
+                name_nodes(&a);
+        }
+        free(a.place_of);
+        free(a.owned);
+    }
+    buf_release(&text);
+}
