@@ -13,10 +13,11 @@ void load_set_beside_apart(struct load *l)
     size_t kept = 0;
     l->beside = array_new(l->count + 1, sizeof *l->beside);
     for (size_t i = 0; i < l->count; i++) {
-        if (l->list[i].reader->beside)
-            l->beside[l->nbeside++] = l->list[i];
-        else
-            l->list[kept++] = l->list[i];
+        const struct source source = l->list[i];
+        if (source.reader->beside || source.reader->summed_up)
+            l->beside[l->nbeside++] = source;
+        if (!source.reader->beside)
+            l->list[kept++] = source;
     }
     l->count = kept;
 }
@@ -33,7 +34,7 @@ static bool is_above_traces(const struct load *l, const char *folder)
     return l->count == 0;
 }
 
-static int read_source(const struct load *l, const struct source *source, struct err *e)
+static int read_source(struct run *run, const struct source *source, struct err *e)
 {
     struct stream *s;
     const char *name;
@@ -44,16 +45,34 @@ static int read_source(const struct load *l, const struct source *source, struct
         if (member == source->member)
             break;
     }
-    rc = source->reader->read(l->run, s, source->label, e);
+    rc = source->reader->read(run, s, source->label, e);
     stream_close(s);
+    return rc;
+}
+
+/* What a file of another format says as a whole. */
+static int note_summary(const struct load *l, const struct source *source, struct err *e)
+{
+    struct run other;
+    int rc;
+    run_init(&other);
+    rc = read_source(&other, source, e);
+    if (rc == 0 && other.summary[0] != '\0')
+        run_note(l->run, false, "%s: %s", source->label, other.summary);
+    run_release(&other);
     return rc;
 }
 
 void load_read_beside(struct load *l)
 {
     for (size_t i = 0; i < l->nbeside; i++) {
+        const struct source *source = &l->beside[i];
         struct err e;
-        if (is_above_traces(l, l->beside[i].folder) && read_source(l, &l->beside[i], &e) < 0)
+        int rc;
+        if (!is_above_traces(l, source->folder) || load_count(l, source->reader) > 0)
+            continue;
+        rc = source->reader->beside ? read_source(l->run, source, &e) : note_summary(l, source, &e);
+        if (rc < 0)
             load_damaged(l, &e);
     }
 }

@@ -278,5 +278,9 @@ static bool ras_sniff(const char *head, size_t len)
            head_has(head, len, "\"communicators_count\"");
 }
 
-const struct reader reader_ras = {
-    .name = "ras", .sniff = ras_sniff, .read = ras_read, .apart = true};
+const struct reader reader_ras = {.name = "ras",
+                                  .sniff = ras_sniff,
+                                  .read = ras_read,
+                                  .apart = true,
+                                  .grouped = true,
+                                  .summed_up = true};

@@ -191,8 +191,38 @@ static void note_members(struct ras_file *f)
     if (troubles > 2)
         buf_printf(&f->summary, " and %zu more", troubles - 2);
     if (troubles > 0)
-        buf_putc(&f->summary, '.');
+        buf_puts(&f->summary, ". ");
     buf_release(&text);
+}
+
+/* "rank 5 of communicator 0x1a2b (GPU 1 of process 1005 on 10.0.0.2) and 2 others are behind: 5
+ * ranks have called more collectives": of each communicator the first member that is behind. */
+static void put_behind(struct ras_file *f)
+{
+    size_t told = 0;
+    for (size_t i = 0; i < f->ncomms && told < 2; i++) {
+        const struct ras_comm *c = &f->comms[i];
+        const struct ras_member *first = NULL;
+        size_t behind = 0;
+        for (size_t k = 0; k < f->nmembers && c->comm >= 0 && c->most > c->least && !c->unclear;
+             k++) {
+            const struct ras_member *m = &f->members[k];
+            if (m->comm != i || m->answer != RAS_HERE || m->apart || m->calls > c->least)
+                continue;
+            first = first == NULL || m->comm_rank < first->comm_rank ? m : first;
+            behind++;
+        }
+        if (first == NULL)
+            continue;
+        buf_puts(&f->summary, told++ > 0 ? " " : "NCCL's RAS: ");
+        ras_put_member(&f->summary, f, first);
+        if (behind > 1)
+            buf_printf(&f->summary, " and %zu other%s are", behind - 1, behind > 2 ? "s" : "");
+        else
+            buf_puts(&f->summary, " is");
+        buf_printf(&f->summary, " behind: %zu of %lld ranks ha%s called more collectives.",
+                   c->count - behind, (long long)c->size, c->count - behind == 1 ? "s" : "ve");
+    }
 }
 
 /* Of equally many calls, and not the same: "rank 5 of communicator 0x1a2b has called other
@@ -215,7 +245,7 @@ static void note_other_calls(struct ras_file *f)
             buf_printf(&text, ": %s %lld times, not %lld", ras_function_name(function),
                        (long long)m->of[function], (long long)other->of[function]);
         run_note(f->run, false, "%s: %s", f->label, text.data);
-        buf_printf(&f->summary, "%s%s.", f->summary.len > 0 ? " " : "NCCL's RAS: ", text.data);
+        buf_printf(&f->summary, "NCCL's RAS: %s. ", text.data);
         buf_release(&text);
         return;
     }
@@ -267,7 +297,10 @@ void ras_add_ranks(struct ras_file *f)
     count_calls(f);
     note_members(f);
     note_other_calls(f);
+    put_behind(f);
     put_all_well(f);
+    while (f->summary.len > 0 && f->summary.data[f->summary.len - 1] == ' ')
+        f->summary.data[--f->summary.len] = '\0';
     f->run->summary = arena_strdup(&f->run->arena, f->summary.data);
     if (f->snapshots > 1)
         run_note(f->run, false, "%s: %zu snapshots: the last is read%s", f->label, f->snapshots,

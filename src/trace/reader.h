@@ -65,6 +65,9 @@ struct reader {
      * that are read, or above it, are read into the finished run. Alone they are no run. */
     bool beside;
 
+    /* Beside traces of a format that is read, run->summary of such a file is a note of the run. */
+    bool summed_up;
+
     /* After the last file, before run_finish(): what needs all ranks. NULL: nothing. */
     void (*finish)(struct run *run);
 };

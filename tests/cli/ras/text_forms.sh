@@ -76,3 +76,10 @@ for at in $(seq 1 37 "$(stat -c %s one)"); do
     "$SPECTER" analyze cut >/dev/null 2>&1 || status=$?
     ((status == 3 || status == 4)) || echo "cut at $at: status $status"
 done
+
+echo "== beside traces"
+cp -r "$TESTDATA/two_ranks" traces && cp one traces/ras.txt && "$SPECTER" analyze traces 2>&1 >out | grep ras
+"$SPECTER" analyze traces --run ras.txt 2>/dev/null | sed -n 3,4p
+mkdir both && cp well both && cp one both && touch -d '1 minute ago' both/well
+"$SPECTER" analyze both 2>&1 >out | grep 'runs\? here'
+sed -n 3,4p out
