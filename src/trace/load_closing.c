@@ -17,10 +17,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define BLOCK_BYTES                                                                   \
-    ((size_t)SPECTER_LINE_MAX + 1)     /* the longest line, and the newline before it \
-                                        */
-#define SMALL_BYTES ((size_t)16 << 10) /* read first: most lines fit */
+#define BLOCK_BYTES ((size_t)SPECTER_LINE_MAX + 1) /* a longest line, the newline before it */
+#define SMALL_BYTES ((size_t)16 << 10)             /* read first: most lines fit */
 #define LIST_SHOWN 16
 
 /* Ranks, for a note. */
@@ -40,6 +38,8 @@ struct closings {
     struct rank_list ranks, open, older, no_comms, dropped, stopped, sampled;
     uint64_t ndropped, nsampled;
     int64_t world_size;
+    const char **damaged; /* owned: what is wrong with files, in the order of reading */
+    size_t ndamaged, cap_damaged;
 };
 
 /* What is read of one file. */
@@ -156,7 +156,13 @@ static void list_rank(struct rank_list *list, int64_t rank)
     list->list[list->n++] = rank;
 }
 
-/* Under the lock. */
+/* Under the lock, as the next one. */
+static void note_damaged(struct closings *r, const char *text)
+{
+    ARRAY_GROW(r->damaged, r->cap_damaged, r->ndamaged + 1);
+    r->damaged[r->ndamaged++] = arena_strdup(&r->l->run->arena, text);
+}
+
 static void take_closing(struct closings *r, const struct closing *c)
 {
     if (c->dropped > 0)
@@ -208,7 +214,7 @@ static void take_ends(struct closings *r, const struct source *s, const struct e
     if (error != NULL) {
         err_set(&e, ERR_INPUT, "%s: closing record: %s at byte %zu%s", s->label, error, offset + 1,
                 closed ? " of its summary" : "");
-        load_damaged(r->l, &e);
+        note_damaged(r, e.msg);
     } else if (closed) {
         take_closing(r, &c);
     } else {
@@ -222,7 +228,7 @@ static void take_ends(struct closings *r, const struct source *s, const struct e
 static void fail(struct closings *r, const struct err *e)
 {
     pthread_mutex_lock(&r->lock);
-    load_damaged(r->l, e);
+    note_damaged(r, e->msg);
     pthread_mutex_unlock(&r->lock);
 }
 
@@ -315,6 +321,11 @@ static int by_archive(const void *pa, const void *pb)
     return order != 0 ? order : ORDER(a->member, b->member);
 }
 
+static int by_text(const void *pa, const void *pb)
+{
+    return strcmp(*(const char *const *)pa, *(const char *const *)pb);
+}
+
 static void read_all(struct closings *r)
 {
     const struct load *l = r->l;
@@ -331,6 +342,14 @@ static void read_all(struct closings *r)
     }
     r->jobs[njobs] = l->count;
     pool_run(l->opts->threads > 0 ? (size_t)l->opts->threads : pool_cpus(), njobs, do_job, r, NULL);
+    if (r->ndamaged > 0)
+        qsort(r->damaged, r->ndamaged, sizeof *r->damaged, by_text);
+    for (size_t i = 0; i < r->ndamaged; i++) {
+        struct err e;
+        err_set(&e, ERR_INPUT, "%s", r->damaged[i]);
+        load_damaged(r->l, &e);
+    }
+    free(r->damaged);
     free(r->order);
     free(r->jobs);
 }
