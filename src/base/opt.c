@@ -2,6 +2,7 @@
 #include "base/opt.h"
 
 #include "base/arena.h"
+#include "base/buf.h"
 #include "base/err.h"
 
 #include <ctype.h>
@@ -20,6 +21,19 @@ struct parse {
     char **argv;
     bool *help;
 };
+
+int opt_word(const char *option, const char *text, const char *const *words, struct err *e)
+{
+    struct buf known = BUF_INIT;
+    for (int i = 0; words[i] != NULL; i++) {
+        if (strcmp(text, words[i]) == 0)
+            return i;
+        buf_printf(&known, "%s%s", i > 0 ? ", " : "", words[i]);
+    }
+    err_set(e, ERR_USAGE, "%s: '%.64s' is none of %s", option, text, known.data);
+    buf_release(&known);
+    return -1;
+}
 
 bool opt_list_names(const char *list, const char *name)
 {

@@ -99,6 +99,10 @@ int opt_parse_double(const char *what, const char *text, double *out, struct err
 int opt_parse_bytes(const char *what, const char *text, uint64_t *out, struct err *e);
 int opt_parse_list(const char *what, const char *text, struct opt_list *out, struct err *e);
 
+/* Which of the words, which end with NULL, the value of an option is: its index, or -1 with e
+ * filled (ERR_USAGE). */
+int opt_word(const char *option, const char *text, const char *const *words, struct err *e);
+
 /* Returns whether a list of names, with commas between them, holds this one. */
 bool opt_list_names(const char *list, const char *name);
 

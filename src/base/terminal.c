@@ -1,6 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include "base/terminal.h"
 
+#include "base/err.h"
+#include "base/opt.h"
+
+#include <stdlib.h>
+#include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
@@ -38,4 +43,29 @@ size_t terminal_columns(FILE *out)
 size_t terminal_rows(FILE *out)
 {
     return size_of(out).ws_row;
+}
+
+bool terminal_is_capable(FILE *out)
+{
+    const char *term = getenv("TERM");
+    return terminal_is(out) && term != NULL && strcmp(term, "dumb") != 0;
+}
+
+int color_parse(const char *when, enum color_when *color, struct err *e)
+{
+    static const char *const words[] = {"auto", "always", "never", NULL};
+    static const enum color_when meant[] = {COLOR_AUTO, COLOR_ALWAYS, COLOR_NEVER};
+    const int word = when != NULL ? opt_word("--color", when, words, e) : 0;
+    if (word < 0)
+        return -1;
+    *color = meant[word];
+    return 0;
+}
+
+bool color_is_on(enum color_when when, FILE *out)
+{
+    const char *none = getenv("NO_COLOR");
+    if (when != COLOR_AUTO)
+        return when == COLOR_ALWAYS;
+    return terminal_is_capable(out) && (none == NULL || none[0] == '\0');
 }

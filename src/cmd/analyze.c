@@ -30,8 +30,8 @@ struct analyze_opts {
     int64_t rank;
     const char *run_id, *json, *html, *fail_on, *form, *tables, *gpu, *network, *color, *xlsx;
     bool full, list_tables, summary;
-    int colored;                 /* `color`, read: screen_init() */
-    enum analyze_format format;  /* `form`, read */
+    enum color_when colored;     /* `color`, read: screen_init() */
+    enum sheet_form format;      /* `form`, read */
     struct profile_pair machine; /* what the user says of it */
 };
 
@@ -109,23 +109,6 @@ int cmd_recorded_bounds(struct recorded_bounds *out, const struct run *run, stru
     *out = (struct recorded_bounds){verdict.time, verdict.path, !isnan(verdict.path_share)};
     analysis_release(&a);
     return 0;
-}
-
-/* 0, or -1 with e filled. */
-static int format_of(const char *text, enum analyze_format *format, struct err *e)
-{
-    static const char *const names[] = {
-        [ANALYZE_TABLE] = "table", [ANALYZE_CSV] = "csv", [ANALYZE_MD] = "md"};
-    *format = ANALYZE_TABLE;
-    if (text == NULL)
-        return 0;
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        if (strcmp(text, names[i]) == 0) {
-            *format = (enum analyze_format)i;
-            return 0;
-        }
-    }
-    return err_set(e, ERR_USAGE, "--format is table, csv or md, not '%s'", text);
 }
 
 static void print_text(const struct analyze_opts *opts, const struct analysis *a,
@@ -247,7 +230,8 @@ static int run_analyze(const struct command *self, int argc, char **argv, struct
     if (cmd_one_dir(self, n, argv, e) < 0 ||
         (opts.fail_on != NULL && fail_on_check(opts.fail_on, e) < 0) ||
         (opts.tables != NULL && !opts.summary && check_tables(opts.tables, e) < 0) ||
-        format_of(opts.form, &opts.format, e) < 0 || screen_color(opts.color, &opts.colored, e) < 0)
+        sheet_form_parse(opts.form, &opts.format, e) < 0 ||
+        color_parse(opts.color, &opts.colored, e) < 0)
         return (int)e->code;
     if (opts.share.shard != NULL &&
         (opts.json != NULL || opts.html != NULL || opts.xlsx != NULL || opts.form != NULL ||

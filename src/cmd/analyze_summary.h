@@ -11,9 +11,9 @@
 struct summary_opts {
     const char *dir, *run_id, *json, *tables;
     bool formatted; /* tables in `format` in place of the screen */
-    enum analyze_format format;
+    enum sheet_form format;
     bool list_tables, strict;
-    int colored; /* screen_init() */
+    enum color_when colored; /* screen_init() */
 };
 
 /* Returns the status; -1 with e filled. */

@@ -90,10 +90,8 @@ static int measure(void *arg, struct err *e)
     if (bench_job_open(&d->job, &on, e) < 0)
         return -1;
     if (d->job.place.rank == 0) {
-        bool color;
-        color_parse(NULL, &color, NULL);
         waiting.seconds = d->plan.seconds;
-        progress_start(&waiting.bar, 0, color);
+        progress_start(&waiting.bar, 0, COLOR_AUTO);
     }
     status = bench_drift(&d->plan, &on, &d->log, e);
     progress_end(&waiting.bar);

@@ -183,7 +183,6 @@ static int measure(struct gemm_run *j, struct arena *a, struct err *e)
 {
     const struct network_profile *unused;
     void *nvml;
-    bool color;
     int status;
     if (bench_gpu_open(&j->gpu, 0, e) < 0)
         return -1;
@@ -208,8 +207,7 @@ static int measure(struct gemm_run *j, struct arena *a, struct err *e)
     bench_nvml_read(nvml, &j->about.begin);
     if (j->table != NULL)
         bench_gemm_csv_head(&j->about, j->table);
-    color_parse(NULL, &color, NULL);
-    progress_start(&j->progress, j->plan.count, color);
+    progress_start(&j->progress, j->plan.count, COLOR_AUTO);
     status = bench_gemm_run(&j->plan,
                             &(struct bench_gemm_on){.blas = &j->blas,
                                                     .nvml = nvml,

@@ -375,16 +375,14 @@ static int messages(struct p2p *p, const struct bench_communicator *on, struct e
 {
     size_t ranks = (size_t)on->world;
     struct err own = {0};
-    bool color;
     int status;
     if (p->folder[0] != '\0')
         p->where.output = p->folder;
     if (bench_conditions_warm(&p->conditions, &p->where, e) < 0 ||
         bench_conditions_watch(&p->conditions, &p->where, e) < 0)
         return -1;
-    color_parse(NULL, &color, NULL);
     if (on->member == 0)
-        progress_start(&p->progress, ranks * (ranks - 1) * p->plan.nsizes, color);
+        progress_start(&p->progress, ranks * (ranks - 1) * p->plan.nsizes, COLOR_AUTO);
     status = bench_p2p(&p->plan, on, &p->log, &p->job.result, e);
     progress_end(&p->progress);
     if (status < 0)

@@ -45,6 +45,7 @@ struct report_question {
     const struct report_opts *opts;
     const char *path;
     enum specter_comm_op op; /* SPECTER_COMM_OP_COUNT: not given */
+    enum sheet_form form;
 };
 
 /* Names the option that says what the log does not. */
@@ -125,9 +126,10 @@ static int study_run(const struct report_question *q, struct bench_run *run, str
     return 0;
 }
 
-static int print(const struct report_opts *o, const struct bench_studies *studies,
+static int print(const struct report_question *q, const struct bench_studies *studies,
                  const struct bench_checks *checks, struct err *e)
 {
+    const struct report_opts *o = q->opts;
     const bool several = studies->list[0].run != studies->list[studies->n - 1].run;
     struct sheet s;
     if (o->json != NULL) {
@@ -138,7 +140,7 @@ static int print(const struct report_opts *o, const struct bench_studies *studie
     }
     if (o->json != NULL && strcmp(o->json, "-") == 0)
         return 0;
-    if (strcmp(o->format, "table") == 0) {
+    if (q->form == SHEET_TABLE) {
         for (size_t i = 0; i < studies->n; i++) {
             const struct bench_run *run = studies->list[i].run;
             if (i > 0)
@@ -152,7 +154,7 @@ static int print(const struct report_opts *o, const struct bench_studies *studie
         return 0;
     }
     bench_sheet(&s, studies);
-    (strcmp(o->format, "csv") == 0 ? sheet_csv : sheet_markdown)(&s, stdout);
+    sheet_write(&s, q->form, stdout);
     sheet_release(&s);
     return 0;
 }
@@ -167,18 +169,15 @@ static int check_number(const char *option, int64_t value, struct err *e)
 static int check(const struct report_opts *o, int n, char **argv, struct report_question *q,
                  struct err *e)
 {
-    static const char *const formats[] = {"table", "csv", "md"};
-    bool known = false;
-    *q = (struct report_question){o, n > 0 ? argv[0] : NULL, SPECTER_COMM_OP_COUNT};
+    *q = (struct report_question){
+        .opts = o, .path = n > 0 ? argv[0] : NULL, .op = SPECTER_COMM_OP_COUNT};
     if (n == 0)
         return err_set(e, ERR_USAGE, "bench report: no FILE given; - is stdin");
     if (n > 1)
         return err_set(e, ERR_USAGE, "unexpected argument '%s' (see 'specter help bench')",
                        argv[1]);
-    for (size_t i = 0; i < sizeof formats / sizeof *formats; i++)
-        known |= strcmp(o->format, formats[i]) == 0;
-    if (!known)
-        return err_set(e, ERR_USAGE, "--format: '%.64s' is neither table, csv nor md", o->format);
+    if (sheet_form_parse(o->format, &q->form, e) < 0)
+        return -1;
     if (o->op != NULL && (q->op = measured_op(o->op)) == SPECTER_COMM_OP_COUNT)
         return err_set(e, ERR_USAGE, "--op: unknown operation '%.64s'", o->op);
     if (o->fail_on != NULL && bench_checks_parse(o->fail_on, e) < 0)
@@ -203,7 +202,7 @@ static int report(const struct report_question *q, struct bench_result *r, struc
     bench_checks_init(&checks);
     bench_checks_studies(&checks, &studies);
     if (rc == 0)
-        rc = print(q->opts, &studies, &checks, e);
+        rc = print(q, &studies, &checks, e);
     if (rc == 0 && q->opts->html != NULL)
         rc = bench_page_write(&(struct bench_page){.title = r->runs[0].file,
                                                    .run = &r->runs[0],
@@ -253,8 +252,7 @@ static int report_links(const struct report_opts *o, const char *folder, struct 
 
 static int run(const struct command *self, int argc, char **argv, struct arena *a, struct err *e)
 {
-    struct report_opts o = {
-        .nodes = BENCH_NO_NUMBER, .per_node = BENCH_NO_NUMBER, .format = "table"};
+    struct report_opts o = {.nodes = BENCH_NO_NUMBER, .per_node = BENCH_NO_NUMBER};
     struct report_question q;
     struct bench_result result;
     struct stat st;

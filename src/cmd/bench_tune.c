@@ -246,13 +246,11 @@ static int measure(void *arg, struct err *e)
     struct tune *t = arg;
     struct bench_communicator on;
     int status;
-    bool color;
     t->job.members.call_s = t->job.opts.timeout / 2; /* before the others give this rank up */
     if (bench_job_open(&t->job, &on, e) < 0)
         return -1;
-    color_parse(NULL, &color, NULL);
     if (t->job.place.rank == 0)
-        progress_start(&t->progress, t->plan.what.nops * t->plan.what.nsizes, color);
+        progress_start(&t->progress, t->plan.what.nops * t->plan.what.nsizes, COLOR_AUTO);
     status = bench_tune(&t->plan, &on, &t->job.members, &t->log, e);
     progress_end(&t->progress);
     if (status < 0)

@@ -363,18 +363,14 @@ void cmd_load_together(cmd_read_together *read)
 int cmd_load(struct run *run, const char *path, const char *run_id, struct err *e)
 {
     struct progress_line bar;
-    struct load_opts opts = {.run_id = run_id,
-                             .progress = cmd_show_progress,
-                             .progress_arg = &bar};
-    bool color;
+    struct load_opts opts = {.run_id = run_id, .progress = cmd_show_progress, .progress_arg = &bar};
     int rc;
     run_init(run);
     if (read_together != NULL && read_together(path, run_id, e) < 0)
         return -1;
     opts.shared = others_read;
     interrupt_catch();
-    color_parse(NULL, &color, NULL);
-    progress_start(&bar, 0, color);
+    progress_start(&bar, 0, COLOR_AUTO);
     if (!bar.on)
         opts.progress = NULL;
     rc = run_load(run, path, &opts, e);

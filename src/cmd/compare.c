@@ -21,9 +21,10 @@
 struct compare_opts {
     const char *names, *tables, *json, *html, *form, *fail_on, *color, *output;
     bool all_runs, pairs;
-    double threshold; /* per cent */
-    int64_t gpus;     /* of a replay's scale; 0: not said */
-    int colored;      /* `color`, read: screen_init() */
+    double threshold;        /* per cent */
+    enum sheet_form format;  /* `form`, read */
+    int64_t gpus;            /* of a replay's scale; 0: not said */
+    enum color_when colored; /* `color`, read: screen_init() */
 };
 
 #define AT(field) offsetof(struct compare_opts, field)
@@ -77,11 +78,10 @@ static int check_tables(const char *names, struct err *e)
 
 static void print_tables(const struct compare_report *r, const struct compare_opts *o, bool several)
 {
-    const bool csv = o->form != NULL && strcmp(o->form, "csv") == 0;
-    const bool md = o->form != NULL && strcmp(o->form, "md") == 0;
+    const bool csv = o->format == SHEET_CSV;
     bool first = true;
     if (several)
-        printf("%s# %s -> %s\n", csv || md ? "" : "\n", r->base, r->test);
+        printf("%s# %s -> %s\n", o->format == SHEET_TABLE ? "\n" : "", r->base, r->test);
     for (int t = 0; t < COMPARE_TABLE_COUNT; t++) {
         struct sheet s;
         if (o->tables != NULL &&
@@ -91,12 +91,7 @@ static void print_tables(const struct compare_report *r, const struct compare_op
         if (csv && (o->tables == NULL || strchr(o->tables, ',') != NULL))
             printf("%s# %s\n", first ? "" : "\n", s.name);
         first = false;
-        if (csv)
-            sheet_csv(&s, stdout);
-        else if (md)
-            sheet_markdown(&s, stdout);
-        else
-            sheet_print(&s, sheet_rows(&s), stdout);
+        sheet_write(&s, o->format, stdout);
         sheet_release(&s);
     }
 }
@@ -283,15 +278,12 @@ static int check_opts(struct compare_opts *o, int n, struct err *e)
         return err_set(e, ERR_USAGE, "a BASE and a TEST are needed (see 'specter help compare')");
     if (!(o->threshold >= 0 && o->threshold < 100))
         return err_set(e, ERR_USAGE, "--threshold %g: from 0 to 100", o->threshold);
-    if (o->form != NULL && strcmp(o->form, "table") != 0 && strcmp(o->form, "csv") != 0 &&
-        strcmp(o->form, "md") != 0)
-        return err_set(e, ERR_USAGE, "--format is table, csv or md, not '%s'", o->form);
     if (o->gpus < 0)
         return err_set(e, ERR_USAGE, "--at %lld: a number of GPUs", (long long)o->gpus);
-    if (check_tables(o->tables, e) < 0 ||
+    if (sheet_form_parse(o->form, &o->format, e) < 0 || check_tables(o->tables, e) < 0 ||
         (o->fail_on != NULL && compare_check_conditions(o->fail_on, e) < 0))
         return -1;
-    return screen_color(o->color, &o->colored, e);
+    return color_parse(o->color, &o->colored, e);
 }
 
 static int run_compare(const struct command *self, int argc, char **argv, struct err *e)

@@ -46,33 +46,35 @@ static const char details[] =
         "\n"
         "Exit status: 0 done, 3 no usable input, or not written, 4 part of the input was lost.";
 
-static const struct {
-    const char *name, *path;
-} formats[EXPORT_COUNT] = {
-#define X(id, name, path, help) {#name, path},
+static const char *const paths[] = {
+#define X(id, name, path, help) path,
     EXPORT_FORMATS(X)
 #undef X
 };
 
 static int format_of(const char *name, enum export_format *out, struct err *e)
 {
-    for (int i = 0; i < EXPORT_COUNT; i++) {
-        if (name != NULL && strcmp(name, formats[i].name) == 0) {
-            *out = (enum export_format)i;
-            return 0;
-        }
-    }
+    static const char *const names[] = {
+#define X(id, name, path, help) #name,
+        EXPORT_FORMATS(X)
+#undef X
+            NULL};
+    int word;
     if (name == NULL)
         return err_set(e, ERR_USAGE,
                        "--format is missing: perfetto, chrome, csv or chakra (see 'specter help "
                        "export')");
-    return err_set(e, ERR_USAGE, "--format is perfetto, chrome, csv or chakra, not '%s'", name);
+    word = opt_word("--format", name, names, e);
+    if (word < 0)
+        return -1;
+    *out = (enum export_format)word;
+    return 0;
 }
 
 static int write_run(void *arg, const struct run *run, struct err *e)
 {
     const struct export_opts *opts = arg;
-    const char *path = opts->output != NULL ? opts->output : formats[opts->format].path;
+    const char *path = opts->output != NULL ? opts->output : paths[opts->format];
     size_t only = SIZE_MAX; /* all */
     for (size_t r = 0; r < run->nranks && opts->rank != ALL_RANKS; r++) {
         if (run->ranks[r].rank == opts->rank)

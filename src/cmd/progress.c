@@ -2,11 +2,9 @@
 #include "cmd/progress.h"
 
 #include "base/buf.h"
-#include "base/err.h"
 #include "base/now.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
@@ -15,23 +13,12 @@
 #define BAR 20             /* columns */
 #define COLUMNS_MAX 512
 
-int color_parse(const char *when, bool *color, struct err *e)
+void progress_start(struct progress_line *p, size_t total, enum color_when color)
 {
-    const char *none = getenv("NO_COLOR");
-    if (when == NULL || strcmp(when, "auto") == 0)
-        *color = none == NULL || none[0] == '\0';
-    else if (strcmp(when, "always") == 0 || strcmp(when, "never") == 0)
-        *color = when[0] == 'a';
-    else
-        return err_set(e, ERR_USAGE, "--color: '%.64s' is none of auto, always, never", when);
-    return 0;
-}
-
-void progress_start(struct progress_line *p, size_t total, bool color)
-{
-    const char *term = getenv("TERM");
-    *p = (struct progress_line){.color = color, .total = total, .start_ns = now_ns()};
-    p->on = isatty(STDERR_FILENO) && term != NULL && strcmp(term, "dumb") != 0;
+    *p = (struct progress_line){.on = terminal_is_capable(stderr),
+                                .color = color_is_on(color, stderr),
+                                .total = total,
+                                .start_ns = now_ns()};
 }
 
 static bool is_too_soon(const struct progress_line *p)

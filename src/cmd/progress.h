@@ -10,11 +10,11 @@
 #ifndef SPECTER_CMD_PROGRESS_H
 #define SPECTER_CMD_PROGRESS_H
 
+#include "base/terminal.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-
-struct err;
 
 struct progress_line {
     bool on, color;
@@ -22,10 +22,7 @@ struct progress_line {
     int64_t start_ns, shown_ns;
 };
 
-/* --color: auto, always or never; NULL is auto: unless NO_COLOR is set. 0, or -1 with e filled. */
-int color_parse(const char *when, bool *color, struct err *e);
-
-void progress_start(struct progress_line *p, size_t total, bool color);
+void progress_start(struct progress_line *p, size_t total, enum color_when color);
 void progress_show(struct progress_line *p, size_t done, const char *what);
 
 /* For those that count in other things: the time since the start, and a bar filled to that share

@@ -76,7 +76,7 @@ struct replay_args {
     const char *gpu, *network, *from_gpu, *from_network, *run_id, *json, *parallel, *grow;
     const char *timeline, *html, *placement, *jitter, *color;
     bool full;
-    int colored; /* `color`, read: screen_init() */
+    enum color_when colored; /* `color`, read: screen_init() */
     struct opt_list scales, gpus;
     struct opt_texts faults[FAULT_OPTIONS];
     int64_t draws, seed;
@@ -336,7 +336,7 @@ static int run_replay(const struct command *self, int argc, char **argv, struct 
     int n, status = cmd_parse(self, &args, argc, argv, false, &n, e);
     arena_init(&a);
     if (status == 0 &&
-        (cmd_one_dir(self, n, argv, e) < 0 || screen_color(args.color, &args.colored, e) < 0 ||
+        (cmd_one_dir(self, n, argv, e) < 0 || color_parse(args.color, &args.colored, e) < 0 ||
          check_args(&args, &a, &args.opts, e) < 0))
         status = (int)e->code;
     if (status == 0)

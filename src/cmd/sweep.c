@@ -313,8 +313,7 @@ static const struct opt rows[] = {
     {"shard", 0, OPT_STR, AT(shard), "I/N|auto",
      "only the I-th of N parts of the points, from 1; auto: as srun, mpirun, a job array or "
      "Kubernetes number this process; {shard} in -o and --json becomes I"},
-    {"color", 0, OPT_STR, AT(color), "WHEN",
-     "of the bar: auto (default: unless NO_COLOR is set), always, never"},
+    {"color", 0, OPT_STR, AT(color), "WHEN", "auto, always or never (default: auto)"},
     OPT_END,
 };
 
@@ -352,7 +351,8 @@ static const char details[] =
 
 /* ---- options ---- */
 
-static int check_opts(struct sweep_opts *o, int n, struct shard *shard, bool *color, struct err *e)
+static int check_opts(struct sweep_opts *o, int n, struct shard *shard, enum color_when *color,
+                      struct err *e)
 {
     if (n == 0)
         return err_set(e, ERR_USAGE, "no GRID.json given (see 'specter help sweep')");
@@ -376,7 +376,7 @@ struct sweep_run {
     struct sweep_file file;
     size_t first, end;   /* the shard's points */
     char *output, *json; /* owned: the shard's files; NULL: none */
-    bool color;
+    enum color_when color;
 };
 
 static int load_runs(struct sweep_run *s, struct err *e)
@@ -433,7 +433,7 @@ static int write_output(struct sweep_run *s, struct err *e)
         return -1;
     /* Fifty columns are for programs: people get the answer. */
     if (!json_only && isatty(STDOUT_FILENO)) {
-        sweep_summary(&s->table, s->output, stdout);
+        sweep_summary(&s->table, s->output, s->color, stdout);
     } else if (!json_only && s->output == NULL) {
         sweep_table_csv(&s->table, &text);
         fwrite(text.data, 1, text.len, stdout); /* main checks that stdout took it */

@@ -8,6 +8,7 @@
 
 #include "base/arena.h"
 #include "base/buf.h"
+#include "base/terminal.h"
 #include "sim/replay/replay.h"
 
 #include <stdio.h>
@@ -192,7 +193,8 @@ struct cJSON *sweep_table_json(const struct sweep_table *t);
 
 /* What it found, on one screen (report/screen.h): at the largest scale with figures, the shortest
  * step and the other combinations in order. output: where the table was written; NULL: nowhere. */
-void sweep_summary(const struct sweep_table *t, const char *output, FILE *out);
+void sweep_summary(const struct sweep_table *t, const char *output, enum color_when color,
+                   FILE *out);
 
 /* ---- the file of the table ----
  *

@@ -188,13 +188,14 @@ static void put_rows(struct screen *s, const struct sweep_table *t, const struct
     table_release(&table);
 }
 
-void sweep_summary(const struct sweep_table *t, const char *output, FILE *out)
+void sweep_summary(const struct sweep_table *t, const char *output, enum color_when color,
+                   FILE *out)
 {
     struct combination *list;
     const size_t n = find_combinations(t, &list);
     struct buf more = BUF_INIT;
     struct screen s;
-    screen_init(&s, out, -1);
+    screen_init(&s, out, color);
     if (n > 0) {
         put_best(&s, t, &list[0]);
         put_rows(&s, t, list, n);

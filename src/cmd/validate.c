@@ -61,13 +61,14 @@ static const char details[] =
 static int check_opts(const struct validate_opts *o, int n, struct arena *a,
                       struct measured_opts *out, struct err *e)
 {
+    static const char *const formats[] = {"table", "md", NULL};
     struct profile_pair named;
     if (n == 0)
         return err_set(e, ERR_USAGE, "no FILE given (see 'specter help validate')");
     if (o->worst < 0 && o->worst != WORST_UNSET)
         return err_set(e, ERR_USAGE, "--worst: %lld is out of range", (long long)o->worst);
-    if (o->format != NULL && strcmp(o->format, "table") != 0 && strcmp(o->format, "md") != 0)
-        return err_set(e, ERR_USAGE, "--format: '%.64s' is neither table nor md", o->format);
+    if (o->format != NULL && opt_word("--format", o->format, formats, e) < 0)
+        return -1;
     if (o->leave_out != NULL && loo_parse(o->leave_out) == LOO_NONE)
         return err_set(e, ERR_USAGE, "--leave-one-out: '%.64s' is neither source nor gpu",
                        o->leave_out);

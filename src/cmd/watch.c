@@ -87,7 +87,7 @@ struct watch_screen {
     size_t drawn; /* lines that stand there */
     bool waiting; /* it was said that nothing is there yet */
     bool any;     /* something was written */
-    int color;
+    enum color_when color;
 };
 
 static size_t lines_of_terminal(void)
@@ -205,10 +205,8 @@ static void sleep_until(int64_t t_ns)
 static int first_poll(struct trace_folder *f, struct err *e)
 {
     struct progress_line bar;
-    bool color;
     int rc;
-    color_parse(NULL, &color, NULL);
-    progress_start(&bar, 0, color);
+    progress_start(&bar, 0, COLOR_AUTO);
     f->progress = bar.on ? cmd_show_progress : NULL;
     f->progress_arg = &bar;
     rc = trace_folder_poll(f, e);
@@ -266,7 +264,7 @@ static int watch(const struct watch_opts *o, struct trace_folder *f, struct err 
     struct watch_metrics_file metrics = {.path = o->metrics};
     int64_t next_ns = now_ns();
     int rc = 0;
-    if (screen_color(o->color, &to.color, e) < 0)
+    if (color_parse(o->color, &to.color, e) < 0)
         return -1;
     to.in_place = !o->once && terminal_is(stdout) && term != NULL && strcmp(term, "dumb") != 0;
     catch_signals();

@@ -10,6 +10,7 @@
 #include "analysis/analysis.h"
 #include "report/findings.h"
 #include "report/screen.h"
+#include "report/sheet.h"
 
 #include <stdio.h>
 
@@ -22,14 +23,11 @@ void analyze_text(const struct analysis *a, const struct findings *f, FILE *out)
 
 /* The tables (analyze_sheets.h) alone, all of them or those that `names` lists with commas between
  * ("": all). As CSV several have a line "# name" before each and an empty line between. */
-enum analyze_format { ANALYZE_TABLE, ANALYZE_CSV, ANALYZE_MD };
-void analyze_tables(const struct analysis *a, const char *names, enum analyze_format format,
-                    FILE *out);
+void analyze_tables(const struct analysis *a, const char *names, enum sheet_form form, FILE *out);
 
 /* One table in such a form: `alone` where no others are printed, else `first` of them or not. */
 struct sheet;
-void analyze_table(const struct sheet *s, enum analyze_format format, bool alone, bool first,
-                   FILE *out);
+void analyze_table(const struct sheet *s, enum sheet_form form, bool alone, bool first, FILE *out);
 
 /* What each table tells, and how many rows it has, a line each. */
 void analyze_list_tables(const struct analysis *a, FILE *out);

@@ -73,22 +73,14 @@ int analyze_check_tables(const char *names, struct err *e)
     return analyze_check_names(names, known, ANALYZE_SHEETS, "'specter help analyze' lists", e);
 }
 
-void analyze_table(const struct sheet *s, enum analyze_format format, bool alone, bool first,
-                   FILE *out)
+void analyze_table(const struct sheet *s, enum sheet_form form, bool alone, bool first, FILE *out)
 {
-    if (format == ANALYZE_TABLE) {
-        sheet_print(s, SIZE_MAX, out);
-    } else if (format == ANALYZE_MD) {
-        sheet_markdown(s, out);
-    } else {
-        if (!alone)
-            fprintf(out, "%s# %s\n", first ? "" : "\n", s->name);
-        sheet_csv(s, out);
-    }
+    if (form == SHEET_CSV && !alone)
+        fprintf(out, "%s# %s\n", first ? "" : "\n", s->name);
+    sheet_write(s, form, out);
 }
 
-void analyze_tables(const struct analysis *a, const char *names, enum analyze_format format,
-                    FILE *out)
+void analyze_tables(const struct analysis *a, const char *names, enum sheet_form form, FILE *out)
 {
     bool all = names[0] == '\0', alone = !all && strchr(names, ',') == NULL, first = true;
     for (size_t i = 0; i < ANALYZE_SHEETS; i++) {
@@ -100,7 +92,7 @@ void analyze_tables(const struct analysis *a, const char *names, enum analyze_fo
             sheet_release(&s);
             continue;
         }
-        analyze_table(&s, format, alone, first, out);
+        analyze_table(&s, form, alone, first, out);
         first = false;
         sheet_release(&s);
     }

@@ -310,7 +310,7 @@ void calibrate_summary(const struct calibrate_report *r, FILE *out)
     struct buf lines[LINES] = {BUF_INIT, BUF_INIT, BUF_INIT, BUF_INIT};
     struct screen s;
     size_t kept = 1;
-    screen_init(&s, out, -1);
+    screen_init(&s, out, COLOR_AUTO);
     list_params(&lines[FITTED], r->c, "Fitted (before): ", is_determined, true);
     list_params(&lines[BOUND], r->c, "At its bound: is a unit or the profile wrong? ", is_at_bound,
                 true);

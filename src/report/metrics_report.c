@@ -47,7 +47,7 @@ void metrics_summary(const struct metrics *m, FILE *out)
     struct screen screen;
     struct table t;
     char text[4 * TEXT_COLUMNS], number[32];
-    screen_init(&screen, out, 0);
+    screen_init(&screen, out, COLOR_NEVER);
     table_init(&t);
     table_column(&t, "metric", TABLE_LEFT);
     table_column(&t, "value", TABLE_RIGHT);

@@ -3,7 +3,6 @@
 
 #include "base/err.h"
 #include "base/opt.h"
-#include "base/terminal.h"
 #include "report/table.h"
 
 #include <math.h>
@@ -41,32 +40,13 @@ static bool has_utf8(void)
     return locale != NULL && (strcasestr(locale, "UTF-8") || strcasestr(locale, "utf8"));
 }
 
-void screen_init(struct screen *s, FILE *out, int color)
+void screen_init(struct screen *s, FILE *out, enum color_when color)
 {
-    const char *term = getenv("TERM");
     *s = (struct screen){.out = out,
                          .width = width_of(out),
-                         .color = color == 1,
+                         .color = color_is_on(color, out),
                          .utf8 = has_utf8(),
                          .text = BUF_INIT};
-    if (color < 0)
-        s->color = terminal_is(out) && set_or_null("NO_COLOR") == NULL && term != NULL &&
-                   strcmp(term, "dumb") != 0;
-}
-
-int screen_color(const char *when, int *color, struct err *e)
-{
-    static const char *const words[] = {"never", "always"};
-    *color = -1;
-    if (when == NULL || strcmp(when, "auto") == 0)
-        return 0;
-    for (int i = 0; i < 2; i++) {
-        if (strcmp(when, words[i]) == 0)
-            *color = i;
-    }
-    return *color >= 0
-               ? 0
-               : err_set(e, ERR_USAGE, "--color: '%.64s' is none of auto, always, never", when);
 }
 
 void screen_release(struct screen *s)

@@ -14,6 +14,7 @@
 #define SPECTER_REPORT_SCREEN_H
 
 #include "base/buf.h"
+#include "base/terminal.h"
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -33,13 +34,8 @@ struct screen {
 };
 
 /* Width: $COLUMNS, else the terminal's, else 80, between SCREEN_WIDTH_MIN and _MAX. Characters
- * other than ASCII: where the environment's locale has UTF-8. color: 1 always, 0 never, -1 where
- * `out` is a terminal, NO_COLOR is not set and TERM is not "dumb". */
-void screen_init(struct screen *s, FILE *out, int color);
-
-/* --color: auto (NULL, too), always, never, as screen_init() takes it. 0, or -1 with e filled. */
-struct err;
-int screen_color(const char *when, int *color, struct err *e);
+ * other than ASCII: where the environment's locale has UTF-8. */
+void screen_init(struct screen *s, FILE *out, enum color_when color);
 
 /* Writes what was put, and frees it. */
 void screen_release(struct screen *s);

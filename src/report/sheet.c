@@ -424,3 +424,24 @@ struct cJSON *sheet_json_row(const struct sheet *s, size_t row)
     }
     return object;
 }
+
+int sheet_form_parse(const char *text, enum sheet_form *form, struct err *e)
+{
+    static const char *const words[] = {
+        [SHEET_TABLE] = "table", [SHEET_CSV] = "csv", [SHEET_MD] = "md", NULL};
+    const int word = text != NULL ? opt_word("--format", text, words, e) : SHEET_TABLE;
+    if (word < 0)
+        return -1;
+    *form = (enum sheet_form)word;
+    return 0;
+}
+
+void sheet_write(const struct sheet *s, enum sheet_form form, FILE *out)
+{
+    if (form == SHEET_CSV)
+        sheet_csv(s, out);
+    else if (form == SHEET_MD)
+        sheet_markdown(s, out);
+    else
+        sheet_print(s, SIZE_MAX, out);
+}

@@ -95,6 +95,14 @@ void sheet_print(const struct sheet *s, size_t rows, FILE *out);
 struct table;
 const char *sheet_table(const struct sheet *s, size_t rows, struct table *t);
 
+/* --format of tables. NULL: table. 0, or -1 with e filled (ERR_USAGE). */
+enum sheet_form { SHEET_TABLE, SHEET_CSV, SHEET_MD };
+struct err;
+int sheet_form_parse(const char *text, enum sheet_form *form, struct err *e);
+
+/* All rows in that form. */
+void sheet_write(const struct sheet *s, enum sheet_form form, FILE *out);
+
 /* All rows. CSV begins with a line of keys; text that a spreadsheet would take for a formula gets a
  * ' in front. JSON: an array of objects. */
 void sheet_markdown(const struct sheet *s, FILE *out);

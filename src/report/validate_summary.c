@@ -111,7 +111,7 @@ void validate_summary(const struct validation *v, FILE *out)
     struct screen s;
     struct buf b = BUF_INIT, skipped = BUF_INIT;
     const char *more = "More: --full, --worst N, --rows FILE (each row with its prediction)";
-    screen_init(&s, out, -1);
+    screen_init(&s, out, COLOR_AUTO);
     skip_text(&skipped, v->measured);
     if (score->nrows > 0) {
         buf_printf(&b,

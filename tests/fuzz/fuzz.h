@@ -130,7 +130,7 @@ static inline void fuzz_report(const struct run *run)
     if (out == NULL)
         abort();
     analyze_text(&a, &findings, out);
-    analyze_tables(&a, "", ANALYZE_CSV, out);
+    analyze_tables(&a, "", SHEET_CSV, out);
     fuzz_analyze_json(&a, &findings);
     analyze_html(&a, &findings, "/dev/null", &e);
     fuzz_metrics(&a, out);

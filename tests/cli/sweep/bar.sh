@@ -14,7 +14,7 @@ on_terminal "$SPECTER" sweep grid.json | grep -qF $'\r\033[Kspecter:' || echo "t
 NO_COLOR=1 on_terminal "$SPECTER" sweep grid.json >bar
 grep -q '/18' bar && ! grep -qF $'\033[32m' bar || echo "NO_COLOR does nothing"
 NO_COLOR=1 on_terminal "$SPECTER" sweep grid.json --color always | grep -qF $'\033[32m' || echo "--color always"
-on_terminal "$SPECTER" sweep grid.json --color never | grep -qF $'\033[32m' && echo "--color never"
+on_terminal "$SPECTER" sweep grid.json --color never | grep -q $'\033\\[[0-9;]*m' && echo "--color never"
 TERM=dumb on_terminal "$SPECTER" sweep grid.json | grep -q '/18' && echo "a bar on a dumb terminal"
 "$SPECTER" sweep grid.json --color always 2>&1 >/dev/null | grep -q '/18' && echo "a bar in a pipe"
 exit 0
