@@ -6,9 +6,9 @@
 
 #include <math.h>
 
-#define LARGE 0.5 /* of the step: such a part is its bound */
+#define LARGE 0.5     /* of the step: such a part is its bound */
+#define MEAN_OFF 0.01 /* of the median step: a mean that is nearer is not told */
 #define GPU_COLUMNS 40
-#define MEAN_APART 0.02 /* of the median step: a mean that differs by more is said */
 
 /* What to do about a finding, by its rule. */
 static const char *const advice[RULE_COUNT] = {
@@ -16,10 +16,8 @@ static const char *const advice[RULE_COUNT] = {
     [RULE_under_way] = "Each rank's last operation: --full",
     [RULE_snapshot] = "What a snapshot can tell: docs/inputs.md. A second one shows what moves",
     [RULE_untimed] = "Which kinds of timing there are: docs/trace-format.md",
-    [RULE_compute] = "Where it goes: --table gemms,operations. A faster GPU: specter replay --gpu",
     [RULE_exposed_comm] = "Overlap or shorten it: --table overlap,collectives,expected",
     [RULE_exposed_memory] = "Pinned memory, prefetching, fewer copies: --table copies",
-    [RULE_idle] = "CUDA graphs, larger batches, fewer .item(): --table idle_gaps,launch",
     [RULE_step_variance] = "Which steps, and on which rank: --table steps,step_ranks",
     [RULE_straggler] = "What it does before that: --table stragglers,idle_ranks",
     [RULE_slow_rank] = "More work, or a slower GPU: --table ranks,gemms; specter bench state",
@@ -30,6 +28,24 @@ static const char *const advice[RULE_COUNT] = {
     [RULE_critical_host] = "Which operations wait for it: --table critical_ops,idle_gaps",
     [RULE_gemm_efficiency] = "Which shapes: --table gemms,roofline",
     [RULE_gemm_peak] = "Which shapes: --table gemms",
+};
+
+/* Of computation, by the tables that there are: [GEMMs][operations that launched it]. */
+static const char *const compute_advice[2][2] = {
+    {"Where it goes: --table top. A faster GPU: specter replay --gpu",
+     "Where it goes: --table operations. A faster GPU: specter replay --gpu"},
+    {"Where it goes: --table gemms,top. A faster GPU: specter replay --gpu",
+     "Where it goes: --table gemms,operations. A faster GPU: specter replay --gpu"},
+};
+
+/* Of idle time, by its largest cause. */
+static const char *const idle_advice[IDLE_CAUSE_COUNT] = {
+    [IDLE_host_late] = "CUDA graphs, larger batches, fewer .item(): --table idle_gaps,launch",
+    [IDLE_host_sync] = "Fewer .item() and synchronisations: --table idle_gaps,launch",
+    [IDLE_launch_gap] = "CUDA graphs, larger batches, fewer kernels: --table idle_gaps,launch",
+    [IDLE_dependency] = "Which streams wait for which: --table idle_gaps",
+    [IDLE_other] = "What starts late after it was launched: --table idle_gaps,launch",
+    [IDLE_unknown] = "The trace lacks these launches: --table idle_gaps",
 };
 
 double answer_mean_ns(const struct analysis *a, int64_t ns)
@@ -52,15 +68,16 @@ void answer_head(struct buf *b, const struct analysis *a)
     if (analyze_gpu(a)[0] != '\0')
         buf_printf(b, ", %s", text_safe(text, sizeof text, analyze_gpu(a), GPU_COLUMNS));
     buf_printf(b, ", %s trace", run->format);
-    if (analysis_timed(a) && steps->steps > 0) {
-        buf_printf(b, ", %zu step%s: %s%s", steps->steps, steps->steps > 1 ? "s" : "",
-                   steps->steps > 1 ? "median " : "", text_ns(time, sizeof time, steps->of.median));
-        /* The parts below are means. */
-        if (fabs(steps->of.mean / steps->of.median - 1) > MEAN_APART)
-            buf_printf(b, ", mean %s", text_ns(time, sizeof time, steps->of.mean));
-    } else if (analysis_timed(a))
+    if (!analysis_timed(a))
+        return;
+    if (steps->steps == 0)
         buf_printf(b, ", one recording: %s",
                    text_ns(time, sizeof time, answer_mean_ns(a, a->total.span_ns)));
+    else
+        buf_printf(b, ", %zu step%s: %s%s", steps->steps, steps->steps > 1 ? "s" : "",
+                   steps->steps > 1 ? "median " : "", text_ns(time, sizeof time, steps->of.median));
+    if (fabs(steps->of.mean / steps->of.median - 1) >= MEAN_OFF) /* the parts are of the mean */
+        buf_printf(b, ", mean %s", text_ns(time, sizeof time, steps->of.mean));
 }
 
 /* ---- the verdict, and the parts of a step ---- */
@@ -71,6 +88,35 @@ static void put_why(struct buf *b, double share, const char *what)
         buf_printf(b, RATE_TEXT " %s", percent(share), what);
 }
 
+/* The kind of kernels that takes most of the computation; GEMMs where that is none of those that
+ * have a name. */
+static void put_kind(struct buf *b, const struct analysis *a)
+{
+    const struct kind_sum *kinds = a->work.kinds;
+    unsigned top = SPECTER_KERNEL_GEMM;
+    int64_t compute_ns = 0;
+    for (unsigned k = 0; k < SPECTER_KERNEL_CLASS_COUNT; k++) {
+        if (k != SPECTER_KERNEL_COMM && kinds[k].total_ns > kinds[top].total_ns)
+            top = k;
+    }
+    top = top == SPECTER_KERNEL_OTHER ? SPECTER_KERNEL_GEMM : top;
+    for (size_t i = 0; i < a->nranks; i++)
+        compute_ns += a->ranks[i].recorded.compute_ns;
+    if (kinds[top].total_ns > 0 && compute_ns > 0)
+        put_why(b, fmin(kinds[top].total_ns / (double)compute_ns, 1),
+                top == SPECTER_KERNEL_GEMM ? "GEMMs" : work_kind_name(top));
+}
+
+/* Waits for ranks without a trace are part of the communication. */
+static void put_waits(struct buf *b, const struct analysis *a)
+{
+    const struct time_breakdown *t = &a->total;
+    if (t->wait_known)
+        put_why(b, share_of(t->exposed_wait_ns, t->exposed_comm_ns), "waits for stragglers");
+    else if (a->run->nranks < (size_t)a->run->world_size)
+        buf_printf(b, "may be waits: %zu of %d ranks", a->run->nranks, a->run->world_size);
+}
+
 static void find_parts(const struct analysis *a, struct answer_part parts[ANSWER_PARTS],
                        struct buf why[ANSWER_PARTS])
 {
@@ -78,24 +124,20 @@ static void find_parts(const struct analysis *a, struct answer_part parts[ANSWER
     const bool sees_all = a->coverage & COVER_KERNELS;
     const double waiting = t->wait_known ? share_of(t->exposed_wait_ns, t->exposed_comm_ns) : NAN;
     enum idle_cause causes[IDLE_CAUSE_COUNT];
-    struct gemm_sum gemms = work_gemms(&a->work);
     int n = idle_by_cost(&a->idle.total, causes);
-    int64_t recorded_ns = 0;
+    const char *idle = "Mostly idle.";
+    if (findings_host_bound(a))
+        idle = a->nranks > 1 ? "Host-bound: GPUs wait for launches."
+                             : "Host-bound: the GPU waits for launches.";
     parts[0] = (struct answer_part){"compute", "Compute-bound.", t->compute_ns, "", 0};
     parts[1] = (struct answer_part){
         "exposed comm",
         waiting >= 0.5 ? "Communication-bound: ranks wait for stragglers." : "Communication-bound.",
         t->exposed_comm_ns, "", 2};
     parts[2] = (struct answer_part){"exposed copies", "Copy-bound.", t->exposed_memory_ns, "", 3};
-    parts[3] = (struct answer_part){sees_all ? "idle" : "nothing traced",
-                                    findings_host_bound(a) ? "Host-bound: GPUs wait for launches."
-                                                           : "Mostly idle.",
-                                    t->idle_ns, "", 7};
-    for (size_t i = 0; i < a->nranks; i++)
-        recorded_ns += a->ranks[i].recorded.compute_ns;
-    if (gemms.total_ns > 0)
-        put_why(&why[0], fmin(gemms.total_ns / (double)recorded_ns, 1), "GEMMs");
-    put_why(&why[1], waiting, "waits for stragglers");
+    parts[3] = (struct answer_part){sees_all ? "idle" : "nothing traced", idle, t->idle_ns, "", 7};
+    put_kind(&why[0], a);
+    put_waits(&why[1], a);
     if (sees_all && n > 0)
         put_why(&why[3], share_of(a->idle.total.ns[causes[0]], idle_sum_ns(&a->idle.total)),
                 idle_cause_text[causes[0]]);
@@ -178,7 +220,14 @@ void answer_cost(struct buf *b, const struct analysis *a, const struct finding *
 
 const char *answer_advice(const struct analysis *a, const struct finding *f)
 {
-    return f->id == RULE_idle && !(a->coverage & COVER_KERNELS)
-               ? "What runs then: a PyTorch or Nsight profile of the job has all kernels"
-               : advice[f->id];
+    enum idle_cause causes[IDLE_CAUSE_COUNT];
+    if (f->id == RULE_compute)
+        return compute_advice[a->work.ngemms > 0][operations_known(&a->operations)];
+    if (f->id == RULE_exposed_comm && !a->total.wait_known && run_alone(a->run))
+        return "How much of it is waiting, the other ranks' traces tell: --table overlap";
+    if (f->id != RULE_idle)
+        return advice[f->id];
+    if (!(a->coverage & COVER_KERNELS))
+        return "What runs then: a PyTorch or Nsight profile of the job has all kernels";
+    return idle_advice[idle_by_cost(&a->idle.total, causes) > 0 ? causes[0] : IDLE_host_late];
 }

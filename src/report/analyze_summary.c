@@ -79,7 +79,7 @@ void analyze_summary(const struct analysis *a, const struct findings *f, struct 
     if (nlimits > 0)
         buf_printf(&more, " (%zu note%s)", nlimits, nlimits > 1 ? "s" : "");
     buf_puts(&more, ", --list-tables, --html FILE");
-    if (s->width >= 80)
+    if (s->width >= 80 && analysis_timed(a))
         buf_puts(&more, "; other GPUs: specter replay");
     kept = screen_height(s, more.data, 0);
     answer_head(&head, a);

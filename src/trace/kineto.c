@@ -447,7 +447,7 @@ static void kineto_finish(struct run *run)
                  "no kernel of these traces is communication by its name, though there are several "
                  "ranks");
     if (steps == 0)
-        run_note(run, false, "the traces mark no steps (ProfilerStep): no time is told by step");
+        run_note(run, false, "the traces mark no steps (ProfilerStep)");
 }
 
 /* ---- recognising ---- */
