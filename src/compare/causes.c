@@ -3,9 +3,8 @@
 
 #include "base/order.h"
 #include "base/pool.h"
+#include "compare/cause_job.h"
 #include "compare/work_times.h"
-#include "sim/replay/altered.h"
-#include "trace/run_part.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -31,12 +30,6 @@ bool cause_is_hidden(const struct cause *cause, double base_step_ns)
            fabs((double)cause->change_ns) < HIDDEN * own;
 }
 
-/* A run, or steps of it, as a job that can be simulated. */
-struct altered_job {
-    struct run part; /* the steps; nranks 0: all of the run */
-    struct altered *altered;
-};
-
 /* While the causes are found. */
 struct finder {
     struct causes *out;
@@ -49,7 +42,7 @@ struct finder {
     double *common;      /* [base.kinds.count] by how much all ranks changed */
     double *rank_factor; /* [nranks] by how much more its GEMMs and kernels did */
     double *cpu_factor;  /* [nranks] */
-    struct altered_job job;
+    struct cause_job job;
     struct altered *altered; /* its */
     double *factors;         /* [ncosts] of the next simulation; 1 between them */
 };
@@ -332,51 +325,12 @@ static int simulate_ranks(struct finder *f, struct err *e)
 
 /* ---- all of them ---- */
 
-/* Returns whether the steps of the run that are enough are job->part now. */
-static bool take_steps(struct altered_job *job, const struct analysis *a)
-{
-    const uint32_t count = a->job_steps.count;
-    size_t ops = 0, n;
-    uint32_t first, last;
-    for (size_t r = 0; r < a->run->nranks; r++)
-        ops += a->run->ranks[r].nops;
-    if (ops <= CAUSES_OPS || count == 0)
-        return false;
-    n = CAUSES_OPS / (ops / count + 1);
-    return run_part_typical(&a->job_steps, &a->step_time,
-                            (uint32_t)(n > CAUSES_STEPS ? n : CAUSES_STEPS), &first, &last) &&
-           run_part_init(&job->part, a->run, &a->job_steps, first, last) == 0;
-}
-
-static void altered_job_release(struct altered_job *job)
-{
-    altered_free(job->altered);
-    if (job->part.nranks > 0)
-        run_part_release(&job->part);
-    *job = (struct altered_job){0};
-}
-
-/* Steps that are not simulated as they were recorded give way to all. */
-static int altered_job_init(struct altered_job *job, const struct analysis *a, struct err *e)
-{
-    struct err alone = {0};
-    *job = (struct altered_job){0};
-    if (take_steps(job, a)) {
-        job->altered = altered_new(&job->part, &alone);
-        if (job->altered != NULL)
-            return 0;
-        altered_job_release(job);
-    }
-    job->altered = altered_new(a->run, e);
-    return job->altered != NULL ? 0 : -1;
-}
-
 /* What the runs of a side take; the sides are prepared at the same time. */
 struct side_work {
     struct work_times *w;
     struct compare_runs runs;
     const struct analysis *keep; /* the run whose job is kept, to be simulated; NULL */
-    struct altered_job kept;
+    struct cause_job kept;
     struct err e;
 };
 
@@ -384,14 +338,14 @@ static void add_runs(void *arg, size_t which)
 {
     struct side_work *side = (struct side_work *)arg + which;
     for (size_t i = 0; i < side->runs.n; i++) {
-        struct altered_job job;
-        if (altered_job_init(&job, side->runs.list[i], &side->e) < 0)
+        struct cause_job job;
+        if (cause_job_init(&job, side->runs.list[i], &side->e) < 0)
             return;
         work_times_add(side->w, altered_program(job.altered), altered_steps(job.altered));
         if (side->runs.list[i] == side->keep)
             side->kept = job;
         else
-            altered_job_release(&job);
+            cause_job_release(&job);
     }
 }
 
@@ -493,7 +447,7 @@ void causes_find(struct causes *out, struct comparison *c, struct compare_runs b
     for (size_t i = 0; i < out->n; i++)
         out->rest_ns -= out->list[i].change_ns;
     free(f.factors);
-    altered_job_release(&f.job);
+    cause_job_release(&f.job);
     work_times_release(&f.base);
     work_times_release(&f.test);
 }

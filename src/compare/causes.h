@@ -18,8 +18,7 @@
  * the lower median of their ratios; what a rank's own GEMMs and kernels changed beyond it is the
  * rank's.
  *
- * Of a side with more than CAUSES_OPS operations only some steps are looked at: as many in a row as
- * hold so many, whose mean length is nearest to that of all.
+ * Of a long recording only some steps are looked at (cause_job.h).
  *
  * The changes of all causes and rest_ns add up to change_ns, to the nanosecond: the rest is what
  * several causes do together, what the simulation leaves out, and work that one side alone has.
@@ -31,8 +30,6 @@
 
 #define CAUSE_LEAST 0.001     /* of the base's step: a smaller change of its own time is no cause */
 #define CAUSE_RANK_LEAST 0.01 /* of a rank's work */
-#define CAUSES_OPS 100000     /* operations of all ranks */
-#define CAUSES_STEPS 8        /* at least, however many operations they hold */
 #define CAUSES_OF_A_KIND 8    /* collectives, ranks: those that changed most; others are the rest */
 
 /* X(id, name) */
