@@ -585,8 +585,9 @@ static void inspector_finish(struct run *run)
                  (unsigned long long)gaps);
     if (host_timed > 0)
         run_note(run, false,
-                 "%llu operations were timed by a host thread (kernel_cpu, collective_cpu): that "
-                 "is not how long the device took, so that they are in no bandwidth",
+                 "%llu operations were timed by a host thread (kernel_cpu, collective_cpu) or by "
+                 "what is not told (Prometheus): they are in no bandwidth, as that may not be how "
+                 "long the device took",
                  (unsigned long long)host_timed);
     if (messages > 0)
         run_note(run, false,

@@ -308,13 +308,13 @@ static int load(struct load *l, struct err *e)
             read_format(l, load_readers[i], e) < 0)
             return -1;
     }
+    load_read_beside(l);
     if (l->nforeign > 0)
         run_note(l->run, false, "%zu file%s here %s no traces of a known format: %s%s", l->nforeign,
                  l->nforeign > 1 ? "s" : "", l->nforeign > 1 ? "are" : "is", l->foreign.data,
                  l->nforeign > NAMED_MAX ? ", ..." : "");
     if (l->ndamaged > NAMED_MAX)
         run_note(l->run, true, "%zu more files are left out", l->ndamaged - NAMED_MAX);
-    load_read_beside(l);
     run_finish(l->run);
     job_apply(l->run);
     return 0;

@@ -71,7 +71,7 @@ static int64_t largest_group(const struct ras_text *t)
 
 bool ras_is_whole(const struct ras_text *t)
 {
-    if (!t->warnings || t->open || t->f->text[t->f->len - 1] != '\n')
+    if (!t->warnings || t->open || t->end[-1] != '\n')
         return false;
     for (size_t i = 0; i < t->ngroups; i++) {
         if (t->groups[i].mismatch && t->groups[i].sections < t->groups[i].comms)

@@ -148,8 +148,8 @@ static bool read_heading(struct ras_text *t, struct place *at, const char *text)
     if (at->comm != NO_COMM)
         return true;
     if (f->ncomms == COMMS_MAX) {
-        run_note(f->run, true, "%s: line %llu: more than %d communicators: the others are not read",
-                 f->label, (unsigned long long)t->line, COMMS_MAX);
+        run_note(f->run, true, "%s: more than %d communicators with a trouble: others are not read",
+                 f->label, COMMS_MAX);
         at->part = IN_NOTHING;
         return true;
     }
@@ -278,49 +278,55 @@ static bool next_line(struct ras_text *t, const char **text, const char *end, ch
     return true;
 }
 
-/* Returns where the first snapshot begins: at NCCL's version, else at the title of its first table;
- * NULL none. Tells what stands before each of its lines. */
-static const char *find_snapshot(struct ras_text *t)
+/* The next first line of a snapshot, which says what NCCL was compiled with; NCCL's log has its
+ * version, too. NULL none. */
+static const char *find_title(const char *text, const char *end)
 {
-    static const char *const titles[] = {TITLE, "Job summary", "Group     Comms"};
-    const char *text = t->f->text;
-    for (size_t i = 0; i < sizeof titles / sizeof *titles; i++) {
-        const char *found = memmem(text, t->f->len, titles[i], strlen(titles[i]));
-        const char *start = found;
-        if (found == NULL)
-            continue;
-        while (start > text && start[-1] != '\n')
-            start--;
-        t->indent = (size_t)(found - start);
-        return start;
+    for (; text < end; text += sizeof TITLE - 1) {
+        const char *stop;
+        text = memmem(text, (size_t)(end - text), TITLE, sizeof TITLE - 1);
+        if (text == NULL)
+            return NULL;
+        stop = memchr(text, '\n', (size_t)(end - text));
+        stop = stop != NULL ? stop : end;
+        if (memmem(text, (size_t)(stop - text), "compiled with", 13) != NULL)
+            return text;
     }
     return NULL;
 }
 
-/* Where the snapshot after the one at `start` begins; the end of the text where there is none. */
-static const char *next_snapshot(const char *start, const char *end)
+/* Where the first snapshot begins: at its first line, else at the title of its first table; NULL
+ * none. */
+static const char *find_snapshot(const struct ras_file *f)
 {
-    const char *body = memchr(start, '\n', (size_t)(end - start));
-    const char *next =
-        body != NULL ? memmem(body, (size_t)(end - body), TITLE, sizeof TITLE - 1) : NULL;
-    while (next != NULL && next[-1] != '\n')
-        next--;
-    return next != NULL ? next : end;
+    static const char *const titles[] = {"Job summary", "Group     Comms"};
+    const char *found = find_title(f->text, f->text + f->len);
+    for (size_t i = 0; i < sizeof titles / sizeof *titles && found == NULL; i++)
+        found = memmem(f->text, f->len, titles[i], strlen(titles[i]));
+    return found;
 }
 
-/* Reads one snapshot, up to the next or the end. */
-static void read_snapshot(struct ras_text *t, const char *start, const char *end)
+/* One snapshot of the file. */
+struct span {
+    const char *title, *end;
+    uint64_t line; /* those before it */
+};
+
+static void read_snapshot(struct ras_text *t, const struct span *span)
 {
     char line[LINE_MAX];
     struct place at = {.comm = NO_COMM};
+    const char *text = span->title;
     ras_clear(t->f);
     t->ngroups = t->nsets = t->nlisted = t->ndead = 0;
     t->gpus = 0;
     t->warnings = t->open = false;
-    t->line = 0;
-    for (const char *p = t->f->text; p < start; p++)
-        t->line += *p == '\n';
-    while (next_line(t, &start, end, line))
+    t->line = span->line;
+    t->end = span->end;
+    while (text > t->f->text && text[-1] != '\n')
+        text--;
+    t->indent = (size_t)(span->title - text);
+    while (next_line(t, &text, span->end, line))
         read_line(t, &at, line);
 }
 
@@ -336,32 +342,56 @@ static void note_damage(struct ras_text *t, bool newer_cut)
                  f->label, (unsigned long long)t->line);
 }
 
+/* Finds the last two whole snapshots; without one, the last is the first in the file, which is cut.
+ * Returns whether the last in the file is cut and not the one found. */
+static bool find_whole(struct ras_text *t, struct span last[2])
+{
+    const char *end = t->f->text + t->f->len;
+    struct span next = {find_snapshot(t->f), end, 0};
+    bool cut = false;
+    for (const char *p = t->f->text; next.title != NULL && p < next.title; p++)
+        next.line += *p == '\n';
+    last[1] = next;
+    while (next.title != NULL) {
+        const char *title = find_title(next.title + sizeof TITLE, end);
+        next.end = title != NULL ? title : end;
+        while (next.end < end && next.end > next.title && next.end[-1] != '\n')
+            next.end--;
+        read_snapshot(t, &next);
+        cut = !ras_is_whole(t) && t->f->snapshots > 0;
+        if (ras_is_whole(t)) {
+            last[0] = t->f->snapshots++ > 0 ? last[1] : last[0];
+            last[1] = next;
+        } else if (t->f->snapshots == 0) {
+            last[1] = next;
+        }
+        next = (struct span){title, end, t->line};
+    }
+    return cut;
+}
+
 int ras_read_text(struct ras_file *f, struct err *e)
 {
     struct ras_text t = {.f = f};
-    const char *end = f->text + f->len, *start = find_snapshot(&t), *next;
-    const char *whole = start, *whole_end = end;
-    bool newer_cut = false;
-    int rc;
-    for (; start != NULL && start < end; start = next) {
-        next = next_snapshot(start, end);
-        read_snapshot(&t, start, next);
-        newer_cut = !ras_is_whole(&t) && f->snapshots > 0;
-        if (newer_cut)
+    struct span last[2] = {{0}, {0}};
+    bool cut = find_whole(&t, last);
+    size_t snapshots = f->snapshots;
+    int rc = -1;
+    f->snapshots = 0;
+    for (int i = 0; i < 2; i++) {
+        if (last[i].title == NULL)
             continue;
-        whole = start;
-        whole_end = next;
-        ras_conclude(&t);
-        ras_count_snapshot(f);
+        read_snapshot(&t, &last[i]);
+        rc = ras_conclude(&t);
+        if (rc == 0)
+            ras_count_snapshot(f);
     }
-    if (whole != NULL)
-        read_snapshot(&t, whole, whole_end);
-    rc = ras_conclude(&t);
-    if (rc < 0)
+    if (rc < 0) {
         err_set(e, ERR_INPUT, "%s: line %llu: %s", f->label, (unsigned long long)t.line,
                 t.ngroups > 0 ? "more ranks than can be believed" : "no communicator in it");
-    else {
-        note_damage(&t, newer_cut);
+    } else {
+        f->snapshots = snapshots;
+        note_damage(&t, cut);
         ras_note_sets(&t);
     }
     free(t.groups);

@@ -48,6 +48,7 @@ struct ras_group {
 
 struct ras_text {
     struct ras_file *f;
+    const char *end;          /* of the snapshot, in the file's text */
     uint64_t line;            /* of the file, from 1 */
     size_t indent;            /* bytes before each line, as a launcher's "3: " */
     int64_t gpus;             /* of the job; 0 not told */

@@ -64,6 +64,8 @@ cat one one >twice && answer twice | grep snapshots
 { snapshot 6; cat state.json; } >moved.json && answer moved.json | grep 'snapshots\|has not'
 { cat state.json; head -c 2000 state.json; } >cut.json && answer cut.json | grep 'snapshots\|has not\|byte'
 
+{ echo 'h:1:2 [0] NCCL INFO NCCL version 2.28.9+cuda13.0'; cat one one; head -c 1000 one; } >logged && answer logged | grep 'status\|snapshot'
+
 echo "== damaged"
 head -c 900 one >table_alone && answer table_alone
 head -c 300 one >summary_alone && answer summary_alone

@@ -18,6 +18,7 @@ rm id
 srun -N2 -n3 bash rank.sh bash -c '"$SPECTER" capture -o odd.$SLURM_NODEID -- $train ${small/--tp 2/} --iters 3' 2>odd.err
 # A program that makes no call: said once.
 srun -N2 --ntasks-per-node=4 "$SPECTER" capture -o none -- sleep 2 2>none.err
+scontrol show job >jobs.txt
 J
 export train small
 on_slurm bash job.sh || { cat slurm.log; exit 1; }
@@ -31,3 +32,7 @@ of_specter own.err | sort
 ls -A own.0 own.1
 of_specter odd.err | sort
 of_specter none.err
+# Of all jobs that Slurm tells of, that of the traces; both nodes are this machine, and are not taken for two.
+cp jobs.txt traces
+"$SPECTER" analyze traces 2>&1 >/dev/null | grep 'Slurm says\|two nodes' |
+    sed 's/job [0-9]* /job N /; s/after [0-9:]*/after TIME/; s/host [^ ]*/host HOST/'
