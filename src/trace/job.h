@@ -60,6 +60,12 @@ int job_read_json(struct run *run, const char *label, const struct buf *text, st
  * NULL. -1: no such lists. */
 int job_set_nodes(struct run *run, struct job_record *r, const char *nodes, const char *tasks);
 
+/* The number of the whole job, of which a record may be a part; -1 not told. */
+int64_t job_key(const struct job_record *r);
+
+/* The record that tells most of how the job went; there must be one. */
+const struct job_record *job_best_record(const struct job *job);
+
 /* Says in one line what is told of a job, without a full stop: "Slurm says: job 123 ...". */
 void job_text(struct buf *out, const struct job *job);
 

@@ -36,11 +36,6 @@ static int64_t slurm_id(const char *run_id)
                                                                                              : -1;
 }
 
-static int64_t key_of(const struct job_record *r)
-{
-    return r->het_id >= 0 ? r->het_id : r->id;
-}
-
 /* Takes out the records of other jobs than the run's. False: which one it is is not known. */
 static bool choose_job(struct run *run)
 {
@@ -50,12 +45,12 @@ static bool choose_job(struct run *run)
     size_t keys = 0, kept = 0;
     for (size_t i = 0; i < job->count; i++) {
         const struct job_record *r = &job->records[i];
-        bool is_own = own >= 0 && (r->id == own || key_of(r) == own);
-        if (key_of(r) < 0)
+        bool is_own = own >= 0 && (r->id == own || job_key(r) == own);
+        if (job_key(r) < 0)
             continue;
-        keys += key_of(r) != chosen && chosen >= 0;
+        keys += job_key(r) != chosen && chosen >= 0;
         if (chosen < 0 || is_own)
-            chosen = key_of(r);
+            chosen = job_key(r);
         if (is_own) {
             keys = 0;
             break;
@@ -68,156 +63,13 @@ static bool choose_job(struct run *run)
     }
     for (size_t i = 0; i < job->count; i++) {
         struct job_record *r = &job->records[i];
-        if (key_of(r) < 0 || key_of(r) == chosen)
+        if (job_key(r) < 0 || job_key(r) == chosen)
             job->records[kept++] = *r;
         else
             free(r->places);
     }
     job->count = kept;
     return true;
-}
-
-/* ---- in words ---- */
-
-static void put_printable(struct buf *out, const char *text)
-{
-    buf_put_printable(out, text, strlen(text));
-}
-
-/* "30:00" of "00:30:00"; "1-02:00:00" as it is. */
-static void put_time(struct buf *out, const struct job_record *r)
-{
-    if (r->run_time[0] != '\0')
-        put_printable(out, r->run_time + (strncmp(r->run_time, "00:", 3) == 0 ? 3 : 0));
-    else if (r->seconds >= 3600)
-        buf_printf(out, "%lld:%02lld:%02lld", (long long)r->seconds / 3600,
-                   (long long)r->seconds / 60 % 60, (long long)r->seconds % 60);
-    else
-        buf_printf(out, "%02lld:%02lld", (long long)r->seconds / 60, (long long)r->seconds % 60);
-}
-
-static bool is_under_way(const char *state)
-{
-    return strcmp(state, "RUNNING") == 0 || strcmp(state, "PENDING") == 0 ||
-           strcmp(state, "COMPLETING") == 0 || strcmp(state, "CONFIGURING") == 0 ||
-           strcmp(state, "SUSPENDED") == 0;
-}
-
-static void put_end(struct buf *out, const struct job_record *r)
-{
-    if (r->state[0] == '\0')
-        return;
-    buf_puts(out, is_under_way(r->state) ? " is " : " ended ");
-    put_printable(out, r->state);
-    if (r->run_time[0] != '\0' || r->seconds >= 0) {
-        buf_puts(out, " after ");
-        put_time(out, r);
-    }
-    if (is_under_way(r->state))
-        return;
-    if (r->exit_code > 0)
-        buf_printf(out, " with exit code %lld", (long long)r->exit_code);
-    if (r->signal > 0)
-        buf_printf(out, " with signal %lld", (long long)r->signal);
-    if (r->reason[0] != '\0' && strcmp(r->reason, "None") != 0 &&
-        strcasecmp(r->reason, r->state) != 0) {
-        buf_puts(out, " (");
-        put_printable(out, r->reason);
-        buf_putc(out, ')');
-    }
-}
-
-/* "job 123 (array 120, task 3), called train, of partition gpu". */
-static void put_job(struct buf *out, const struct job_record *r)
-{
-    buf_puts(out, "job");
-    if (key_of(r) >= 0)
-        buf_printf(out, " %lld", (long long)key_of(r));
-    if (r->array_id >= 0 && r->array_task >= 0)
-        buf_printf(out, " (%lld_%lld)", (long long)r->array_id, (long long)r->array_task);
-    if (r->name[0] != '\0') {
-        buf_puts(out, " \"");
-        put_printable(out, r->name);
-        buf_putc(out, '"');
-    }
-    if (r->partition[0] != '\0') {
-        buf_puts(out, " of partition ");
-        put_printable(out, r->partition);
-    }
-}
-
-static void put_pods(struct buf *out, const struct job_record *r)
-{
-    size_t told = 0, failed = 0;
-    buf_printf(out, "Kubernetes says: %zu pod%s", r->nplaces, r->nplaces == 1 ? "" : "s");
-    if (r->name[0] != '\0') {
-        buf_puts(out, " of job ");
-        put_printable(out, r->name);
-    }
-    for (size_t i = 0; i < r->nplaces; i++) {
-        size_t alike = 0, before = 0;
-        for (size_t k = 0; k < r->nplaces && r->nplaces <= 4096; k++) {
-            before += k < i && r->places[k].phase == r->places[i].phase;
-            alike += r->places[k].phase == r->places[i].phase;
-        }
-        if (before > 0 || alike == 0 || r->places[i].phase[0] == '\0')
-            continue;
-        buf_printf(out, "%s %zu ", told++ > 0 ? "," : ":", alike);
-        put_printable(out, r->places[i].phase);
-    }
-    for (size_t i = 0; i < r->nplaces; i++) {
-        const struct job_place *p = &r->places[i];
-        if (p->cause[0] == '\0' || failed++ >= 2)
-            continue;
-        buf_puts(out, "; pod ");
-        put_printable(out, p->pod);
-        buf_puts(out, " on node ");
-        put_printable(out, p->node[0] != '\0' ? p->node : "(none)");
-        buf_puts(out, ": ");
-        put_printable(out, p->cause);
-        if (p->exit_code > 0)
-            buf_printf(out, " (exit code %d)", p->exit_code);
-    }
-    if (failed > 2)
-        buf_printf(out, " and %zu more", failed - 2);
-}
-
-/* The record that tells most of how the job went. */
-static const struct job_record *best_record(const struct job *job)
-{
-    const struct job_record *best = &job->records[0];
-    for (size_t i = 0; i < job->count; i++) {
-        const struct job_record *r = &job->records[i];
-        if (r->pods)
-            return r;
-        if ((r->state[0] != '\0' && best->state[0] == '\0') || (best->bare && !r->bare))
-            best = r;
-    }
-    return best;
-}
-
-void job_text(struct buf *out, const struct job *job)
-{
-    const struct job_record *r = best_record(job);
-    size_t lists = 0, nodes = 0;
-    for (size_t i = 0; i < job->count; i++)
-        nodes += job->records[i].label == r->label ? job->records[i].nplaces : 0;
-    if (r->pods) {
-        put_pods(out, r);
-        return;
-    }
-    buf_puts(out, r->bare ? "a list of nodes" : "Slurm says: ");
-    if (!r->bare) {
-        put_job(out, r);
-        put_end(out, r);
-    }
-    for (size_t i = 0; i < job->count; i++) { /* parts of a heterogeneous job */
-        const struct job_record *part = &job->records[i];
-        if (part->nodelist[0] == '\0' || part->label != r->label || key_of(part) != key_of(r))
-            continue;
-        buf_puts(out, lists++ > 0 ? "," : nodes > 1 ? " on nodes " : " on node ");
-        put_printable(out, part->nodelist);
-    }
 }
 
 /* ---- which places ---- */
@@ -500,12 +352,12 @@ void job_apply(struct run *run)
     if (run->job == NULL || run->job->count == 0 || run->nranks == 0 || !choose_job(run))
         return;
     job_text(&text, run->job);
-    key = best_record(run->job)->id;
-    if (own >= 0 && key >= 0 && own != key && own != key_of(best_record(run->job))) {
+    key = job_best_record(run->job)->id;
+    if (own >= 0 && key >= 0 && own != key && own != job_key(job_best_record(run->job))) {
         run_note(run, false, "%s: job %lld, and the traces are of job %lld: not used",
                  run->job->records[0].label, (long long)key, (long long)own);
     } else {
-        if (!best_record(run->job)->bare) {
+        if (!job_best_record(run->job)->bare) {
             run->job_note = arena_strdup(&run->arena, text.data);
             run_note(run, false, "%s", text.data);
         }

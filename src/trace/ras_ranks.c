@@ -303,7 +303,8 @@ void ras_add_ranks(struct ras_file *f)
         f->summary.data[--f->summary.len] = '\0';
     f->run->summary = arena_strdup(&f->run->arena, f->summary.data);
     if (f->snapshots > 1)
-        run_note(f->run, false, "%s: %zu snapshots: the last is read%s", f->label, f->snapshots,
+        run_note(f->run, false, "%s: %zu whole snapshots: the last of them is read%s", f->label,
+                 f->snapshots,
                  f->unchanged ? "; no count has changed since the one before it" : "");
     for (size_t i = 0; i < f->nmembers; i++) {
         const struct ras_member *m = &f->members[i];
