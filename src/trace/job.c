@@ -265,7 +265,8 @@ static void join_parts(struct run *run, struct environment *env)
     buf_release(&tasks);
 }
 
-/* A step's nodes are those that its tasks run on. */
+/* A step's nodes are those that its tasks run on. Lists that are none are no loss: a log that names
+ * variables looks like an environment. */
 static void end_environment(struct run *run, struct job_record *r, struct environment *env)
 {
     int step;
@@ -275,7 +276,7 @@ static void end_environment(struct run *run, struct job_record *r, struct enviro
     }
     step = env->nodes[1] != NULL && env->tasks[1] != NULL;
     if (env->nodes[step] != NULL && job_set_nodes(run, r, env->nodes[step], env->tasks[step]) < 0)
-        run_note(run, true, "%s: '%.64s' and '%.64s' are no lists of nodes and their tasks",
+        run_note(run, false, "%s: '%.64s' and '%.64s' are no lists of nodes and their tasks",
                  r->label, env->nodes[step],
                  env->tasks[step] != NULL ? env->tasks[step] : "(none)");
 }
