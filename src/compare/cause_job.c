@@ -1,14 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 #include "compare/cause_job.h"
 
+static size_t ops_of(const struct run *run)
+{
+    size_t ops = 0;
+    for (size_t r = 0; r < run->nranks; r++)
+        ops += run->ranks[r].nops;
+    return ops;
+}
+
 /* Returns whether the steps of the run that are enough are job->part now. */
 static bool take_steps(struct cause_job *job, const struct analysis *a)
 {
     const uint32_t count = a->job_steps.count;
-    size_t ops = 0, n;
+    const size_t ops = ops_of(a->run);
     uint32_t first, last;
-    for (size_t r = 0; r < a->run->nranks; r++)
-        ops += a->run->ranks[r].nops;
+    size_t n;
     if (ops <= CAUSES_OPS || count == 0)
         return false;
     n = CAUSES_OPS / (ops / count + 1);
@@ -26,7 +33,7 @@ void cause_job_release(struct cause_job *job)
 }
 
 /* Steps that are not simulated as they were recorded give way to all. */
-int cause_job_init(struct cause_job *job, const struct analysis *a, struct err *e)
+int cause_job_init(struct cause_job *job, const struct analysis *a, size_t most, struct err *e)
 {
     struct err alone = {0};
     *job = (struct cause_job){0};
@@ -36,6 +43,8 @@ int cause_job_init(struct cause_job *job, const struct analysis *a, struct err *
             return 0;
         cause_job_release(job);
     }
+    if (ops_of(a->run) > most)
+        return err_set(e, ERR_INPUT, "it has more than %zu operations", most);
     job->altered = altered_new(a->run, e);
     return job->altered != NULL ? 0 : -1;
 }

@@ -19,9 +19,9 @@ struct cause_job {
     struct altered *altered; /* owned */
 };
 
-/* The run must outlive it. 0, or -1 with e filled (ERR_INPUT): it cannot be replayed; nothing needs
- * releasing then. */
-int cause_job_init(struct cause_job *job, const struct analysis *a, struct err *e);
+/* The run must outlive it. most: a run of more operations is not simulated whole. 0, or -1 with e
+ * filled (ERR_INPUT): it cannot be replayed; nothing needs releasing then. */
+int cause_job_init(struct cause_job *job, const struct analysis *a, size_t most, struct err *e);
 void cause_job_release(struct cause_job *job);
 
 #endif

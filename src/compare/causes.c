@@ -339,7 +339,7 @@ static void add_runs(void *arg, size_t which)
     struct side_work *side = (struct side_work *)arg + which;
     for (size_t i = 0; i < side->runs.n; i++) {
         struct cause_job job;
-        if (cause_job_init(&job, side->runs.list[i], &side->e) < 0)
+        if (cause_job_init(&job, side->runs.list[i], SIZE_MAX, &side->e) < 0)
             return;
         work_times_add(side->w, altered_program(job.altered), altered_steps(job.altered));
         if (side->runs.list[i] == side->keep)

@@ -2,8 +2,8 @@
 #include "compare/mended.h"
 
 #include "base/order.h"
+#include "compare/cause_job.h"
 #include "compare/work_times.h"
-#include "sim/replay/altered.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -12,7 +12,7 @@
 
 struct mended {
     const struct analysis *a;
-    struct altered *altered;
+    struct cause_job job;
     struct work_times work;
     double *computing_ns; /* [nranks] in a step; owned */
     double *factors;      /* [ncosts] of the next simulation; owned */
@@ -27,10 +27,10 @@ static bool is_computation(int class)
 static void measure(struct mended *m)
 {
     const size_t nranks = m->a->run->nranks;
-    work_times_add(&m->work, altered_program(m->altered), &m->a->job_steps);
+    work_times_add(&m->work, altered_program(m->job.altered), altered_steps(m->job.altered));
     m->computing_ns = array_new(nranks, sizeof *m->computing_ns);
     m->cpu_factors = array_new(nranks, sizeof *m->cpu_factors);
-    m->factors = array_new(altered_program(m->altered)->ncosts, sizeof *m->factors);
+    m->factors = array_new(altered_program(m->job.altered)->ncosts, sizeof *m->factors);
     for (uint32_t kind = 0; kind < m->work.kinds.count; kind++) {
         for (size_t r = 0; r < nranks && is_computation(m->work.class[kind]); r++)
             m->computing_ns[r] += m->work.ns[kind][r];
@@ -40,19 +40,13 @@ static void measure(struct mended *m)
 struct mended *mended_new(const struct analysis *a, struct err *e)
 {
     struct mended *m;
-    size_t ops = 0;
-    for (size_t r = 0; r < a->run->nranks; r++)
-        ops += a->run->ranks[r].nops;
-    if (!analysis_timed(a) || ops > MENDED_OPS_MAX) {
-        err_set(e, ERR_INPUT,
-                ops > MENDED_OPS_MAX ? "it has more than %d operations" : "it has no device times",
-                MENDED_OPS_MAX);
+    if (!analysis_timed(a)) {
+        err_set(e, ERR_INPUT, "it has no device times");
         return NULL;
     }
     m = array_new(1, sizeof *m);
     m->a = a;
-    m->altered = altered_new(a->run, e);
-    if (m->altered != NULL) {
+    if (cause_job_init(&m->job, a, MENDED_OPS_MAX, e) == 0) {
         measure(m);
         return m;
     }
@@ -64,7 +58,7 @@ void mended_free(struct mended *m)
 {
     if (m == NULL)
         return;
-    altered_free(m->altered);
+    cause_job_release(&m->job);
     work_times_release(&m->work);
     free(m->computing_ns);
     free(m->factors);
@@ -102,7 +96,7 @@ static bool is_meant(const struct mend *what, const struct match *match, const s
 static double factor_of(const struct mended *m, const struct mend *what, size_t cost,
                         double rank_factor)
 {
-    const struct program *p = altered_program(m->altered);
+    const struct program *p = altered_program(m->job.altered);
     const struct program_cost *c = &p->costs[cost];
     const bool transfers =
         what->kind == MEND_COMM || what->kind == MEND_COLLECTIVE || what->kind == MEND_GROUP;
@@ -122,7 +116,7 @@ int mended_saves(struct mended *m, const struct mend *what, double *saves_ns, st
 {
     const size_t nranks = m->a->run->nranks;
     const double recorded_ns = step_window_mean(&m->a->step_time.window);
-    const double base_ns = altered_base_ns(m->altered);
+    const double base_ns = altered_base_ns(m->job.altered);
     double step_ns, rank_factor = 1;
     for (size_t r = 0; r < nranks; r++)
         m->cpu_factors[r] = what->kind == MEND_HOST ? NO_TIME : 1;
@@ -130,9 +124,9 @@ int mended_saves(struct mended *m, const struct mend *what, double *saves_ns, st
         rank_factor = to_median(m->computing_ns, nranks, what->rank);
         m->cpu_factors[what->rank] = to_median(m->work.cpu_ns, nranks, what->rank);
     }
-    for (size_t i = 0; i < altered_program(m->altered)->ncosts; i++)
+    for (size_t i = 0; i < altered_program(m->job.altered)->ncosts; i++)
         m->factors[i] = factor_of(m, what, i, rank_factor);
-    if (altered_step(m->altered, m->factors, m->cpu_factors, &step_ns, e) < 0)
+    if (altered_step(m->job.altered, m->factors, m->cpu_factors, &step_ns, e) < 0)
         return -1;
     *saves_ns = fmax((base_ns - step_ns) / base_ns * recorded_ns, 0);
     return 0;

@@ -14,7 +14,9 @@
 
 #include "analysis/analysis.h"
 
-#define MENDED_OPS_MAX 1000000 /* of a recording: a larger one takes too long to simulate */
+#define MENDED_OPS_MAX                                                        \
+    1000000 /* of a recording that must be simulated whole: it takes too long \
+             */
 
 enum mend_kind {
     MEND_NOTHING,
