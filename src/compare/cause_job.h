@@ -14,6 +14,7 @@
 #define CAUSES_OPS 100000 /* operations of all ranks */
 #define CAUSES_STEPS 8    /* at least, however many operations they hold */
 
+/* Stays where it was initialised: what is simulated points to the part. */
 struct cause_job {
     struct run part;         /* the steps; nranks 0: all of the run */
     struct altered *altered; /* owned */

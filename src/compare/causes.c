@@ -330,7 +330,7 @@ struct side_work {
     struct work_times *w;
     struct compare_runs runs;
     const struct analysis *keep; /* the run whose job is kept, to be simulated; NULL */
-    struct cause_job kept;
+    struct cause_job *kept;      /* where: what is simulated points into it */
     struct err e;
 };
 
@@ -338,14 +338,13 @@ static void add_runs(void *arg, size_t which)
 {
     struct side_work *side = (struct side_work *)arg + which;
     for (size_t i = 0; i < side->runs.n; i++) {
-        struct cause_job job;
-        if (cause_job_init(&job, side->runs.list[i], SIZE_MAX, &side->e) < 0)
+        const bool keep = side->runs.list[i] == side->keep;
+        struct cause_job own, *job = keep ? side->kept : &own;
+        if (cause_job_init(job, side->runs.list[i], SIZE_MAX, &side->e) < 0)
             return;
-        work_times_add(side->w, altered_program(job.altered), altered_steps(job.altered));
-        if (side->runs.list[i] == side->keep)
-            side->kept = job;
-        else
-            cause_job_release(&job);
+        work_times_add(side->w, altered_program(job->altered), altered_steps(job->altered));
+        if (!keep)
+            cause_job_release(job);
     }
 }
 
@@ -368,10 +367,10 @@ static const struct analysis *typical(const struct comparison *c, struct compare
 /* Where a side cannot be replayed, why; the base's reason first. */
 static void prepare_sides(struct finder *f, struct compare_runs base, struct compare_runs test)
 {
-    struct side_work sides[] = {{.w = &f->base, .runs = base, .keep = typical(f->c, base)},
-                                {.w = &f->test, .runs = test}};
+    struct side_work sides[] = {
+        {.w = &f->base, .runs = base, .keep = typical(f->c, base), .kept = &f->job},
+        {.w = &f->test, .runs = test}};
     pool_run(pool_cpus() > 1 ? 2 : 1, 2, add_runs, sides, NULL);
-    f->job = sides[0].kept;
     for (int i = 0; i < 2 && f->out->unknown == NULL; i++) {
         if (sides[i].e.code != ERR_NONE)
             f->out->unknown = arena_printf(&f->c->arena, "%s", sides[i].e.msg);

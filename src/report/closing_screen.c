@@ -162,7 +162,7 @@ static void put_ops(const struct closing_report *r, struct screen *s, size_t kep
     for (size_t i = 0; i < n && i < OPS_SHOWN && screen_left(s) > kept; i++) {
         const struct closing_class *c = &r->sums->classes[places[i].op][places[i].size];
         double GBps = closing_GBps(c->bus_bytes, c);
-        snprintf(rate, sizeof rate, isnan(GBps) ? "-" : "%.3g", GBps);
+        snprintf(rate, sizeof rate, isnan(GBps) ? "-" : GBps < 0.01 ? "<0.01" : "%.3g", GBps);
         snprintf(
             row, sizeof row, ROW_FORMAT, specter_comm_op_name((enum specter_comm_op)places[i].op),
             closing_sizes_text(sizes, sizeof sizes, c), count_text(count, sizeof count, c->count),
