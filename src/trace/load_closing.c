@@ -232,11 +232,6 @@ static void fail(struct closings *r, const struct err *e)
     pthread_mutex_unlock(&r->lock);
 }
 
-static void clear(struct ends *ends)
-{
-    ends->nhead = ends->ntail = 0;
-}
-
 /* Members of an archive that are of the run, in their order. */
 static void read_archive(struct closings *r, const struct source **list, size_t n,
                          struct ends *ends)
@@ -253,7 +248,7 @@ static void read_archive(struct closings *r, const struct source **list, size_t 
     for (size_t member = 0; next < n && (rc = stream_tar_next(s, &name, &e)) > 0; member++) {
         if (list[next]->member != member)
             continue;
-        clear(ends);
+        ends->nhead = ends->ntail = 0;
         if (read_stream(ends, s, &e) < 0)
             fail(r, &e);
         else
@@ -292,7 +287,7 @@ static void read_file(struct closings *r, const struct source *source, struct en
     if (ends->nhead > 0 && memchr("\x1f\x28", ends->head[0], 2) == NULL) {
         take_ends(r, source, ends);
     } else {
-        clear(ends);
+        ends->nhead = ends->ntail = 0;
         read_packed(r, source, ends);
     }
 }
