@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * specter-mpi: specter, whose ranks of MPI read the traces together. Each reads its share of the
- * files and sends what it read to rank 0, which answers; the others print and write nothing.
- * Commands that load no recording are those of rank 0 alone.
+ * specter-mpi: specter, whose ranks of MPI read the traces of one run together. Each reads its
+ * share of the files and sends what it read to rank 0, which answers; the others print and write
+ * nothing. Other commands are those of rank 0 alone.
  *
  *     mpirun -n 64 specter-mpi analyze ./traces
  */
@@ -29,7 +29,8 @@ static int rank, ranks;
 
 /* ---- waiting ---- */
 
-/* Without the processor, which MPI's own waits keep busy: ranks may share one. */
+/* Sleeps until the request is done. MPI's own waits keep a processor busy, and ranks may share one.
+ */
 static void finish(MPI_Request request)
 {
     const struct timespec pause = {.tv_nsec = PAUSE_NS};
@@ -38,8 +39,8 @@ static void finish(MPI_Request request)
         nanosleep(&pause, NULL);
 }
 
-/* All ranks: returns when the last one has come. */
-static void meet(void)
+/* Returns when all ranks have called it. */
+static void wait_for_all(void)
 {
     MPI_Request request;
     MPI_Ibarrier(MPI_COMM_WORLD, &request);
@@ -85,15 +86,18 @@ static int read_own(struct own_share *own, const char *path, const char *run_id,
     return rc;
 }
 
-/* All fail where one does, with the error of the first. */
+static bool agreed;
+
+/* All fail where one does, with the error of the first. Each rank calls it once. */
 static int agree(int rc, uint64_t files, const char *path, struct err *e)
 {
     struct {
-        int failed, rank;
-    } mine = {rc < 0 ? 0 : 1, rank}, first;
+        int succeeded, rank;
+    } mine = {rc == 0, rank}, first;
     uint64_t least, most;
+    agreed = true;
     reduce(&mine, &first, MPI_2INT, MPI_MINLOC);
-    if (first.failed == 0) {
+    if (!first.succeeded) {
         MPI_Bcast(e, sizeof *e, MPI_BYTE, first.rank, MPI_COMM_WORLD);
         return -1;
     }
@@ -132,7 +136,7 @@ static void receive_bytes(struct buf *bytes, uint64_t total, int from)
 /* The ranks end together. */
 static void end(void)
 {
-    meet();
+    wait_for_all();
     MPI_Finalize();
 }
 
@@ -149,11 +153,13 @@ static int gather(struct own_share *own, struct err *e)
         end();
         exit(0);
     }
-    for (int i = 0; i < ranks && rc == 0; i++) {
+    for (int i = 0; i < ranks;
+         i++) { /* also after an error: the others wait until they have sent */
         struct buf bytes = i == 0 ? own->bytes : (struct buf)BUF_INIT;
         if (i > 0)
             receive_bytes(&bytes, lens[i], i);
-        rc = load_shared_add(&shared, bytes.data, bytes.len, "MPI", e);
+        if (rc == 0)
+            rc = load_shared_add(&shared, bytes.data, bytes.len, "MPI", e);
     }
     free(lens);
     cmd_load_from(&shared);
@@ -169,13 +175,24 @@ static int read_by_all(const char *path, const char *run_id, struct err *e)
 
 /* ---- the program ---- */
 
+/* Returns whether the command reads the records of one run. */
 static bool reads_together(int argc, char **argv)
 {
-    for (size_t i = 0; i < sizeof together / sizeof *together && argc > 1; i++) {
-        if (strcmp(argv[1], together[i]) == 0)
-            return true;
-    }
-    return false;
+    const int at = argc > 1 && strcmp(argv[1], "--no-pager") == 0 ? 2 : 1;
+    bool is = false;
+    for (size_t i = 0; i < sizeof together / sizeof *together && argc > at; i++)
+        is = is || strcmp(argv[at], together[i]) == 0;
+    for (int i = at; i < argc; i++)
+        is = is && strcmp(argv[i], "--summary") != 0 && strncmp(argv[i], "--shard", 7) != 0;
+    return is;
+}
+
+/* A command that ended before it read: those that read must not wait for this rank. */
+static void give_up(void)
+{
+    struct err e;
+    err_set(&e, ERR_INPUT, "MPI rank %d ended before it read the traces", rank);
+    agree(-1, 0, "", &e);
 }
 
 static void be_silent(void)
@@ -200,6 +217,8 @@ int main(int argc, char **argv)
     if (reads_together(argc, argv)) {
         cmd_load_together(read_by_all);
         status = program_main(argc, argv);
+        if (!agreed)
+            give_up();
     } else if (rank == 0) {
         status = program_main(argc, argv);
     }

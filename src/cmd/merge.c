@@ -11,7 +11,7 @@
 static const struct opt rows[] = {OPT_END};
 
 static const char details[] =
-    "SHARDS are what `specter analyze`, `metrics`, `export` or `replay` with --shard I/N kept, "
+    "SHARDS are what `specter analyze`, `metrics` or `export` with --shard I/N kept, "
     "files or\n"
     "folders of them. All N must be there, and the traces where they were, unchanged. The command "
     "then\n"
@@ -21,14 +21,27 @@ static const char details[] =
     "\n"
     "Exit status: the command's; 3 a shard is missing, there twice, damaged, or of another run.";
 
+/* Returns whether the command has --shard-dir. The name of another in a shard is damage. */
+static bool keeps_shards(const struct command *command)
+{
+    for (const struct opt *row = command->rows; row->name != NULL; row++) {
+        if (strcmp(row->name, "shard-dir") == 0)
+            return true;
+    }
+    return false;
+}
+
 /* specter COMMAND PATH [--run ID] OPTIONS */
 static int answer(struct shards *s, char **options, int n, struct err *e)
 {
     const struct command *command = cmd_find(s->of.command, e);
     char **words, run[] = "--run";
     int count = 0, status;
-    if (command == NULL)
+    if (command == NULL || !keeps_shards(command)) {
+        err_set(e, ERR_INPUT, "%s: line 1 is damaged: no command '%s' keeps shards", s->of.label,
+                s->of.command);
         return ERR_INPUT;
+    }
     words = array_new((size_t)n + 5, sizeof *words);
     words[count++] = arena_strdup(&s->arena, command->name);
     words[count++] = arena_strdup(&s->arena, s->of.path);

@@ -289,8 +289,8 @@ static int check(const struct shards *s, struct err *e)
     for (int64_t part = 1; part <= first->parts; part++) {
         if ((size_t)part > s->count || s->maps[part - 1].header.part != part)
             return err_set(e, ERR_INPUT,
-                           "shard %lld of %lld is missing: specter %s --shard %lld/%lld",
-                           (long long)part, (long long)first->parts, first->command,
+                           "shard %lld of %lld is missing: specter %s '%s' --shard %lld/%lld",
+                           (long long)part, (long long)first->parts, first->command, first->path,
                            (long long)part, (long long)first->parts);
     }
     return 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * A run that several processes read: `analyze`, `metrics`, `export` and `replay` with --shard write
- * what they read of their share of the files, and `specter merge` answers from all shards.
+ * A run that several processes read: `analyze`, `metrics` and `export` with --shard write what they
+ * read of their share of the files, and `specter merge` answers from all shards.
  *
  * A shard is a line of JSON (schema specter.shard/1: version, command, path, run, part, parts,
  * files) and the records of trace/share.h.

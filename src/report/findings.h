@@ -57,7 +57,7 @@ struct finding {
     double threshold;
     double value;     /* what was compared */
     double weight;    /* share of the span that is at stake: the order of findings */
-    struct mend mend; /* what is simulated without it */
+    struct mend mend; /* what is changed in the simulation that tells what it costs */
     double saves_ns;  /* of a step, as the simulation tells; NAN: it does not */
     const char *text; /* one paragraph, safe for a terminal; in the findings' arena */
     size_t headline;  /* of it, the first so many bytes say what was found; without a full stop */

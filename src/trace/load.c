@@ -32,7 +32,8 @@ struct reading {
     pthread_mutex_t lock; /* of what follows, of the run, and of who takes operations */
     size_t joined;        /* so many jobs are part of the run */
     struct op_taker taker;
-    struct err unshared;        /* what others should have read, and have not; ERR_NONE */
+    struct err unshared;        /* what others should have read, and have not, ERR_NONE; of the */
+    size_t unshared_job;        /* first such job */
     atomic_uint_least64_t done; /* bytes of the files, */
     uint64_t total;             /* of so many */
 };
@@ -87,17 +88,30 @@ static void read_path(struct reading *r, struct read_job *job)
 
 /* ---- putting together ---- */
 
+static void not_shared(struct reading *r, struct read_job *job, const struct err *e)
+{
+    for (size_t p = 0; p < job->nparts; p++) {
+        run_release(&job->parts[p]);
+        run_init(&job->parts[p]);
+    }
+    pthread_mutex_lock(&r->lock);
+    if (r->unshared.code == ERR_NONE || (size_t)(job - r->jobs) < r->unshared_job) {
+        r->unshared = *e;
+        r->unshared_job = (size_t)(job - r->jobs);
+    }
+    pthread_mutex_unlock(&r->lock);
+}
+
 static void take_shared(struct reading *r, struct read_job *job)
 {
     struct run *into = r->into == INTO_RUN ? r->l->run : job->parts;
     const size_t nparts = r->into == INTO_RUN ? 1 : job->nparts;
     struct err e = {0};
     if (load_shared_take(r->l->opts->shared, job, into, nparts, &e) < 0) {
-        pthread_mutex_lock(&r->lock);
-        if (r->unshared.code == ERR_NONE)
-            r->unshared = e;
-        pthread_mutex_unlock(&r->lock);
+        not_shared(r, job, &e);
+        return;
     }
+    atomic_fetch_add_explicit(&r->done, job->sources[0]->size, memory_order_relaxed);
     for (size_t p = 0; p < nparts; p++) {
         for (size_t i = 0; i < into[p].nranks && r->into != INTO_FILES; i++)
             run_hand_over(&into[p], &into[p].ranks[i]);

@@ -54,9 +54,16 @@ struct packed_note {
 };
 
 struct packed_head {
-    uint64_t id, format;
+    uint64_t id, format, summary;
     uint64_t ntexts, ncomms, nranks, nnotes;
     int64_t world_size;
+    uint32_t unnamed_hangs, name_nodes;
+};
+
+/* A rank's own record: its lists follow it. */
+struct packed_rank {
+    struct rank rank; /* texts as numbers; lists NULL */
+    uint8_t has_threads;
 };
 
 uint64_t pack_form(void)
@@ -70,9 +77,9 @@ uint64_t pack_form(void)
 /* ---- to bytes ---- */
 
 struct packer {
-    struct idmap texts; /* by where they are: few are there twice */
+    struct idmap texts; /* by address: texts are interned, so that equal ones have one */
     struct buf bytes;   /* of the texts, each with its NUL */
-    const char *last;   /* equal texts come in rows */
+    const char *last;   /* the text before, which most often comes again */
     uint64_t last_number;
 };
 
@@ -115,11 +122,26 @@ static void pack_list(struct packer *p, struct buf *out, const struct rank *rank
     }
 }
 
+/* Where they are is of no use to another process. */
+static void forget_lists(struct rank *copy)
+{
+    copy->thread_ids = NULL;
+    for (size_t i = 0; i < NLISTS; i++) {
+        memset((char *)copy + lists[i].list, 0, sizeof(void *));
+        memset((char *)copy + lists[i].count, 0, sizeof(size_t));
+        memset((char *)copy + lists[i].cap, 0, sizeof(size_t));
+    }
+}
+
 static void pack_rank(struct packer *p, struct buf *out, const struct rank *rank)
 {
-    struct rank copy = *rank;
+    struct packed_rank copy;
+    memset(&copy, 0, sizeof copy);
+    copy.rank = *rank;
+    copy.has_threads = rank->thread_ids != NULL;
+    forget_lists(&copy.rank);
     for (size_t t = 0; t < NRANK_TEXTS; t++)
-        number_text(p, (char *)&copy, rank_texts[t]);
+        number_text(p, (char *)&copy.rank, rank_texts[t]);
     buf_put(out, &copy, sizeof copy);
     if (rank->thread_ids != NULL)
         buf_put(out, rank->thread_ids, rank->nthreads * sizeof *rank->thread_ids);
@@ -143,9 +165,12 @@ void run_pack(struct buf *out, const struct run *part)
     struct packed_head head = {.ncomms = part->ncomms,
                                .nranks = part->nranks,
                                .nnotes = part->nnotes,
-                               .world_size = part->world_size};
+                               .world_size = part->world_size,
+                               .unnamed_hangs = part->unnamed_hangs,
+                               .name_nodes = part->name_nodes};
     head.id = number_of(&p, part->id);
     head.format = number_of(&p, part->format);
+    head.summary = number_of(&p, part->summary);
     for (size_t i = 0; i < part->ncomms; i++)
         pack_comm(&p, &body, &part->comms[i]);
     for (size_t i = 0; i < part->nranks; i++)
@@ -236,9 +261,12 @@ static bool is_comm(const struct run *part, int32_t comm, int32_t least)
     return comm >= least && comm < (int32_t)part->ncomms;
 }
 
-/* Numbers that others use as a place in a list. */
+/* Numbers that others use as an index. */
 static bool are_believable(const struct run *part, const struct rank *rank)
 {
+    if (rank->rank < -1 || rank->rank >= RUN_RANKS_MAX || rank->process < -1 ||
+        rank->process > RUN_RANKS_MAX)
+        return false;
     for (size_t i = 0; i < rank->nops; i++) {
         const struct op *op = &rank->ops[i];
         if (op->class > OP_GRAPH || op->dtype > SPECTER_DTYPE_UNKNOWN ||
@@ -249,7 +277,8 @@ static bool are_believable(const struct run *part, const struct rank *rank)
             return false;
     }
     for (size_t i = 0; i < rank->ndetails; i++) {
-        if (!is_comm(part, rank->details[i].comm, -1))
+        if (!is_comm(part, rank->details[i].comm, -1) ||
+            rank->details[i].comm_op > SPECTER_COMM_OP_COUNT)
             return false;
     }
     for (size_t i = 0; i < rank->nin; i++) {
@@ -261,24 +290,18 @@ static bool are_believable(const struct run *part, const struct rank *rank)
 
 static bool take_rank(struct unpacker *u, struct run *part)
 {
-    struct rank copy, *rank;
-    bool has_threads;
+    struct packed_rank copy;
+    struct rank *rank;
     if (!take(u, &copy, sizeof copy))
         return false;
-    has_threads = copy.thread_ids != NULL;
-    copy.thread_ids = NULL;
-    for (size_t i = 0; i < NLISTS; i++) {
-        memset((char *)&copy + lists[i].list, 0, sizeof(void *));
-        memset((char *)&copy + lists[i].count, 0, sizeof(size_t));
-        memset((char *)&copy + lists[i].cap, 0, sizeof(size_t));
-    }
+    forget_lists(&copy.rank);
     for (size_t t = 0; t < NRANK_TEXTS; t++) {
-        if (!name_text(u, (char *)&copy, rank_texts[t]))
+        if (!name_text(u, (char *)&copy.rank, rank_texts[t]))
             return false;
     }
     rank = run_add_rank(part);
-    *rank = copy;
-    if (has_threads) {
+    *rank = copy.rank;
+    if (copy.has_threads) {
         const size_t len = rank->nthreads * sizeof *rank->thread_ids;
         if ((size_t)(u->end - u->at) < len)
             return false;
@@ -323,11 +346,15 @@ static bool take_part(struct unpacker *u, struct run *part)
 {
     struct packed_head head;
     if (!take(u, &head, sizeof head) || !take_texts(u, part, head.ntexts) || head.id >= u->ntexts ||
-        head.format >= u->ntexts)
+        head.format >= u->ntexts || head.summary >= u->ntexts || head.world_size < 0 ||
+        head.world_size > RUN_RANKS_MAX)
         return false;
     part->id = u->texts[head.id];
     part->format = u->texts[head.format];
+    part->summary = u->texts[head.summary];
     part->world_size = (int)head.world_size;
+    part->unnamed_hangs = head.unnamed_hangs;
+    part->name_nodes = head.name_nodes != 0;
     for (uint64_t i = 0; i < head.ncomms; i++) {
         if (!take_comm(u, part))
             return false;

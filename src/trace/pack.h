@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
  * What a reader made of one file, as bytes: so it travels from the process that read the file to
- * the one that puts the run together (share.h). The bytes are those of this program on this kind of
- * machine: pack_form() tells two forms apart.
+ * the one that puts the run together (share.h). The bytes are those of this version of the program
+ * on this kind of machine (pack_form()). Damage of them is found by who stores them (share.h);
+ * indexes are checked here, other figures are believed.
  *
  *     run_pack(&bytes, &part);
  *     if (run_unpack(&copy, bytes.data, bytes.len, e) == 0) ...   copy holds what part holds
@@ -13,7 +14,8 @@
 #include "base/buf.h"
 #include "trace/run.h"
 
-/* Appends a part as its reader left it: ranks, communicators, notes. */
+/* Appends a part as its reader left it: ranks, communicators, notes, and what a reader says of the
+ * whole (struct run). */
 void run_pack(struct buf *out, const struct run *part);
 
 /* Into a run that was initialised and is empty. Texts are interned. -1 with e filled (ERR_INPUT):

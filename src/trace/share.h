@@ -12,7 +12,7 @@
  *     run_load(&run, path, &(struct load_opts){.shared = &shared}, e);
  *     load_shared_release(&shared);
  *
- * Files that complete those of another format (reader.h) are read by the latter.
+ * Files that complete those of another format (reader.h) are read by who puts the run together.
  */
 #ifndef SPECTER_TRACE_SHARE_H
 #define SPECTER_TRACE_SHARE_H

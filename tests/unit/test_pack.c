@@ -16,6 +16,9 @@ static void make_part(struct run *run)
     struct rank *rank;
     device_run_on(run, 2, MADE_H100, COVER_NCCL | COVER_KERNELS);
     run->id = "run-7";
+    run->summary = "What a snapshot says.";
+    run->unnamed_hangs = 3;
+    run->name_nodes = true;
     device_comm(run, "world", 0, 1, 2);
     device_comm(run, "half", 1, 1, 1);
     run->comms[0].name = "dp";
@@ -46,6 +49,9 @@ static void check_copy(const struct run *copy)
     const struct rank *rank = &copy->ranks[0];
     CHECK_STR(copy->id, "run-7");
     CHECK_STR(copy->format, "memory");
+    CHECK_STR(copy->summary, "What a snapshot says.");
+    CHECK_INT(copy->unnamed_hangs, 3);
+    CHECK(copy->name_nodes);
     CHECK_INT(copy->world_size, 2);
     CHECK_INT(copy->ncomms, 2);
     CHECK_STR(copy->comms[0].name, "dp");

@@ -28,6 +28,9 @@ damage empty truncate -s 0
 damage 'a changed byte' change
 damage 'another version' sed -i '1s/"specter":"[^"]*"/"specter":"0.0.1"/'
 damage 'no part' sed -i '1s/"part":1/"part":7/'
+"$SPECTER" analyze traces --shard 1/1 --shard-dir one 2>/dev/null
+sed -i '1s/"command":"analyze"/"command":"capture"/' one/*.shard
+tried 'another command' one
 tried 'no shard' traces/*.jsonl
 mkdir none
 tried "an empty folder" none

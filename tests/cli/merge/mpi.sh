@@ -16,3 +16,11 @@ mpi 2 analyze nowhere 2>&1 >/dev/null | grep specter:
 mpi 2 analyze --wrong 2>&1 >/dev/null | grep specter:
 mpi 2 analyze "$data/two_ranks" --json result.json >/dev/null 2>&1
 grep -c '"schema"' result.json
+# One rank of several fails before it reads.
+cat >one_fails.sh <<'END'
+[ "$OMPI_COMM_WORLD_RANK" = 1 ] && set -- "$@" --fail-on wrong
+exec "$BUILD/specter-mpi" "$@"
+END
+timeout 60 mpirun --oversubscribe -n 3 bash one_fails.sh analyze "$data/two_ranks" 2>&1 >/dev/null | grep specter:
+echo "status ${PIPESTATUS[0]}"
+mpi 2 analyze --summary "$data/two_ranks" 2>&1 >/dev/null | grep -c specter:

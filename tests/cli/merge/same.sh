@@ -41,3 +41,7 @@ both 2 export three --format chrome -o -
 both 2 analyze "$ROOT/tests/data/kineto_two_ranks" --json -
 tar -C "$ROOT/tests/data" -czf archive.tar.gz kineto_two_ranks
 both 2 analyze archive.tar.gz --json -
+. "$ROOT/tests/cli/ras/snapshot.bash"
+mkdir ras && snapshot 5 >ras/behind.json
+both 2 analyze ras --full
+grep -c 'Possible hang: rank 5' merged
