@@ -28,8 +28,9 @@ int opt_word(const char *option, const char *text, const char *const *words, str
     for (int i = 0; words[i] != NULL; i++) {
         if (strcmp(text, words[i]) == 0)
             return i;
-        buf_printf(&known, "%s%s", i > 0 ? ", " : "", words[i]);
     }
+    for (int i = 0; words[i] != NULL; i++)
+        buf_printf(&known, "%s%s", i > 0 ? ", " : "", words[i]);
     err_set(e, ERR_USAGE, "%s: '%.64s' is none of %s", option, text, known.data);
     buf_release(&known);
     return -1;

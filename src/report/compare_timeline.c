@@ -104,7 +104,7 @@ static void choose(struct page_timeline *out, struct side sides[2])
     }
 }
 
-/* "step 7 of 10 of base", "all of run 2 of base" */
+/* "step 7 of 10 of base", "run 2 of base" */
 static void put_which(struct buf *b, const struct side *s)
 {
     char label[64];

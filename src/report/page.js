@@ -420,7 +420,7 @@
             context.fillStyle = soft;
             for (const row of rows) {
                 const y = yOf(row), before = row.panel.rows[row.nth - 1], first = !before || before.rank !== row.rank;
-                if (!visible(row, y + 4)) continue;
+                if (!visible(row, y + 4) || y + 12 > row.panel.y + row.panel.height) continue;
                 if (first && y >= row.panel.y) {
                     context.strokeStyle = line;
                     context.strokeRect(0, y - 0.5, width, 0);
