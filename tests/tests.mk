@@ -26,7 +26,7 @@ check:
 	$(Q)$(run_tests) $(if $(UPDATE),--update) $(if $(WITHOUT),--without "$(WITHOUT)") --slowest 10 $(T)
 
 # The tracer's own tests are linked so that what they must do without is noticed here (check-aarch64).
-check-build: all emu $(if $(MPI_FOUND),$(B)/specter-mpi) $(B)/unit-tests $(B)/tracer-unit-tests gpu-programs $(if $(SAN),,gpu-bundle-here)
+check-build: all emu $(if $(SAN),,$(if $(MPI_FOUND),$(B)/specter-mpi)) $(B)/unit-tests $(B)/tracer-unit-tests gpu-programs $(if $(SAN),,gpu-bundle-here)
 
 ## check-unit: the unit tests and laws only
 check-unit: $(B)/unit-tests $(B)/loading/built
