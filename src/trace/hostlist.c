@@ -25,11 +25,11 @@ static int put_number(struct list *l, size_t used, int64_t number, int width, co
     return expand(l, used + (size_t)n, rest, end);
 }
 
-/* "001-003,007" between brackets. */
+/* "001-003,007" between brackets. Each part gives a name, so that HOSTLIST_MAX bounds the work. */
 static int put_ranges(struct list *l, size_t used, const char *text, const char *close,
                       const char *end)
 {
-    while (text < close) {
+    while (text <= close) { /* an empty part is an error, also the last one */
         long long low, high;
         int width = 0, n = 0;
         const char *comma = memchr(text, ',', (size_t)(close - text));

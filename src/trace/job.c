@@ -137,7 +137,7 @@ static void take_number(int64_t *to, const char *value)
 {
     char *end;
     long long number = strtoll(value, &end, 10);
-    if (end != value && number >= 0 && number < INT64_MAX)
+    if (end != value && number >= 0 && number <= JOB_NUMBER_MAX)
         *to = number;
 }
 
@@ -215,6 +215,16 @@ static bool variable_of(const char *line, char name[64], char **value, struct ar
     return strpbrk(*value, "$`") == NULL; /* a script, not what it made */
 }
 
+/* The N of PREFIX and N, a part of a heterogeneous job; -1: another name, or no such part. */
+static int part_of(const char *name, const char *prefix)
+{
+    const char *digits = name + strlen(prefix);
+    if (strncmp(name, prefix, strlen(prefix)) != 0 || digits[0] == '\0' || strlen(digits) > 2 ||
+        digits[strspn(digits, "0123456789")] != '\0')
+        return -1;
+    return atoi(digits) < PARTS_MAX ? atoi(digits) : -1;
+}
+
 static void read_variable(struct run *run, struct job_record *r, struct environment *env,
                           const char *line)
 {
@@ -244,9 +254,9 @@ static void read_variable(struct run *run, struct job_record *r, struct environm
         env->tasks[0] = value;
     else if (strcmp(name, "SLURM_STEP_TASKS_PER_NODE") == 0)
         env->tasks[1] = value;
-    else if (sscanf(name, "SLURM_JOB_NODELIST_HET_GROUP_%9d", &part) == 1 && part < PARTS_MAX)
+    else if ((part = part_of(name, "SLURM_JOB_NODELIST_HET_GROUP_")) >= 0)
         env->part_nodes[part] = value;
-    else if (sscanf(name, "SLURM_TASKS_PER_NODE_HET_GROUP_%9d", &part) == 1 && part < PARTS_MAX)
+    else if ((part = part_of(name, "SLURM_TASKS_PER_NODE_HET_GROUP_")) >= 0)
         env->part_tasks[part] = value;
 }
 
@@ -383,6 +393,8 @@ static int job_read(struct run *run, struct stream *s, const char *label, struct
     else {
         size_t head = text.len < STREAM_PEEK ? text.len : STREAM_PEEK;
         enum form form = form_of(text.data, head);
+        if (n < 0)
+            run_note(run, true, "%s; what stands before it is used", e->msg);
         buf_putc(&text, '\0');
         text.len--;
         if (form == FORM_JSON)

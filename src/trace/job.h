@@ -43,6 +43,9 @@ struct job_record {
     size_t nplaces, cap_places;
 };
 
+/* Larger numbers are not believed: Slurm's have 32 bits, and so have times until 2106. */
+#define JOB_NUMBER_MAX INT64_C(0xffffffff)
+
 struct job {
     struct job_record *records; /* owned */
     size_t count, cap;

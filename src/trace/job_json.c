@@ -17,6 +17,13 @@ struct json_job {
     int64_t start, end; /* of the job, seconds since 1970 */
 };
 
+/* -1: not one to believe. */
+static int64_t read_plain_number(struct json *j)
+{
+    int64_t number = json_i64(j, -1);
+    return number >= 0 && number <= JOB_NUMBER_MAX ? number : -1;
+}
+
 /* A number, or an object that has it as "number" beside "set"; -1 none. */
 static int64_t read_number(struct json *j)
 {
@@ -24,7 +31,7 @@ static int64_t read_number(struct json *j)
     int64_t number = -1;
     char next = json_peek(j);
     if (next == '0' || next == '-')
-        return json_i64(j, -1);
+        return read_plain_number(j);
     if (next != '{' || !json_enter(j, '{')) {
         json_skip(j);
         return -1;
@@ -32,7 +39,7 @@ static int64_t read_number(struct json *j)
     bool set = true;
     while (json_next_key(j, &key)) {
         if (json_text_is(key, "number"))
-            number = json_i64(j, -1);
+            number = read_plain_number(j);
         else if (json_text_is(key, "set"))
             set = json_bool(j, true);
         else
@@ -191,6 +198,13 @@ static void read_jobs(struct json_job *x)
 
 /* ---- Kubernetes ---- */
 
+/* The number that a label begins with; -1 none. */
+static int64_t index_of(const char *label)
+{
+    long long number = strtoll(label, NULL, 10);
+    return label[0] >= '0' && label[0] <= '9' && number <= JOB_NUMBER_MAX ? number : -1;
+}
+
 /* Labels, and annotations of the same names, that number the pods of a job. */
 static void read_labels(struct json_job *x, struct job_record *r, struct job_place *p, bool *master)
 {
@@ -207,8 +221,8 @@ static void read_labels(struct json_job *x, struct job_record *r, struct job_pla
     while (json_next_key(j, &key)) {
         const char *value = json_peek(j) == '"' ? read_text(x) : (json_skip(j), "");
         for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
-            if (json_text_is(key, numbers[i]) && value[0] >= '0' && value[0] <= '9')
-                p->index = strtoll(value, NULL, 10);
+            if (json_text_is(key, numbers[i]) && index_of(value) >= 0)
+                p->index = index_of(value);
         }
         for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
             if (json_text_is(key, names[i]))

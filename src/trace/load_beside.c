@@ -38,14 +38,15 @@ static int read_source(struct run *run, const struct source *source, struct err 
 {
     struct stream *s;
     const char *name;
-    int rc;
+    int rc = 1;
     if (stream_open(&s, source->path, e) < 0)
         return -1;
-    for (size_t member = 0; source->archive && (rc = stream_tar_next(s, &name, e)) > 0; member++) {
-        if (member == source->member)
-            break;
-    }
-    rc = source->reader->read(run, s, source->label, e);
+    for (size_t member = 0; source->archive && rc > 0 && member <= source->member; member++)
+        rc = stream_tar_next(s, &name, e);
+    if (rc > 0)
+        rc = source->reader->read(run, s, source->label, e);
+    else if (rc == 0)
+        rc = err_set(e, ERR_INPUT, "%s: no longer in the archive", source->label);
     stream_close(s);
     return rc;
 }

@@ -48,7 +48,7 @@ void ras_add_member(struct ras_file *f, const struct ras_member *m)
 
 void ras_clear(struct ras_file *f)
 {
-    f->ncomms = f->nmembers = 0;
+    f->ncomms = f->nmembers = f->refused = 0;
     f->all_comms = 0;
 }
 
@@ -94,7 +94,7 @@ static void read_status(struct ras_member *m, struct json *j)
 }
 
 /* Sends and receives are counted, too, and are no collectives. */
-static void read_counts(struct ras_member *m, struct json *j)
+static void read_counts(struct ras_file *f, struct ras_member *m, struct json *j)
 {
     struct json_text key;
     if (!json_enter(j, '{'))
@@ -102,9 +102,13 @@ static void read_counts(struct ras_member *m, struct json *j)
     while (json_next_key(j, &key)) {
         int op = comm_op_named(key.p, key.len);
         int64_t n = json_i64(j, -1);
-        if (n < 0 || n > INT64_MAX / 64 || op >= SPECTER_COMM_OP_COUNT || op == SPECTER_SEND ||
-            op == SPECTER_RECV || json_text_is(key, "SendRecv"))
+        if (op >= SPECTER_COMM_OP_COUNT || op == SPECTER_SEND || op == SPECTER_RECV ||
+            json_text_is(key, "SendRecv"))
             continue;
+        if (n < 0 || n > RAS_CALLS_MAX - m->calls) {
+            f->refused++;
+            continue;
+        }
         m->of[op] += n;
         m->calls += n;
     }
@@ -131,7 +135,7 @@ static void read_member(struct ras_file *f, struct json *j, bool missing)
         else if (json_text_is(key, "status"))
             read_status(&m, j);
         else if (json_text_is(key, "collective_counts"))
-            read_counts(&m, j);
+            read_counts(f, &m, j);
         else
             json_skip(j);
     }
@@ -163,9 +167,10 @@ static void read_comm(struct ras_file *f, struct json *j)
             json_decode(json_string(j), &id);
             if (json_text_is(key, "hash"))
                 c->name = intern_add(&f->run->names, id.data, id.len);
-        } else if (json_text_is(key, "size"))
-            c->size = json_i64(j, -1);
-        else if (json_text_is(key, "ranks"))
+        } else if (json_text_is(key, "size")) {
+            c->size = json_i64(j, 0);
+            c->size = c->size > 0 ? c->size : 0; /* sizes are subtracted */
+        } else if (json_text_is(key, "ranks"))
             read_members(f, j, false);
         else if (json_text_is(key, "missing_ranks"))
             read_members(f, j, true);
@@ -246,6 +251,8 @@ static int read_all(struct ras_file *f, struct stream *s, struct err *e)
             return err_set(e, ERR_INPUT, "%s: more than %zu MiB: no RAS output is as large",
                            f->label, RAS_MAX >> 20);
     } while (n > 0);
+    if (n < 0 && f->len > 0)
+        run_note(f->run, true, "%s; what stands before it is used", e->msg);
     return n < 0 && f->len == 0 ? -1 : 0;
 }
 
@@ -257,6 +264,9 @@ static int ras_read(struct run *run, struct stream *s, const char *label, struct
     run->name_nodes = true;
     if (rc == 0)
         rc = ras_is_text(f.text, f.len) ? ras_read_text(&f, e) : read_json(&f, e);
+    if (rc == 0 && f.refused > 0)
+        run_note(run, true, "%s: counts of calls that cannot be believed are not used: %zu", label,
+                 f.refused);
     if (rc == 0)
         ras_add_ranks(&f);
     free(f.text);

@@ -15,6 +15,9 @@
 #include "base/buf.h"
 #include "trace/run.h"
 
+/* More calls of one member, of all functions together, are not believed. */
+#define RAS_CALLS_MAX ((int64_t)1 << 56)
+
 /* Counts by enum specter_comm_op, and of collectives whose function is not told (NCCL 2.24). */
 #define RAS_FUNCTIONS (SPECTER_COMM_OP_COUNT + 1)
 
@@ -60,6 +63,7 @@ struct ras_file {
     struct ras_member *members; /* owned */
     size_t nmembers, cap_members;
     int64_t at_ns;      /* of the snapshot, since 1970; 0 not told */
+    size_t refused;     /* counts of the snapshot that are not believed */
     int64_t all_comms;  /* communicators of the job, of which the snapshot may name a few */
     size_t snapshots;   /* in the file, of which the last whole one counts; */
     uint64_t counts;    /* one number of all counts of the last, */

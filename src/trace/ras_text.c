@@ -119,6 +119,10 @@ static bool read_property(struct ras_text *t, struct place *at, int64_t count, c
         as.kind = SET_CALLS;
     else
         return false;
+    if (calls < 0 || calls > RAS_CALLS_MAX / RAS_FUNCTIONS) {
+        t->f->refused++;
+        return false;
+    }
     add_set(t, &as, count)->value = error != 0 ? error : calls;
     return true;
 }
@@ -170,7 +174,7 @@ static void read_section(struct ras_text *t, struct place *at, const char *text)
     char name[32];
     long long n;
     int used = 0;
-    if (sscanf(text, "Missing communicator data from %9lld", &n) == 1) {
+    if (sscanf(text, "Missing communicator data from %9lld", &n) == 1 && n >= 0) {
         at->kind = SET_SILENT;
         add_set(t, at, n);
     } else if (begins(text, "Initialization error")) {
@@ -187,7 +191,7 @@ static void read_section(struct ras_text *t, struct place *at, const char *text)
     } else if (sscanf(text, "Rank %9lld %n", &n, &used) == 1 && used > 0) {
         if (read_property(t, at, 1, text + used))
             add_listed(t, n, text);
-    } else if (sscanf(text, "%9lld ranks %n", &n, &used) == 1 && used > 0) {
+    } else if (sscanf(text, "%9lld ranks %n", &n, &used) == 1 && used > 0 && n >= 0) {
         read_property(t, at, n, text + used);
     }
 }

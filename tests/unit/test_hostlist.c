@@ -57,6 +57,9 @@ TEST(hostlist_of_what_is_none)
     check_names("$(hostname)", NULL);
     check_names("n[0-99999999999]", NULL);
     check_names("n[0-999][0-999]", NULL); /* a million names */
+    check_names("n[]", NULL);
+    check_names("n[1,]", NULL);
+    check_names("n[0-65535][0-65535][]", NULL); /* no names, four thousand million times */
 }
 
 TEST(tasklist_of_nodes)

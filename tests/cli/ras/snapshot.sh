@@ -5,7 +5,7 @@ say() {
     "$SPECTER" analyze "$1" --full --fail-on 'hangs>0' >out 2>err
     echo "$1: status $?"
     sed -n '/^1\. /,/^2\. /p' out | grep -v '^2\. '
-    grep 'RAS\|asynchronous\|hangs is\|byte' err
+    grep 'RAS\|asynchronous\|hangs is\|byte\|believed' err
 }
 snapshot 5 >behind.json && say behind.json
 snapshot 0 1 >two.json && say two.json

@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What schedulers and NCCL's RAS say of a job, damaged: nothing of it is believed that cannot be.
+ */
+#include "trace_load.h"
+
+#define INIT                                                                                      \
+    "{\"event\":\"init\",\"version\":1,\"run\":\"x\",\"rank\":0,\"world_size\":1,\"local_rank\":" \
+    "0,\"pid\":1,\"host\":\"\",\"mono_ns\":5000000000,\"real_ns\":1700000000000000000,"           \
+    "\"coverage\":[\"nccl\"],\"env\":{}}\n"                                                       \
+    "{\"event\":\"shutdown\",\"time_us\":500.0,\"total_ops\":0,\"dropped\":0,\"summary\":{}}\n"
+
+/* A run of one rank, with this file beside its trace. */
+static void load_beside(struct run *run, const char *name, const void *bytes, size_t len)
+{
+    const char *folder = make_folder();
+    write_text(folder, "specter_trace_rank0.jsonl", INIT);
+    write_file(folder, name, bytes, len);
+    load_path(run, folder);
+    remove_folder(folder);
+}
+
+static void load_beside_text(struct run *run, const char *name, const char *text)
+{
+    load_beside(run, name, text, strlen(text));
+}
+
+/* SLURM_JOB_NODELIST lies four lists before the first part's. */
+TEST(job_parts_have_numbers)
+{
+    struct run run;
+    load_beside_text(&run, "env",
+                     "SLURM_JOB_ID=3\nSLURM_JOB_NODELIST=n1\nSLURM_TASKS_PER_NODE=1\n"
+                     "SLURM_JOB_NODELIST_HET_GROUP_-4=n9\nSLURM_JOB_NODELIST_HET_GROUP_-99=n9\n"
+                     "SLURM_TASKS_PER_NODE_HET_GROUP_-18=8\nSLURM_JOB_NODELIST_HET_GROUP_16=n9\n"
+                     "SLURM_JOB_NODELIST_HET_GROUP_0x=n9\nSLURM_JOB_NODELIST_HET_GROUP_=n9\n");
+    CHECK_STR(note_with(&run, "n9"), "");
+    CHECK_STR(run.ranks[0].host, "n1");
+    run_release(&run);
+}
+
+TEST(job_that_is_cut)
+{
+    static const char text[] = "JobId=7 JobName=x\n   JobState=FAILED Reason=None\n   "
+                               "NodeList=n1\n   NumNodes=1 NumTasks=1\n";
+    struct buf packed = BUF_INIT;
+    struct run run;
+    put_gzip(&packed, text, sizeof text - 1);
+    load_beside(&run, "job.txt.gz", packed.data, packed.len - 8);
+    CHECK_HAS(note_with(&run, "job.txt.gz: gzip data is cut off"), "loss: ");
+    CHECK_HAS(note_with(&run, "FAILED"), "job 7");
+    run_release(&run);
+    buf_release(&packed);
+}
+
+TEST(job_numbers_that_are_too_large)
+{
+    struct run run;
+    load_beside_text(&run, "job.txt",
+                     "JobId=7 HetJobId=7 HetJobOffset=0\n   NodeList=n1\n   "
+                     "NumTasks=9000000000000000000\n\n"
+                     "JobId=8 HetJobId=7 HetJobOffset=1\n   NumTasks=9000000000000000000\n");
+    CHECK_STR(note_with(&run, "tasks"), "");
+    CHECK_STR(run.ranks[0].host, "n1");
+    run_release(&run);
+    load_beside_text(
+        &run, "pods.json",
+        "{\"apiVersion\": \"v1\", \"kind\": \"List\", \"items\": [{\"kind\": \"Pod\", "
+        "\"metadata\": "
+        "{\"name\": \"w\", \"labels\": {\"training.kubeflow.org/replica-index\": "
+        "\"9223372036854775807\", \"training.kubeflow.org/replica-type\": \"worker\"}}, \"spec\": "
+        "{\"nodeName\": \"n2\"}}, {\"kind\": \"Pod\", \"metadata\": {\"name\": \"m\", \"labels\": "
+        "{\"training.kubeflow.org/replica-type\": \"master\"}}, \"spec\": {\"nodeName\": "
+        "\"n1\"}}]}");
+    CHECK_HAS(note_with(&run, "no label numbers the pods"), "pods.json");
+    run_release(&run);
+}
+
+/* ---- NCCL's RAS ---- */
+
+TEST(ras_counts_that_are_too_large)
+{
+    struct buf text = BUF_INIT;
+    struct run run;
+    buf_puts(&text, "{\"nccl_version\": \"2.28.9\", \"communicators_count\": 1, \"communicators\": "
+                    "[{\"hash\": \"0x1\", \"size\": 1, \"ranks\": [{\"rank\": 0, "
+                    "\"collective_counts\": {\"AllReduce\": 5");
+    for (int i = 0; i < 70; i++)
+        buf_puts(&text, ", \"AllGather\": 144115188075855871");
+    buf_puts(&text, "}}]}]}");
+    load_text(&run, "ras.json", text.data);
+    CHECK_HAS(note_with(&run, "ras.json: counts of calls that cannot be believed are not used: 70"),
+              "loss: ");
+    CHECK_INT(run.ranks[0].in[0].called, 4);
+    run_release(&run);
+    buf_release(&text);
+}
+
+TEST(ras_text_counts_that_are_too_large)
+{
+    static const char *const functions[] = {"Broadcast", "Reduce", "AllGather", "ReduceScatter",
+                                            "AllReduce"};
+    struct buf text = BUF_INIT;
+    struct run run;
+    buf_puts(&text,
+             "NCCL version 2.28.9 compiled with CUDA 12.6\n\nJob summary\n===========\n\n"
+             "      1          2            1          2        2\n\n"
+             "Group     Comms     Nodes     Ranks     Ranks     Ranks    Status  Errors\n"
+             "    0         1         1         2         2         2   RUNNING  MISMATCH\n\n"
+             "Warnings\n========\n\n#0-0 (27a079b828ff1a75) MISMATCH\n"
+             "  Communicator ranks have different Broadcast operation counts\n"
+             "  Rank 0 has launched up to operation 7\n"
+             "  Rank 1 has launched up to operation 8\n");
+    for (size_t i = 0; i < sizeof functions / sizeof *functions; i++)
+        buf_printf(&text,
+                   "  Communicator ranks have different %s operation counts\n"
+                   "  Rank 0 has launched up to operation 999999999999999999\n"
+                   "  2 ranks have launched up to operation -5\n",
+                   functions[i]);
+    load_text(&run, "ras.txt", text.data);
+    CHECK_HAS(note_with(&run, "ras.txt: counts of calls that cannot be believed are not used: 10"),
+              "loss: ");
+    CHECK_INT(run.nranks, 2);
+    CHECK_INT(run.ranks[1].in[0].called, 7);
+    run_release(&run);
+    buf_release(&text);
+}
