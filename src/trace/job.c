@@ -45,18 +45,18 @@ struct job_record *job_add_record(struct run *run, const char *label)
     return &run->job->records[run->job->count++];
 }
 
-struct job_place *job_add_place(struct job_record *r, const char *node)
+struct job_node *job_add_node(struct job_record *r, const char *name)
 {
-    ARRAY_GROW(r->places, r->cap_places, r->nplaces + 1);
-    r->places[r->nplaces] = (struct job_place){
-        .node = node, .host = "", .pod = "", .cause = "", .phase = "", .index = -1};
-    return &r->places[r->nplaces++];
+    ARRAY_GROW(r->nodes, r->cap_nodes, r->nnodes + 1);
+    r->nodes[r->nnodes] = (struct job_node){
+        .name = name, .host = "", .pod = "", .cause = "", .phase = "", .index = -1};
+    return &r->nodes[r->nnodes++];
 }
 
 void job_free(struct job *job)
 {
     for (size_t i = 0; job != NULL && i < job->count; i++)
-        free(job->records[i].places);
+        free(job->records[i].nodes);
     if (job != NULL)
         free(job->records);
     free(job);
@@ -73,30 +73,30 @@ struct nodes {
 static void add_node(void *arg, const char *name)
 {
     struct nodes *n = arg;
-    job_add_place(n->record, intern_add(&n->run->names, name, strlen(name)));
+    job_add_node(n->record, intern_add(&n->run->names, name, strlen(name)));
 }
 
 static void set_tasks(void *arg, int64_t tasks)
 {
     struct nodes *n = arg;
-    if (n->at < n->record->nplaces)
-        n->record->places[n->at].tasks = tasks;
+    if (n->at < n->record->nnodes)
+        n->record->nodes[n->at].tasks = tasks;
     n->at++;
 }
 
 int job_set_nodes(struct run *run, struct job_record *r, const char *nodes, const char *tasks)
 {
     struct nodes n = {run, r, 0};
-    r->nplaces = 0;
+    r->nnodes = 0;
     r->nodelist = intern_add(&run->names, nodes, strlen(nodes));
     if (hostlist_expand(nodes, strlen(nodes), add_node, &n) < 0) {
-        r->nplaces = 0;
+        r->nnodes = 0;
         return -1;
     }
     if (tasks != NULL && tasks[0] != '\0' &&
-        (tasklist_expand(tasks, strlen(tasks), set_tasks, &n) < 0 || n.at != r->nplaces)) {
-        for (size_t i = 0; i < r->nplaces; i++)
-            r->places[i].tasks = 0;
+        (tasklist_expand(tasks, strlen(tasks), set_tasks, &n) < 0 || n.at != r->nnodes)) {
+        for (size_t i = 0; i < r->nnodes; i++)
+            r->nodes[i].tasks = 0;
         return -1;
     }
     return 0;
@@ -362,7 +362,7 @@ static void read_lines(struct run *run, const char *label, char *text, enum form
         } else if (form == FORM_NAMES) {
             struct nodes n = {run, r, 0};
             line[strcspn(line, ": \t")] = '\0';
-            if (line[0] != '\0' && r->nplaces < HOSTLIST_MAX)
+            if (line[0] != '\0' && r->nnodes < HOSTLIST_MAX)
                 add_node(&n, line);
         } else {
             if (strncmp(line + strspn(line, " \t"), "JobId=", 6) == 0)

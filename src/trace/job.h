@@ -18,18 +18,18 @@
 #include "trace/run.h"
 
 /* A node, or a pod on one; the order is that of ranks. */
-struct job_place {
-    const char *node;  /* "" a pod that has none yet */
+struct job_node {
+    const char *name;  /* "" a pod that has none yet */
     const char *host;  /* of a pod: its host name, which traces have; else "" */
     const char *pod;   /* its name; else "" */
     const char *cause; /* why it ended where that is no success: "OOMKilled"; "" */
     const char *phase; /* "Running"; "" of a node */
-    int64_t index;     /* of a pod: its place among them; -1 not told */
-    int64_t tasks;     /* ranks that were started there; 0 not told */
+    int64_t index;     /* of a pod: its number among them; -1 unknown */
+    int64_t tasks;     /* ranks that were started there; 0 unknown */
     int exit_code;     /* with cause */
 };
 
-/* Texts are the run's; "" not told, numbers -1. */
+/* Texts are the run's; what is unknown is "", numbers -1. */
 struct job_record {
     const char *label; /* of the file */
     bool pods;         /* of Kubernetes, else of Slurm */
@@ -38,9 +38,9 @@ struct job_record {
     const char *run_time, *distribution;
     int64_t id, array_id, array_task, het_id, het_offset;
     int64_t tasks, exit_code, signal;
-    int64_t seconds;          /* of run_time, where the form has numbers */
-    struct job_place *places; /* owned */
-    size_t nplaces, cap_places;
+    int64_t seconds;        /* of run_time, where the form has numbers */
+    struct job_node *nodes; /* owned */
+    size_t nnodes, cap_nodes;
 };
 
 /* Larger numbers are not believed: Slurm's have 32 bits, and so have times until 2106. */
@@ -51,9 +51,9 @@ struct job {
     size_t count, cap;
 };
 
-/* For readers: a record with nothing told; the pointer holds until the next. */
+/* For readers: a record of which nothing is known; the pointer holds until the next. */
 struct job_record *job_add_record(struct run *run, const char *label);
-struct job_place *job_add_place(struct job_record *r, const char *node);
+struct job_node *job_add_node(struct job_record *r, const char *name);
 void job_free(struct job *job); /* NULL is allowed */
 
 /* Slurm's or Kubernetes' JSON (job_json.c). 0, or -1 with e filled. */
@@ -63,16 +63,16 @@ int job_read_json(struct run *run, const char *label, const struct buf *text, st
  * NULL. -1: no such lists. */
 int job_set_nodes(struct run *run, struct job_record *r, const char *nodes, const char *tasks);
 
-/* The number of the whole job, of which a record may be a part; -1 not told. */
+/* The number of the whole job, of which a record may be a part; -1 unknown. */
 int64_t job_key(const struct job_record *r);
 
-/* The record that tells most of how the job went; there must be one. */
+/* The record that says most of how the job went; there must be one. */
 const struct job_record *job_best_record(const struct job *job);
 
-/* Says in one line what is told of a job, without a full stop: "Slurm says: job 123 ...". */
+/* Puts in one line what is known of a job, without a full stop: "Slurm says: job 123 ...". */
 void job_text(struct buf *out, const struct job *job);
 
-/* After run_finish(): names the node of each rank where the records tell it, and notes what they
+/* After run_finish(): names the node of each rank where the records name it, and notes what they
  * say, and what contradicts the traces. */
 void job_apply(struct run *run);
 

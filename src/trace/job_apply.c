@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * From what is told of a job to the nodes of a run's ranks. Names win over numbers: a host that is
+ * From what is known of a job to the nodes of a run's ranks. Names win over numbers: a host that is
  * a node of the job, or a pod of it, is on that node. Where no host is, ranks are taken to fill the
  * nodes in order, as launchers place them by default, if the numbers allow it.
  */
@@ -15,14 +15,14 @@
 
 struct apply {
     struct run *run;
-    const char *label;              /* of the file that tells the nodes */
-    const char *distribution;       /* of tasks, as Slurm calls it; "" not told */
-    const struct job_place *places; /* borrowed, unless `owned` */
-    struct job_place *owned;
+    const char *label;            /* of the file that names the nodes */
+    const char *distribution;     /* of tasks, as Slurm calls it; "" unknown */
+    const struct job_node *nodes; /* borrowed, unless `owned` */
+    struct job_node *owned;
     size_t n;
     int64_t tasks; /* of the job; -1 */
     bool pods;
-    int *place_of; /* owned [run->nranks]: of each; -1 not known */
+    int *node_of; /* owned [run->nranks]: of each; -1 unknown */
 };
 
 /* ---- which job ---- */
@@ -66,22 +66,22 @@ static bool choose_job(struct run *run)
         if (job_key(r) < 0 || job_key(r) == chosen)
             job->records[kept++] = *r;
         else
-            free(r->places);
+            free(r->nodes);
     }
     job->count = kept;
     return true;
 }
 
-/* ---- which places ---- */
+/* ---- which nodes ---- */
 
 static int by_index(const void *pa, const void *pb)
 {
-    const struct job_place *a = pa, *b = pb;
+    const struct job_node *a = pa, *b = pb;
     return a->index != b->index ? ORDER(a->index, b->index) : strcmp(a->pod, b->pod);
 }
 
-/* The records of one file: their places, one after another. The file that tells tasks is best. */
-static void take_places(struct apply *a, const struct job *job)
+/* The nodes of all records of one file, in order. A file with the tasks of each node is best. */
+static void collect_nodes(struct apply *a, const struct job *job)
 {
     size_t best_first = 0, best_end = 0, total = 0;
     int best = 0;
@@ -89,8 +89,8 @@ static void take_places(struct apply *a, const struct job *job)
         int score = 0;
         for (end = i; end < job->count && job->records[end].label == job->records[i].label; end++) {
             const struct job_record *r = &job->records[end];
-            int told = r->nplaces == 0 ? 0 : r->pods ? 4 : r->places[0].tasks > 0 ? 3 : 2 - r->bare;
-            score = told > score ? told : score;
+            int value = r->nnodes == 0 ? 0 : r->pods ? 4 : r->nodes[0].tasks > 0 ? 3 : 2 - r->bare;
+            score = value > score ? value : score;
         }
         if (score > best) {
             best = score;
@@ -99,16 +99,16 @@ static void take_places(struct apply *a, const struct job *job)
         }
     }
     for (size_t i = best_first; i < best_end; i++)
-        total += job->records[i].nplaces;
+        total += job->records[i].nnodes;
     a->owned = array_new(total + 1, sizeof *a->owned);
     for (size_t i = best_first; i < best_end; i++) {
         const struct job_record *r = &job->records[i];
-        for (size_t k = 0; k < r->nplaces; k++)
-            a->owned[a->n++] = r->places[k];
+        for (size_t k = 0; k < r->nnodes; k++)
+            a->owned[a->n++] = r->nodes[k];
         a->pods = r->pods;
         a->label = r->label;
     }
-    a->places = a->owned;
+    a->nodes = a->owned;
     if (a->pods && a->n > 1)
         qsort(a->owned, a->n, sizeof *a->owned, by_index);
     for (size_t i = 0; i < job->count; i++) {
@@ -118,7 +118,7 @@ static void take_places(struct apply *a, const struct job *job)
     }
 }
 
-/* Tasks of all parts of the job, from the first file that tells them. */
+/* Tasks of all parts of the job, from the first file that has them. */
 static int64_t tasks_of(const struct job *job)
 {
     int64_t tasks = -1;
@@ -141,26 +141,26 @@ static bool same_host(const char *a, const char *b)
     return na > 0 && na == nb && strncasecmp(a, b, na) == 0;
 }
 
-static int place_of_host(const struct apply *a, const char *host)
+static int node_of_host(const struct apply *a, const char *host)
 {
     for (size_t i = 0; i < a->n; i++) {
-        if (same_host(host, a->places[i].node) || same_host(host, a->places[i].host))
+        if (same_host(host, a->nodes[i].name) || same_host(host, a->nodes[i].host))
             return (int)i;
     }
     return -1;
 }
 
-/* Returns how many ranks have a host that is told; notes the others, if there are some. */
-static size_t place_by_name(struct apply *a)
+/* Returns how many ranks have a host that is known; notes the others, if there are some. */
+static size_t assign_by_name(struct apply *a)
 {
     const struct run *run = a->run;
     const struct rank *stranger = NULL;
     size_t found = 0;
     for (size_t r = 0; r < run->nranks; r++) {
         bool same = r > 0 && run->ranks[r].host == run->ranks[r - 1].host;
-        a->place_of[r] = same ? a->place_of[r - 1] : place_of_host(a, run->ranks[r].host);
-        found += a->place_of[r] >= 0;
-        if (a->place_of[r] < 0 && run->ranks[r].host[0] != '\0' && stranger == NULL)
+        a->node_of[r] = same ? a->node_of[r - 1] : node_of_host(a, run->ranks[r].host);
+        found += a->node_of[r] >= 0;
+        if (a->node_of[r] < 0 && run->ranks[r].host[0] != '\0' && stranger == NULL)
             stranger = &run->ranks[r];
     }
     if (found > 0 && stranger != NULL)
@@ -175,8 +175,8 @@ static void note_idle_nodes(const struct apply *a)
     bool *used = array_new(a->n, sizeof *used);
     size_t nodes = 0;
     for (size_t r = 0; r < a->run->nranks; r++) {
-        if (a->place_of[r] >= 0)
-            used[a->place_of[r]] = true;
+        if (a->node_of[r] >= 0)
+            used[a->node_of[r]] = true;
     }
     for (size_t i = 0; i < a->n; i++)
         nodes += used[i];
@@ -192,18 +192,18 @@ static void note_idle_nodes(const struct apply *a)
 static bool count_ranks(const struct apply *a, int64_t *each, bool *assumed)
 {
     const int64_t world = a->run->world_size, n = (int64_t)a->n;
-    int64_t told = 0;
+    int64_t sum = 0;
     bool all = true, ones = true;
     for (size_t i = 0; i < a->n; i++) {
-        all = all && a->places[i].tasks > 0;
-        ones = ones && a->places[i].tasks == 1;
-        told += a->places[i].tasks;
-        each[i] = a->places[i].tasks;
+        all = all && a->nodes[i].tasks > 0;
+        ones = ones && a->nodes[i].tasks == 1;
+        sum += a->nodes[i].tasks;
+        each[i] = a->nodes[i].tasks;
     }
-    *assumed = !all || told != world;
-    if (all && told == world)
+    *assumed = !all || sum != world;
+    if (all && sum == world)
         return true;
-    int64_t tasks = all ? told : a->tasks;
+    int64_t tasks = all ? sum : a->tasks;
     if (tasks >= 0 && tasks != world && tasks != n) {
         run_note(
             a->run, false,
@@ -224,14 +224,14 @@ static bool count_ranks(const struct apply *a, int64_t *each, bool *assumed)
     return true;
 }
 
-struct placed_host {
+struct assigned_host {
     const char *host;
-    int place, rank;
+    int node, rank;
 };
 
 static int by_host(const void *pa, const void *pb)
 {
-    const struct placed_host *a = pa, *b = pb;
+    const struct assigned_host *a = pa, *b = pb;
     int order = strcmp(a->host, b->host);
     return order != 0 ? order : ORDER(a->rank, b->rank);
 }
@@ -240,15 +240,15 @@ static int by_host(const void *pa, const void *pb)
 static bool hosts_agree(const struct apply *a)
 {
     const struct run *run = a->run;
-    struct placed_host *list = array_new(run->nranks, sizeof *list);
+    struct assigned_host *list = array_new(run->nranks, sizeof *list);
     bool agree = true;
     for (size_t r = 0; r < run->nranks; r++)
-        list[r] = (struct placed_host){run->ranks[r].host, a->place_of[r], run->ranks[r].rank};
+        list[r] = (struct assigned_host){run->ranks[r].host, a->node_of[r], run->ranks[r].rank};
     qsort(list, run->nranks, sizeof *list, by_host);
     for (size_t i = 1; i < run->nranks && agree; i++) {
-        const struct placed_host *one = &list[i - 1], *other = &list[i];
-        agree = one->host[0] == '\0' || one->place == other->place ||
-                strcmp(one->host, other->host) != 0;
+        const struct assigned_host *one = &list[i - 1], *other = &list[i];
+        agree =
+            one->host[0] == '\0' || one->node == other->node || strcmp(one->host, other->host) != 0;
         if (!agree)
             run_note(a->run, false,
                      "%s: by the order of tasks, ranks %d and %d of host '%s' are on two nodes: "
@@ -263,7 +263,7 @@ static bool hosts_agree(const struct apply *a)
 static bool is_other_node(const struct apply *a, const char *host)
 {
     for (size_t i = 0; i < a->n && !a->pods; i++) {
-        const char *node = a->places[i].node;
+        const char *node = a->nodes[i].name;
         size_t letters = strcspn(node, "0123456789");
         if (letters > 0 && letters == strcspn(host, "0123456789") &&
             strncasecmp(host, node, letters) == 0)
@@ -287,7 +287,7 @@ static bool on_other_nodes(const struct apply *a)
     return false;
 }
 
-static bool place_by_number(struct apply *a)
+static bool assign_by_number(struct apply *a)
 {
     struct run *run = a->run;
     int64_t *each = array_new(a->n, sizeof *each), end = 0;
@@ -298,14 +298,14 @@ static bool place_by_number(struct apply *a)
     } else if (a->distribution[0] != '\0' && strncmp(a->distribution, "block", 5) != 0) {
         run_note(run, false, "%s: tasks are distributed by '%s': nodes of ranks are not told",
                  a->label, a->distribution);
-    } else if (a->pods && a->n > 1 && a->places[0].index < 0) {
+    } else if (a->pods && a->n > 1 && a->nodes[0].index < 0) {
         run_note(run, false, "%s: no label numbers the pods, and no host is one of them", a->label);
     } else if (count_ranks(a, each, &assumed)) {
         end = each[0];
         for (size_t r = 0; r < run->nranks; r++) {
             while (at + 1 < a->n && run->ranks[r].rank >= end)
                 end += each[++at];
-            a->place_of[r] = (int)at;
+            a->node_of[r] = (int)at;
         }
         placed = hosts_agree(a);
         if (placed)
@@ -323,7 +323,7 @@ static bool place_by_number(struct apply *a)
 static bool has_nodes(const struct apply *a)
 {
     for (size_t i = 0; i < a->n; i++) {
-        if (a->places[i].node[0] != '\0')
+        if (a->nodes[i].name[0] != '\0')
             return true;
     }
     return false;
@@ -333,7 +333,7 @@ static void name_nodes(const struct apply *a)
 {
     struct run *run = a->run;
     for (size_t r = 0; r < run->nranks; r++) {
-        const char *node = a->place_of[r] >= 0 ? a->places[a->place_of[r]].node : "";
+        const char *node = a->node_of[r] >= 0 ? a->nodes[a->node_of[r]].name : "";
         struct rank *rank = &run->ranks[r];
         if (node[0] == '\0')
             continue;
@@ -361,17 +361,17 @@ void job_apply(struct run *run)
             run->job_note = arena_strdup(&run->arena, text.data);
             run_note(run, false, "%s", text.data);
         }
-        take_places(&a, run->job);
+        collect_nodes(&a, run->job);
         a.tasks = tasks_of(run->job);
-        a.place_of = array_new(run->nranks, sizeof *a.place_of);
+        a.node_of = array_new(run->nranks, sizeof *a.node_of);
         if (has_nodes(&a)) {
-            bool by_name = place_by_name(&a) > 0;
+            bool by_name = assign_by_name(&a) > 0;
             if (by_name)
                 note_idle_nodes(&a);
-            if (by_name || place_by_number(&a))
+            if (by_name || assign_by_number(&a))
                 name_nodes(&a);
         }
-        free(a.place_of);
+        free(a.node_of);
         free(a.owned);
     }
     buf_release(&text);

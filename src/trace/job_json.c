@@ -206,7 +206,7 @@ static int64_t index_of(const char *label)
 }
 
 /* Labels, and annotations of the same names, that number the pods of a job. */
-static void read_labels(struct json_job *x, struct job_record *r, struct job_place *p, bool *master)
+static void read_labels(struct json_job *x, struct job_record *r, struct job_node *p, bool *master)
 {
     static const char *const numbers[] = {
         "batch.kubernetes.io/job-completion-index", "training.kubeflow.org/replica-index",
@@ -235,7 +235,7 @@ static void read_labels(struct json_job *x, struct job_record *r, struct job_pla
     }
 }
 
-static void read_metadata(struct json_job *x, struct job_record *r, struct job_place *p,
+static void read_metadata(struct json_job *x, struct job_record *r, struct job_node *p,
                           bool *master)
 {
     struct json *j = &x->j;
@@ -255,7 +255,7 @@ static void read_metadata(struct json_job *x, struct job_record *r, struct job_p
 }
 
 /* {"terminated": {"exitCode": 137, "reason": "OOMKilled"}} */
-static void read_container_state(struct json_job *x, struct job_place *p)
+static void read_container_state(struct json_job *x, struct job_node *p)
 {
     struct json *j = &x->j;
     struct json_text key;
@@ -284,7 +284,7 @@ static void read_container_state(struct json_job *x, struct job_place *p)
     }
 }
 
-static void read_status(struct json_job *x, struct job_place *p)
+static void read_status(struct json_job *x, struct job_node *p)
 {
     struct json *j = &x->j;
     struct json_text key;
@@ -312,7 +312,7 @@ static void read_status(struct json_job *x, struct job_place *p)
     }
 }
 
-static void read_spec(struct json_job *x, struct job_place *p)
+static void read_spec(struct json_job *x, struct job_node *p)
 {
     struct json *j = &x->j;
     struct json_text key;
@@ -320,7 +320,7 @@ static void read_spec(struct json_job *x, struct job_place *p)
         return;
     while (json_next_key(j, &key)) {
         if (json_text_is(key, "nodeName"))
-            p->node = read_text(x);
+            p->name = read_text(x);
         else if (json_text_is(key, "hostname"))
             p->host = read_text(x);
         else
@@ -328,7 +328,7 @@ static void read_spec(struct json_job *x, struct job_place *p)
     }
 }
 
-static void read_pod_key(struct json_job *x, struct job_record *r, struct job_place *p,
+static void read_pod_key(struct json_job *x, struct job_record *r, struct job_node *p,
                          struct json_text key, bool *master)
 {
     if (json_text_is(key, "metadata"))
@@ -342,7 +342,7 @@ static void read_pod_key(struct json_job *x, struct job_record *r, struct job_pl
 }
 
 /* Of a PyTorchJob the master comes before worker 0. */
-static void end_pod(struct job_place *p, bool master)
+static void end_pod(struct job_node *p, bool master)
 {
     p->index = master ? 0 : p->index;
     if (p->host[0] == '\0')
@@ -359,29 +359,29 @@ static void read_pods(struct json_job *x, struct job_record *r)
         return;
     while (json_next_item(j)) {
         bool master = false;
-        struct job_place *p;
+        struct job_node *p;
         if (!json_enter(j, '{'))
             continue;
-        p = job_add_place(r, "");
+        p = job_add_node(r, "");
         while (json_next_key(j, &key))
             read_pod_key(x, r, p, key, &master);
         end_pod(p, master);
-        master_at = master ? r->nplaces - 1 : master_at;
+        master_at = master ? r->nnodes - 1 : master_at;
         any_master |= master;
     }
-    for (size_t i = 0; i < r->nplaces && any_master; i++)
-        r->places[i].index += i != master_at && r->places[i].index >= 0;
+    for (size_t i = 0; i < r->nnodes && any_master; i++)
+        r->nodes[i].index += i != master_at && r->nodes[i].index >= 0;
 }
 
 /* A list's own metadata look like those of a pod. */
 static void drop_unnamed(struct job_record *r)
 {
     size_t kept = 0;
-    for (size_t i = 0; i < r->nplaces; i++) {
-        if (r->places[i].pod[0] != '\0')
-            r->places[kept++] = r->places[i];
+    for (size_t i = 0; i < r->nnodes; i++) {
+        if (r->nodes[i].pod[0] != '\0')
+            r->nodes[kept++] = r->nodes[i];
     }
-    r->nplaces = kept;
+    r->nnodes = kept;
 }
 
 /* ---- files ---- */
@@ -409,15 +409,15 @@ int job_read_json(struct run *run, const char *label, const struct buf *text, st
             if (!pod)
                 read_pods(&x, pods);
             else
-                read_pod_key(&x, pods, pods->nplaces > 0 ? pods->places : job_add_place(pods, ""),
-                             key, &master);
+                read_pod_key(&x, pods, pods->nnodes > 0 ? pods->nodes : job_add_node(pods, ""), key,
+                             &master);
         } else {
             json_skip(j);
         }
     }
     json_end(j);
-    if (pods != NULL && pods->nplaces == 1)
-        end_pod(pods->places, master);
+    if (pods != NULL && pods->nnodes == 1)
+        end_pod(pods->nodes, master);
     if (pods != NULL)
         drop_unnamed(pods);
     if (j->error != NULL && (run->job == NULL || run->job->count == before))

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What is told of a job, in words.
+ * What is known of a job, in words.
  */
 #include "trace/job.h"
 
@@ -81,31 +81,31 @@ static void put_job(struct buf *out, const struct job_record *r)
 
 static void put_pods(struct buf *out, const struct job_record *r)
 {
-    size_t told = 0, failed = 0;
-    buf_printf(out, "Kubernetes says: %zu pod%s", r->nplaces, r->nplaces == 1 ? "" : "s");
+    size_t states = 0, failed = 0;
+    buf_printf(out, "Kubernetes says: %zu pod%s", r->nnodes, r->nnodes == 1 ? "" : "s");
     if (r->name[0] != '\0') {
         buf_puts(out, " of job ");
         put_printable(out, r->name);
     }
-    for (size_t i = 0; i < r->nplaces; i++) {
+    for (size_t i = 0; i < r->nnodes; i++) {
         size_t alike = 0, before = 0;
-        for (size_t k = 0; k < r->nplaces && r->nplaces <= 4096; k++) {
-            before += k < i && r->places[k].phase == r->places[i].phase;
-            alike += r->places[k].phase == r->places[i].phase;
+        for (size_t k = 0; k < r->nnodes && r->nnodes <= 4096; k++) {
+            before += k < i && r->nodes[k].phase == r->nodes[i].phase;
+            alike += r->nodes[k].phase == r->nodes[i].phase;
         }
-        if (before > 0 || alike == 0 || r->places[i].phase[0] == '\0')
+        if (before > 0 || alike == 0 || r->nodes[i].phase[0] == '\0')
             continue;
-        buf_printf(out, "%s %zu ", told++ > 0 ? "," : ":", alike);
-        put_printable(out, r->places[i].phase);
+        buf_printf(out, "%s %zu ", states++ > 0 ? "," : ":", alike);
+        put_printable(out, r->nodes[i].phase);
     }
-    for (size_t i = 0; i < r->nplaces; i++) {
-        const struct job_place *p = &r->places[i];
+    for (size_t i = 0; i < r->nnodes; i++) {
+        const struct job_node *p = &r->nodes[i];
         if (p->cause[0] == '\0' || failed++ >= 2)
             continue;
         buf_puts(out, "; pod ");
         put_printable(out, p->pod);
         buf_puts(out, " on node ");
-        put_printable(out, p->node[0] != '\0' ? p->node : "(none)");
+        put_printable(out, p->name[0] != '\0' ? p->name : "(none)");
         buf_puts(out, ": ");
         put_printable(out, p->cause);
         if (p->exit_code > 0)
@@ -133,7 +133,7 @@ void job_text(struct buf *out, const struct job *job)
     const struct job_record *r = job_best_record(job);
     size_t lists = 0, nodes = 0;
     for (size_t i = 0; i < job->count; i++)
-        nodes += job->records[i].label == r->label ? job->records[i].nplaces : 0;
+        nodes += job->records[i].label == r->label ? job->records[i].nnodes : 0;
     if (r->pods) {
         put_pods(out, r);
         return;

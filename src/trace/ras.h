@@ -18,7 +18,7 @@
 /* More calls of one member, of all functions together, are not believed. */
 #define RAS_CALLS_MAX ((int64_t)1 << 56)
 
-/* Counts by enum specter_comm_op, and of collectives whose function is not told (NCCL 2.24). */
+/* Counts by enum specter_comm_op, and of collectives whose function is unknown (NCCL 2.24). */
 #define RAS_FUNCTIONS (SPECTER_COMM_OP_COUNT + 1)
 
 /* What a member's process says of it. */
@@ -34,20 +34,20 @@ struct ras_member {
     uint32_t comm;     /* index into the snapshot's communicators */
     int32_t comm_rank; /* there */
     int64_t pid, device;
-    const char *host; /* interned; "" not told */
-    int64_t calls;    /* collectives, of all functions that are told */
+    const char *host; /* interned; "" unknown */
+    int64_t calls;    /* collectives, of all functions that are counted */
     int64_t of[RAS_FUNCTIONS];
     int error, init_error; /* ncclResult_t: asynchronous, and of the initialisation; 0: none */
     bool aborted;
     uint8_t answer; /* enum ras_answer */
-    bool apart;     /* which rank of the job it is is not told: it is noted alone */
+    bool apart;     /* its rank in the job is unknown: it is noted alone */
 };
 
 struct ras_comm {
     const char *id;   /* interned; unique in the snapshot */
     const char *name; /* interned; NCCL's hash, as its log has it */
     int64_t size;
-    bool unclear;         /* which of its ranks have called how many is not told */
+    bool unclear;         /* how many each of its ranks has called is unknown */
     int comm;             /* of the run; -1 */
     int64_t least, most;  /* calls of its members */
     uint32_t slow, count; /* a member with the fewest calls; members that answered */
@@ -62,7 +62,7 @@ struct ras_file {
     size_t ncomms, cap_comms;
     struct ras_member *members; /* owned */
     size_t nmembers, cap_members;
-    int64_t at_ns;      /* of the snapshot, since 1970; 0 not told */
+    int64_t at_ns;      /* of the snapshot, since 1970; 0 unknown */
     size_t refused;     /* counts of the snapshot that are not believed */
     int64_t all_comms;  /* communicators of the job, of which the snapshot may name a few */
     size_t snapshots;   /* in the file, of which the last whole one counts; */

@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define COLLECTIVE (RAS_FUNCTIONS - 1) /* of a function that is not told */
+#define COLLECTIVE (RAS_FUNCTIONS - 1) /* of an unknown function */
 #define NAMES_COMPARED 4096            /* communicators; of more, names are their ids */
-#define PLACES_NOTED 8                 /* members behind whose process is told in a note, */
+#define PLACES_NOTED 8                 /* members behind whose process is in a note, */
 #define TROUBLES_NOTED 32              /* and members with a trouble */
 
 /* By process and GPU, the largest communicator first. */
@@ -24,7 +24,7 @@ static int by_gpu(const void *pa, const void *pb, void *file)
         return a->pid < b->pid ? -1 : 1;
     if (a->device != b->device)
         return a->device < b->device ? -1 : 1;
-    if (a->pid < 0) /* processes that are not told are not one */
+    if (a->pid < 0) /* unknown processes are not one */
         return a->comm_rank - b->comm_rank;
     if (sizes != 0)
         return sizes < 0 ? -1 : 1;
@@ -61,8 +61,8 @@ static void count_calls(struct ras_file *f)
     }
 }
 
-/* The function of which this rank has called more than one that has called the fewest; that which
- * is not told where that is several. */
+/* The function of which this rank has called more than one that has called the fewest; the
+ * unknown one where that is several. */
 static int function_ahead(const struct ras_member *m, const struct ras_member *slow)
 {
     int found = COLLECTIVE;
@@ -199,8 +199,8 @@ static void note_members(struct ras_file *f)
  * ranks have called more collectives": of each communicator the first member that is behind. */
 static void put_behind(struct ras_file *f)
 {
-    size_t told = 0;
-    for (size_t i = 0; i < f->ncomms && told < 2; i++) {
+    size_t shown = 0;
+    for (size_t i = 0; i < f->ncomms && shown < 2; i++) {
         const struct ras_comm *c = &f->comms[i];
         const struct ras_member *first = NULL;
         size_t behind = 0;
@@ -214,7 +214,7 @@ static void put_behind(struct ras_file *f)
         }
         if (first == NULL)
             continue;
-        buf_puts(&f->summary, told++ > 0 ? " " : "NCCL's RAS: ");
+        buf_puts(&f->summary, shown++ > 0 ? " " : "NCCL's RAS: ");
         ras_put_member(&f->summary, f, first);
         if (behind > 1)
             buf_printf(&f->summary, " and %zu other%s are", behind - 1, behind > 2 ? "s" : "");

@@ -4,8 +4,8 @@
  * the one set that has no list.
  *
  * The ranks of the run are those of the largest communicator with different counts, else of the
- * largest that is named, else those that the table of groups counts. Of another communicator it is
- * told which ranks of the job it has only where both have all GPUs; else it is noted.
+ * largest that is named, else those that the table of groups counts. Which ranks of the job another
+ * communicator has is known only where both have all GPUs; else it is noted.
  */
 #include "trace/ras_text.h"
 
@@ -212,7 +212,7 @@ static void add_all(struct ras_text *t, size_t comm)
     free(list);
 }
 
-/* Of a communicator whose ranks are not told: those with a trouble. */
+/* Of a communicator whose ranks are unknown: those with a trouble. */
 static void add_troubles(struct ras_text *t, size_t comm)
 {
     for (size_t i = 0; i < t->nsets; i++) {
@@ -256,7 +256,7 @@ int ras_conclude(struct ras_text *t)
     return 0;
 }
 
-/* ---- what is not told ---- */
+/* ---- what the text does not say ---- */
 
 /* "31 ranks have called AllReduce 42 times", "rank 5 (GPU 1 of process 1005 on n2) has called
  * AllReduce 41 times". */

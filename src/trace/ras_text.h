@@ -51,7 +51,7 @@ struct ras_text {
     const char *end;          /* of the snapshot, in the file's text */
     uint64_t line;            /* of the file, from 1 */
     size_t indent;            /* bytes before each line, as a launcher's "3: " */
-    int64_t gpus;             /* of the job; 0 not told */
+    int64_t gpus;             /* of the job; 0 unknown */
     bool warnings;            /* the last section has begun, */
     bool open;                /* and in it one of a communicator without a set yet */
     struct ras_group *groups; /* owned; by number */
@@ -76,7 +76,7 @@ bool ras_is_whole(const struct ras_text *t);
 /* Makes members of the sets. 0; -1: no communicators are counted, or of too many ranks. */
 int ras_conclude(struct ras_text *t);
 
-/* Says what the text does not tell, and what it tells of communicators whose ranks it does not
+/* Notes what the text does not say, and what it says of communicators whose ranks it does not
  * number: in notes, and in the file's summary. After ras_conclude(). */
 void ras_note_sets(struct ras_text *t);
 
