@@ -87,6 +87,7 @@ static bool in_step(const struct analysis *a, uint32_t step, size_t rank, const 
     return step == STEP_NONE || a->job_steps.ranks[rank].of[op - a->run->ranks[rank].ops] == step;
 }
 
+/* INT64_MAX: there is none. */
 static int64_t first_of_rank(const struct analysis *a, uint32_t step, size_t rank)
 {
     int64_t first_ns = INT64_MAX;
@@ -99,13 +100,21 @@ static int64_t first_of_rank(const struct analysis *a, uint32_t step, size_t ran
     return first_ns;
 }
 
+/* A rank that has no operation in the step begins with its first one. */
+static int64_t zero_of_rank(const struct analysis *a, const struct timeline_part *part, size_t rank)
+{
+    int64_t first_ns = first_of_rank(a, part->step, rank);
+    if (first_ns == INT64_MAX)
+        first_ns = first_of_rank(a, STEP_NONE, rank);
+    return first_ns != INT64_MAX ? first_ns : part->zero_ns;
+}
+
 static void on_rank(void *context, const struct rank *rank, size_t index)
 {
     struct walk *w = context;
     (void)rank;
-    w->zero_ns = w->part->zero_ns;
-    if (w->r->a->job_steps.apart)
-        w->zero_ns = first_of_rank(w->r->a, w->part->step, index);
+    w->zero_ns =
+        w->r->a->job_steps.apart ? zero_of_rank(w->r->a, w->part, index) : w->part->zero_ns;
 }
 
 static void on_track(void *context, const struct track *track)

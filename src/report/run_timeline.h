@@ -27,7 +27,7 @@ struct timeline_part {
     uint32_t step;   /* STEP_NONE: none is known */
     size_t every;    /* one of so many ranks */
     int64_t zero_ns; /* is 0 in the timeline; where clocks of ranks cannot be compared it is the
-                        first operation of each rank's step */
+                        first operation of each rank's step, or of the rank where that has none */
     const char *side;
     int64_t first_link; /* numbers of collectives begin with it */
 };

@@ -7,6 +7,7 @@
 #include "made_analysis.h"
 #include "report/page_timeline.h"
 #include "report/plot.h"
+#include "report/run_timeline.h"
 
 #include <string.h>
 
@@ -53,6 +54,37 @@ TEST(timeline_data_are_distances)
                "\"links\":[0,5,20,2,-1,0],\"path\":[1,2,8]}") != NULL);
     buf_release(&b);
     page_timeline_release(&t);
+}
+
+/* Clocks that cannot be compared, and a rank that did nothing in the step that is drawn. */
+TEST(timeline_of_a_rank_without_the_step_begins_with_the_rank)
+{
+    const int64_t days = INT64_C(864000000000000);
+    struct run run;
+    struct analysis a;
+    struct run_timeline r;
+    struct page_timeline t;
+    device_run(&run, 2);
+    for (int i = 0; i < 4; i++) {
+        for (int rank = 0; rank < 2; rank++) {
+            const int64_t at = rank * days + 1000 * i;
+            device_step(&run, rank, "step", at, at + 1000);
+            if (rank == 0 || i != 2)
+                device_op(&run, rank, 7, at + 5, at + 10, at + 100, at + 900);
+        }
+    }
+    device_analyze(&a, &run);
+    a.job_steps.apart = true;
+    CHECK_INT(a.job_steps.ranks[1].of[2], 3); /* of step 2 it has none */
+    page_timeline_init(&t);
+    run_timeline_init(&r, &a, STEP_NONE);
+    run_timeline_add(&t, &r, &(struct timeline_part){.step = 2, .every = 1, .side = ""});
+    CHECK_INT((int64_t)t.nops, 7);
+    CHECK_INT(t.begin_ns, -2000); /* of rank 0: two steps before */
+    CHECK_INT(t.end_ns, 3800);    /* of rank 1: from its first on */
+    run_timeline_release(&r);
+    page_timeline_release(&t);
+    device_done(&a, &run);
 }
 
 TEST(timeline_of_two_sides_begins_before_their_steps)
