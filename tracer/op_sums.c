@@ -18,7 +18,8 @@ struct kind_sum {
 struct row {
     uint64_t comm; /* 0: unknown */
     int32_t size;
-    uint32_t merged;      /* rows that this one stands for; 0: it is one itself */
+    uint32_t merged;      /* rows that this one stands for, all beyond OP_SUMS_ROWS counted as one;
+                             0: it is one itself */
     uint32_t last_shared; /* the shared interval that was counted last */
     uint8_t op;
     bool is_put;

@@ -163,6 +163,12 @@ static void add_process(struct closing_class *c, int64_t ns, int64_t rank)
     c->ranks++;
 }
 
+/* Of times that a record may hold; what is more than they can be is as much as they can be. */
+static int64_t add_time(int64_t a, int64_t b)
+{
+    return a < RUN_TIME_MAX - b ? a + b : RUN_TIME_MAX;
+}
+
 static void add_rows(struct closing_sums *s, const struct closing *c)
 {
     static const int64_t none = -1;
@@ -175,7 +181,7 @@ static void add_rows(struct closing_sums *s, const struct closing *c)
         const struct closing_row *row = &c->rows[i];
         int64_t *sum = &ns[row->op][size_class(row->size)];
         add_row(&s->classes[row->op][size_class(row->size)], row);
-        *sum = ns_add(*sum == none ? 0 : *sum, row->ns);
+        *sum = add_time(*sum == none ? 0 : *sum, row->ns);
         if (row->known_comm)
             add_comm(s, row, c->rank);
     }
@@ -212,11 +218,16 @@ double closing_share_of(const struct closing_rank *rank, enum specter_sum_kind k
     return ns > 0 ? (double)rank->kinds[kind].ns / ns : NAN;
 }
 
+double closing_communication_of(const struct closing_rank *rank)
+{
+    return closing_share_of(rank, SPECTER_SUM_COLLECTIVES) +
+           closing_share_of(rank, SPECTER_SUM_MESSAGES);
+}
+
 static double communication_of(const struct closing_rank *rank, int unused)
 {
     (void)unused;
-    return closing_share_of(rank, SPECTER_SUM_COLLECTIVES) +
-           closing_share_of(rank, SPECTER_SUM_MESSAGES);
+    return closing_communication_of(rank);
 }
 
 static double kind_of(const struct closing_rank *rank, int kind)
@@ -282,7 +293,9 @@ static int by_wait(const void *pa, const void *pb)
         return ORDER(wait_b, wait_a);
     if (ns_a != ns_b)
         return ORDER(ns_b, ns_a);
-    return a->id != b->id ? ORDER(a->id, b->id) : ORDER(a->op, b->op);
+    if (a->id != b->id)
+        return ORDER(a->id, b->id);
+    return a->size != b->size ? ORDER(a->size, b->size) : ORDER(a->op, b->op);
 }
 
 static int by_rank(const void *pa, const void *pb)

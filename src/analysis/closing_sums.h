@@ -3,7 +3,9 @@
  * Numbers out of the closing records of a run (trace/closing.h), added up while they are read: of
  * each process its shares of time, of each operation and size of communicator the durations, of
  * each communicator the members that spend least and most time in it. The result is the same for
- * any order of the processes.
+ * any order of the processes, except where there are more than CLOSING_COMMS_MAX communicators:
+ * those of the processes that come first have a place, and what is told of communicators and of
+ * caused waits is of these.
  *
  *     struct closing_sums s;
  *     closing_sums_init(&s);
@@ -102,6 +104,9 @@ void closing_sums_finish(struct closing_sums *s);
 
 /* The part of a process's recorded time that a kind of work took; NAN. */
 double closing_share_of(const struct closing_rank *rank, enum specter_sum_kind kind);
+
+/* The same of collectives and messages together. */
+double closing_communication_of(const struct closing_rank *rank);
 
 /* What the members of a communicator waited for others, at least: each has waited for so long as
  * its time exceeds that of the member with the shortest. NAN where members are missing or did

@@ -7,11 +7,6 @@
 
 #define SCHEMA "specter.analyze_summary/1"
 
-static double rank_number(int64_t rank)
-{
-    return rank >= 0 ? (double)rank : NAN;
-}
-
 static void add_share(cJSON *doc, const char *key, const struct closing_share *x, double divisor)
 {
     const char *const keys[2][3] = {{"median", "least", "most"},
@@ -20,9 +15,9 @@ static void add_share(cJSON *doc, const char *key, const struct closing_share *x
     cJSON *o = cJSON_AddObjectToObject(doc, key);
     json_add_number(o, k[0], x->median / divisor);
     json_add_number(o, k[1], x->least / divisor);
-    json_add_number(o, "least_rank", rank_number(x->least_rank));
+    json_add_number(o, "least_rank", closing_rank_number(x->least_rank));
     json_add_number(o, k[2], x->most / divisor);
-    json_add_number(o, "most_rank", rank_number(x->most_rank));
+    json_add_number(o, "most_rank", closing_rank_number(x->most_rank));
 }
 
 static void add_run(cJSON *doc, const struct closing_report *r)
@@ -52,7 +47,7 @@ static void add_last(cJSON *doc, const struct closing_sums *s)
         return;
     }
     o = cJSON_AddObjectToObject(doc, "waited_for");
-    json_add_number(o, "rank", rank_number(r->rank));
+    json_add_number(o, "rank", closing_rank_number(r->rank));
     json_add_us(o, "caused_wait_us", r->caused_ns);
 }
 

@@ -45,6 +45,9 @@ struct closing_place {
 };
 size_t closing_by_time(const struct closing_sums *s, struct closing_place *list, size_t n);
 
+/* For a cell or JSON; NAN where it is unknown. */
+double closing_rank_number(int64_t rank);
+
 /* "8", "5-8", "-" in buf, which it returns. */
 char *closing_sizes_text(char *buf, size_t size, const struct closing_class *c);
 

@@ -26,7 +26,7 @@ void closing_sheets(struct sheet sheets[CLOSING_SHEET_COUNT], const struct closi
 #undef X
 }
 
-static double rank_number(int64_t rank)
+double closing_rank_number(int64_t rank)
 {
     return rank >= 0 ? (double)rank : NAN;
 }
@@ -63,7 +63,7 @@ void sheet_of_summary_ranks(struct sheet *s, const struct closing_report *r)
                SHEET_COLUMNS(columns));
     for (size_t i = 0; i < r->sums->nranks; i++) {
         const struct closing_rank *x = &r->sums->ranks[i];
-        sheet_number(s, rank_number(x->rank));
+        sheet_number(s, closing_rank_number(x->rank));
         sheet_text(s, x->host);
         sheet_text(s, x->file);
         sheet_number(s, x->recorded_ns > 0 ? (double)x->recorded_ns : NAN);
@@ -74,8 +74,7 @@ void sheet_of_summary_ranks(struct sheet *s, const struct closing_report *r)
                 sheet_number(s, (double)x->kinds[kind].bytes);
             sheet_number(s, (double)x->kinds[kind].ns);
         }
-        sheet_number(s, closing_share_of(x, SPECTER_SUM_COLLECTIVES) +
-                            closing_share_of(x, SPECTER_SUM_MESSAGES));
+        sheet_number(s, closing_communication_of(x));
         sheet_number(s, x->caused_ns);
         sheet_number(s, (double)x->launches);
         sheet_number(s, (double)x->dropped);
@@ -163,9 +162,9 @@ static void op_cells(struct sheet *s, const struct closing_sums *sums, struct cl
     sheet_number(s, closing_GBps(c->timed_bytes, c));
     sheet_number(s, closing_GBps(c->bus_bytes, c));
     sheet_number(s, (double)c->of_ranks.least_ns);
-    sheet_number(s, rank_number(c->of_ranks.least));
+    sheet_number(s, closing_rank_number(c->of_ranks.least));
     sheet_number(s, (double)c->of_ranks.most_ns);
-    sheet_number(s, rank_number(c->of_ranks.most));
+    sheet_number(s, closing_rank_number(c->of_ranks.most));
 }
 
 void sheet_of_summary_ops(struct sheet *s, const struct closing_report *r)
@@ -239,9 +238,9 @@ void sheet_of_summary_comms(struct sheet *s, const struct closing_report *r)
         sheet_number(s, long_sum_value(c->bytes));
         sheet_number(s, long_sum_value(c->ns) / c->members);
         sheet_number(s, (double)c->of_ranks.least_ns);
-        sheet_number(s, rank_number(c->of_ranks.least));
+        sheet_number(s, closing_rank_number(c->of_ranks.least));
         sheet_number(s, (double)c->of_ranks.most_ns);
-        sheet_number(s, rank_number(c->of_ranks.most));
+        sheet_number(s, closing_rank_number(c->of_ranks.most));
         sheet_number(s, closing_wait_ns(c) / c->members);
     }
     sheet_note(s, "device time of one rank; the rank that comes last has the shortest; waits: of a "

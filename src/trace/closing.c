@@ -21,7 +21,7 @@ static void wrong(struct json *j, const char *error)
 static int64_t read_time(struct json *j)
 {
     int64_t ns = json_time_ns(j, US, UNKNOWN_NS);
-    if (ns != UNKNOWN_NS && (ns > RUN_TIME_MAX || ns < -RUN_TIME_MAX))
+    if (ns != UNKNOWN_NS && (ns >= RUN_TIME_MAX || ns <= -RUN_TIME_MAX))
         wrong(j, "impossible time");
     return ns;
 }

@@ -21,7 +21,7 @@ struct closing_sum {
 struct closing_row {
     bool known_comm;
     uint64_t comm;   /* identity, where it is known */
-    uint64_t others; /* a row that stands for so many that had no room; 0: it is one */
+    uint64_t others; /* 0: it is one; else a sum of at least so many that had no room */
     int32_t size;    /* ranks of the communicator; 0 unknown */
     enum specter_comm_op op;
     uint64_t count, bytes, timed, timed_bytes;
@@ -41,7 +41,7 @@ struct closing {
     int64_t devices;        /* that worked */
     struct closing_sum kinds[SPECTER_SUM_KIND_COUNT];
     bool has_times, has_comms; /* a specter without these sums wrote it, or they had no room */
-    struct closing_row *rows;  /* owned by closing_reset() and closing_release() */
+    struct closing_row *rows;  /* owned */
     size_t nrows, cap_rows;
 };
 

@@ -115,6 +115,9 @@ static inline struct json_text line_text(const struct line *l, int field)
     return line_has(l, field) ? l->v[field].s : (struct json_text){"", 0, false};
 }
 
+/* Of an init record: false where its rank or world size is more than a trace may claim. */
+bool jsonl_init_believable(const struct line *l);
+
 /* Nothing, or a comment: a place in a flight recording that was being written, say. */
 bool jsonl_holds_nothing(const char *text, size_t len);
 

@@ -202,11 +202,17 @@ static void take_versions(struct jsonl *r, const struct line *l)
                          run_intern(r->run, line_text(l, INIT_nccl_build)));
 }
 
+bool jsonl_init_believable(const struct line *l)
+{
+    int64_t rank = line_i64(l, INIT_rank, -1), world = line_i64(l, INIT_world_size, 0);
+    return rank >= -1 && rank < RUN_RANKS_MAX && world >= 0 && world <= RUN_RANKS_MAX;
+}
+
 static const char *on_init(struct jsonl *r, const struct line *l)
 {
     int64_t rank = line_i64(l, INIT_rank, -1), world = line_i64(l, INIT_world_size, 0);
     uint64_t version = line_u64(l, INIT_version, 0);
-    if (rank < -1 || rank >= RUN_RANKS_MAX || world < 0 || world > RUN_RANKS_MAX)
+    if (!jsonl_init_believable(l))
         return "impossible rank or world size";
     if (r->has_init)
         return NULL; /* a second one says nothing new */

@@ -130,7 +130,7 @@ static const char *plain_text(struct json_text text, struct buf *b)
     return b->data;
 }
 
-/* The first line, where it is an init record; else the file's name tells the rank. */
+/* Returns the world size as the init record tells it; 0 unknown, -1: the record is damaged. */
 static int64_t take_head(const struct source *s, const struct ends *ends, struct closing *c,
                          struct buf *host)
 {
@@ -145,6 +145,8 @@ static int64_t take_head(const struct source *s, const struct ends *ends, struct
     }
     if (end == NULL || !line_parse(&l, at, (size_t)(end - at), 0) || l.record != SPECTER_REC_INIT)
         return 0;
+    if (!jsonl_init_believable(&l))
+        return -1;
     c->rank = line_i64(&l, INIT_rank, -1);
     c->host = plain_text(line_text(&l, INIT_host), host);
     return line_i64(&l, INIT_world_size, 0);
@@ -211,15 +213,17 @@ static void take_ends(struct closings *r, const struct source *s, const struct e
     pthread_mutex_lock(&r->lock);
     r->world_size = world_size > r->world_size ? world_size : r->world_size;
     list_rank(&r->ranks, c.rank);
-    if (error != NULL) {
+    if (world_size < 0)
+        err_set(&e, ERR_INPUT, "%s: init record: impossible rank or world size", s->label);
+    else if (error != NULL)
         err_set(&e, ERR_INPUT, "%s: closing record: %s at byte %zu%s", s->label, error, offset + 1,
                 closed ? " of its summary" : "");
-        note_damaged(r, e.msg);
-    } else if (closed) {
+    else if (closed)
         take_closing(r, &c);
-    } else {
+    else
         list_rank(&r->open, c.rank);
-    }
+    if (e.code != ERR_NONE)
+        note_damaged(r, e.msg);
     pthread_mutex_unlock(&r->lock);
     closing_release(&c);
     buf_release(&host);
@@ -230,6 +234,17 @@ static void fail(struct closings *r, const struct err *e)
     pthread_mutex_lock(&r->lock);
     note_damaged(r, e->msg);
     pthread_mutex_unlock(&r->lock);
+}
+
+static void take_stream(struct closings *r, const struct source *source, struct stream *s,
+                        struct ends *ends)
+{
+    struct err e;
+    ends->nhead = ends->ntail = 0;
+    if (read_stream(ends, s, &e) < 0)
+        fail(r, &e);
+    else
+        take_ends(r, source, ends);
 }
 
 /* Members of an archive that are of the run, in their order. */
@@ -246,14 +261,8 @@ static void read_archive(struct closings *r, const struct source **list, size_t 
         return;
     }
     for (size_t member = 0; next < n && (rc = stream_tar_next(s, &name, &e)) > 0; member++) {
-        if (list[next]->member != member)
-            continue;
-        ends->nhead = ends->ntail = 0;
-        if (read_stream(ends, s, &e) < 0)
-            fail(r, &e);
-        else
-            take_ends(r, list[next], ends);
-        next++;
+        if (list[next]->member == member)
+            take_stream(r, list[next++], s, ends);
     }
     if (rc < 0)
         fail(r, &e);
@@ -268,10 +277,7 @@ static void read_packed(struct closings *r, const struct source *source, struct 
         fail(r, &e);
         return;
     }
-    if (read_stream(ends, s, &e) < 0)
-        fail(r, &e);
-    else
-        take_ends(r, source, ends);
+    take_stream(r, source, s, ends);
     stream_close(s);
 }
 
@@ -284,12 +290,10 @@ static void read_file(struct closings *r, const struct source *source, struct en
     if (fd >= 0)
         close(fd);
     /* Compressed files begin with a byte that no line of a trace begins with. */
-    if (ends->nhead > 0 && memchr("\x1f\x28", ends->head[0], 2) == NULL) {
+    if (ends->nhead > 0 && memchr("\x1f\x28", ends->head[0], 2) == NULL)
         take_ends(r, source, ends);
-    } else {
-        ends->nhead = ends->ntail = 0;
+    else
         read_packed(r, source, ends);
-    }
 }
 
 /* One file, or all members of an archive. */
@@ -464,7 +468,7 @@ static int read_closings(struct closings *r, struct err *e)
     r->l->run->format = reader->name;
     r->l->run->id = arena_strdup(&r->l->run->arena, r->l->list[0].id.run);
     read_all(r);
-    r->l->run->world_size = (int)(r->world_size <= RUN_RANKS_MAX ? r->world_size : 0);
+    r->l->run->world_size = (int)r->world_size;
     if (r->taken == 0)
         return nothing(r, e);
     note_losses(r);

@@ -69,6 +69,8 @@ TEST(closing_refuses_what_cannot_be)
         "[]",
         "{\"time\":{\"from_us\":1",
         "{\"time\":{\"from_us\":9e30}}",
+        "{\"time\":{\"to_us\":4611686018427387.904}}", /* 2^62 ns: differences must fit */
+        "{\"time\":{\"from_us\":-4611686018427387.904}}",
         "{\"time\":{\"collectives\":{\"us\":-1}}}",
         "{\"time\":7}",
         "{\"comms\":[{\"comm\":\"xyz\"}]}",
@@ -231,6 +233,50 @@ TEST(closing_sums_do_not_overflow)
     closing_sums_release(&s);
 }
 
+/* Times that a record may hold, which together are more than it may. */
+TEST(closing_sums_of_a_rank_do_not_turn_negative)
+{
+    struct closing_sums s;
+    struct closing_row most[2] = {row_of(1, 2, RUN_TIME_MAX - 1, 2),
+                                  row_of(2, 2, RUN_TIME_MAX - 1, 2)};
+    struct closing_row less[1] = {row_of(1, 2, 5000, 2)};
+    struct closing long_ago = {.label = "f", .host = "", .rank = 2, .devices = 1};
+    closing_sums_init(&s);
+    for (int64_t rank = 0; rank < 2; rank++) {
+        struct closing c = {.label = "f", .host = "", .rank = rank, .from_ns = UNKNOWN_NS};
+        c.rows = rank == 0 ? most : less;
+        c.nrows = rank == 0 ? 2 : 1;
+        closing_sums_add(&s, &c);
+    }
+    long_ago.from_ns = 1 - RUN_TIME_MAX;
+    long_ago.to_ns = RUN_TIME_MAX - 1;
+    closing_sums_add(&s, &long_ago);
+    closing_sums_finish(&s);
+    const struct closing_extremes *x = &s.classes[SPECTER_ALLREDUCE][2].of_ranks;
+    CHECK_INT(x->least, 1);
+    CHECK_INT(x->least_ns, 5000);
+    CHECK_INT(x->most, 0);
+    CHECK(x->most_ns >= RUN_TIME_MAX - 1);
+    CHECK(s.ranks[2].recorded_ns > 0);
+    closing_sums_release(&s);
+}
+
+/* Two sizes under one id, as a damaged or reused id has them, are alike in all else. */
+TEST(closing_sums_order_sizes_of_one_id)
+{
+    for (int first = 0; first < 2; first++) {
+        struct closing_sums s;
+        struct closing_row rows[2] = {row_of(7, first == 0 ? 16 : 8, 1000, 2),
+                                      row_of(7, first == 0 ? 8 : 16, 1000, 2)};
+        closing_sums_init(&s);
+        add_rank(&s, 0, rows, 2);
+        closing_sums_finish(&s);
+        CHECK_INT(s.comms[0].size, 8);
+        CHECK_INT(s.comms[1].size, 16);
+        closing_sums_release(&s);
+    }
+}
+
 TEST(closing_sums_without_device_times)
 {
     struct closing_sums s;
@@ -355,6 +401,38 @@ TEST(closings_name_what_is_lost)
     CHECK_HAS(notes, "specter_trace_rank3.jsonl: closing record: ");
     CHECK_HAS(notes, "closing records without room for sums by communicator: rank 5!\n");
     CHECK_HAS(notes, "recording ended before the program did: rank 5\n");
+    run_release(&run);
+    remove_folder(folder);
+}
+
+/* A world of 10^18 ranks would fill memory with those that are missing. */
+TEST(closings_refuse_impossible_ranks_and_sizes)
+{
+    static const char *const heads[] = {
+        "\"rank\":1,\"world_size\":1000000000000000000}\n",
+        "\"rank\":9223372036854775807,\"world_size\":6}\n",
+        "\"rank\":-2,\"world_size\":6}\n",
+    };
+    const char *folder = make_folder();
+    struct run run;
+    struct err e;
+    write_rank(folder, 0, GOOD);
+    for (int i = 0; i < 3; i++) {
+        struct buf text = BUF_INIT;
+        buf_printf(&text, "{\"event\":\"init\",\"version\":1,\"run\":\"r\",%s%s", heads[i], GOOD);
+        write_file(folder, rank_file(i + 1), text.data, text.len);
+        buf_release(&text);
+    }
+    CHECK_INT(read_folder(&run, folder, &e), 0);
+    CHECK_INT((int64_t)taken, 1);
+    CHECK_INT(run.world_size, 6);
+    for (int i = 1; i < 4; i++) {
+        char line[128];
+        snprintf(line, sizeof line, "%s: init record: impossible rank or world size; this",
+                 rank_file(i));
+        CHECK_HAS(notes_of(&run), line);
+    }
+    CHECK_HAS(notes_of(&run), "4 of 6 ranks have a trace; missing: ranks 4-5!\n");
     run_release(&run);
     remove_folder(folder);
 }
