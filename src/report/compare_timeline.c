@@ -15,7 +15,7 @@
 #define OP_BYTES_MIN 8 /* of an operation in the data of a timeline, at least */
 
 /* One side while it is drawn. */
-struct side {
+struct drawn_side {
     const struct analysis *a;
     size_t run; /* of its runs, which */
     const struct compare_runs *runs;
@@ -44,11 +44,11 @@ static size_t median_run(const struct compare_runs *runs)
     return 0;
 }
 
-static void side_init(struct side *s, const struct compare_runs *runs, const char *label,
+static void side_init(struct drawn_side *s, const struct compare_runs *runs, const char *label,
                       const char *name)
 {
     const int64_t *ends;
-    *s = (struct side){.runs = runs, .label = label, .run = median_run(runs)};
+    *s = (struct drawn_side){.runs = runs, .label = label, .run = median_run(runs)};
     s->a = runs->list[s->run];
     ends = s->a->step_time.ends_ns;
     run_timeline_init(&s->drawn, s->a, STEP_NONE);
@@ -69,12 +69,12 @@ static size_t operations(const struct analysis *a)
     return n;
 }
 
-static void draw(struct page_timeline *out, struct side sides[2])
+static void draw(struct page_timeline *out, struct drawn_side sides[2])
 {
     page_timeline_release(out);
     page_timeline_init(out);
     for (int i = 0; i < 2; i++) {
-        struct side *s = &sides[i];
+        struct drawn_side *s = &sides[i];
         s->part.first_link = i > 0 ? (int64_t)sides[0].a->comm.matches.count : 0;
         page_timeline_panel(out, s->part.side, s->label, s->step_ns);
         run_timeline_add(out, &s->drawn, &s->part);
@@ -83,7 +83,7 @@ static void draw(struct page_timeline *out, struct side sides[2])
 
 /* What is larger than COMPARE_TIMELINE_MAX shrinks to the median steps, and then to some of the
  * ranks: the same on both sides. */
-static void choose(struct page_timeline *out, struct side sides[2])
+static void choose(struct page_timeline *out, struct drawn_side sides[2])
 {
     const size_t base = sides[0].a->run->nranks, test = sides[1].a->run->nranks;
     const size_t ops = operations(sides[0].a) + operations(sides[1].a);
@@ -105,7 +105,7 @@ static void choose(struct page_timeline *out, struct side sides[2])
 }
 
 /* "step 7 of 10 of base", "run 2 of base" */
-static void put_which(struct buf *b, const struct side *s)
+static void put_which(struct buf *b, const struct drawn_side *s)
 {
     char label[64];
     if (s->part.step != STEP_NONE)
@@ -116,7 +116,7 @@ static void put_which(struct buf *b, const struct side *s)
     buf_puts(b, text_safe(label, sizeof label, s->label, 30));
 }
 
-static void put_notes(struct page *p, const struct side sides[2])
+static void put_notes(struct page *p, const struct drawn_side sides[2])
 {
     struct buf b = BUF_INIT;
     const bool steps = sides[0].part.step != STEP_NONE && sides[1].part.step != STEP_NONE;
@@ -146,7 +146,7 @@ static void put_notes(struct page *p, const struct side sides[2])
 void compare_put_timeline(struct page *p, const struct compare_report *r)
 {
     struct page_timeline out;
-    struct side sides[2];
+    struct drawn_side sides[2];
     if (r->base_runs.n == 0 || r->test_runs.n == 0)
         return;
     side_init(&sides[0], &r->base_runs, r->base, "base");

@@ -72,7 +72,7 @@ void run_timeline_release(struct run_timeline *r)
 
 /* ---- what tracks.h calls ---- */
 
-struct walk {
+struct timeline_walk {
     struct page_timeline *out;
     const struct run_timeline *r;
     const struct timeline_part *part;
@@ -111,7 +111,7 @@ static int64_t zero_of_rank(const struct analysis *a, const struct timeline_part
 
 static void on_rank(void *context, const struct rank *rank, size_t index)
 {
-    struct walk *w = context;
+    struct timeline_walk *w = context;
     (void)rank;
     w->zero_ns =
         w->r->a->job_steps.apart ? zero_of_rank(w->r->a, w->part, index) : w->part->zero_ns;
@@ -119,7 +119,7 @@ static void on_rank(void *context, const struct rank *rank, size_t index)
 
 static void on_track(void *context, const struct track *track)
 {
-    struct walk *w = context;
+    struct timeline_walk *w = context;
     w->stream = track->kind == TRACK_STREAM;
     w->first = true;
     snprintf(w->name, sizeof w->name, "%s", track->name);
@@ -127,7 +127,7 @@ static void on_track(void *context, const struct track *track)
 
 static void on_slice(void *context, const struct track *track, const struct track_slice *s)
 {
-    struct walk *w = context;
+    struct timeline_walk *w = context;
     const struct analysis *a = w->r->a;
     const struct matches *m = &a->comm.matches;
     const size_t r = track->rank_index;
@@ -171,7 +171,7 @@ static void on_count(void *context, const struct track *track, int64_t at_ns, in
 void run_timeline_add(struct page_timeline *out, const struct run_timeline *r,
                       const struct timeline_part *part)
 {
-    struct walk w = {.out = out, .r = r, .part = part};
+    struct timeline_walk w = {.out = out, .r = r, .part = part};
     const struct track_writer writer = {&w, on_rank, on_track, on_slice, on_count};
     const struct analysis *a = r->a;
     size_t only = SIZE_MAX;

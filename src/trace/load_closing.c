@@ -43,7 +43,7 @@ struct closings {
 };
 
 /* What is read of one file. */
-struct ends {
+struct file_ends {
     char *head, *tail;   /* owned: BLOCK_BYTES each */
     size_t nhead, ntail; /* bytes of the first lines; of the last line */
 };
@@ -61,7 +61,7 @@ static size_t read_at(int fd, char *block, size_t size, off_t at)
 
 /* Moves the last line that holds something to the front of the block, without its newline. true:
  * all of it is there. `whole`: the block begins with the file. */
-static bool keep_last_line(struct ends *ends, size_t len, bool whole)
+static bool keep_last_line(struct file_ends *ends, size_t len, bool whole)
 {
     for (size_t end = len; end > 0;) {
         bool ended = ends->tail[end - 1] == '\n';
@@ -80,7 +80,7 @@ static bool keep_last_line(struct ends *ends, size_t len, bool whole)
     return whole;
 }
 
-static void read_plain(struct ends *ends, int fd, off_t size)
+static void read_plain(struct file_ends *ends, int fd, off_t size)
 {
     size_t most = (size_t)size < BLOCK_BYTES ? (size_t)size : BLOCK_BYTES;
     ends->nhead = read_at(fd, ends->head, most < SMALL_BYTES ? most : SMALL_BYTES, 0);
@@ -99,7 +99,7 @@ static void read_plain(struct ends *ends, int fd, off_t size)
 }
 
 /* 0, or -1 with e filled: the file is damaged on its way to the end. */
-static int read_stream(struct ends *ends, struct stream *s, struct err *e)
+static int read_stream(struct file_ends *ends, struct stream *s, struct err *e)
 {
     struct lines l;
     int rc;
@@ -131,7 +131,7 @@ static const char *plain_text(struct json_text text, struct buf *b)
 }
 
 /* Returns the world size as the init record tells it; 0 unknown, -1: the record is damaged. */
-static int64_t take_head(const struct source *s, const struct ends *ends, struct closing *c,
+static int64_t take_head(const struct source *s, const struct file_ends *ends, struct closing *c,
                          struct buf *host)
 {
     struct line l = LINE_INIT;
@@ -186,13 +186,13 @@ static void take_closing(struct closings *r, const struct closing *c)
 }
 
 /* Returns whether the last line was meant for a closing record, though it is none. */
-static bool was_closing(const struct ends *ends)
+static bool was_closing(const struct file_ends *ends)
 {
     static const char begin[] = "{\"event\":\"shutdown\"";
     return ends->ntail >= sizeof begin - 1 && memcmp(ends->tail, begin, sizeof begin - 1) == 0;
 }
 
-static void take_ends(struct closings *r, const struct source *s, const struct ends *ends)
+static void take_ends(struct closings *r, const struct source *s, const struct file_ends *ends)
 {
     struct closing c = {.label = load_file_name(r->l, s)};
     struct line l = LINE_INIT;
@@ -237,7 +237,7 @@ static void fail(struct closings *r, const struct err *e)
 }
 
 static void take_stream(struct closings *r, const struct source *source, struct stream *s,
-                        struct ends *ends)
+                        struct file_ends *ends)
 {
     struct err e;
     ends->nhead = ends->ntail = 0;
@@ -249,7 +249,7 @@ static void take_stream(struct closings *r, const struct source *source, struct 
 
 /* Members of an archive that are of the run, in their order. */
 static void read_archive(struct closings *r, const struct source **list, size_t n,
-                         struct ends *ends)
+                         struct file_ends *ends)
 {
     struct stream *s;
     struct err e;
@@ -269,7 +269,7 @@ static void read_archive(struct closings *r, const struct source **list, size_t 
     stream_close(s);
 }
 
-static void read_packed(struct closings *r, const struct source *source, struct ends *ends)
+static void read_packed(struct closings *r, const struct source *source, struct file_ends *ends)
 {
     struct stream *s;
     struct err e;
@@ -281,7 +281,7 @@ static void read_packed(struct closings *r, const struct source *source, struct 
     stream_close(s);
 }
 
-static void read_file(struct closings *r, const struct source *source, struct ends *ends)
+static void read_file(struct closings *r, const struct source *source, struct file_ends *ends)
 {
     struct stat st;
     int fd = open(source->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
@@ -301,7 +301,7 @@ static void do_job(void *arg, size_t i)
 {
     struct closings *r = arg;
     const struct source **list = r->order + r->jobs[i];
-    struct ends ends = {.head = malloc(BLOCK_BYTES + 1), .tail = malloc(BLOCK_BYTES + 1)};
+    struct file_ends ends = {.head = malloc(BLOCK_BYTES + 1), .tail = malloc(BLOCK_BYTES + 1)};
     if (ends.head == NULL || ends.tail == NULL)
         die("out of memory");
     if (list[0]->archive)
