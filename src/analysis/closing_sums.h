@@ -13,7 +13,7 @@
  *     closing_sums_finish(&s);
  *     closing_sums_release(&s);
  *
- * Durations on a device include waiting. A member of a collective that comes last waits for nobody
+ * Durations on a device include waiting. A member of a collective that comes last does not wait
  * else, so that of all members its device time is the shortest.
  */
 #ifndef SPECTER_ANALYSIS_CLOSING_SUMS_H

@@ -38,7 +38,7 @@ struct closings {
     struct rank_list ranks, open, older, no_comms, dropped, stopped, sampled;
     uint64_t ndropped, nsampled;
     int64_t world_size;
-    const char **damaged; /* owned: what is wrong with files, in the order of reading */
+    const char **damaged; /* owned: faults of files, in the order of reading */
     size_t ndamaged, cap_damaged;
 };
 

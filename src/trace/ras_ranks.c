@@ -139,7 +139,7 @@ void ras_put_member(struct buf *out, const struct ras_file *f, const struct ras_
     buf_putc(out, ')');
 }
 
-/* What is wrong with a member other than its calls; "" nothing. */
+/* Faults of a member other than its calls; "" none. */
 static void put_trouble(struct buf *out, const struct ras_member *m)
 {
     static const char *const answers[] = {

@@ -19,7 +19,7 @@ j = json.load(sys.stdin)
 print(j["schema"], j["run"]["ranks"], j["run"]["hosts"], j["notes"])
 print(j["shares"]["collectives"], j["waited_for"])
 print([len(j[k]) for k in ("summary_ranks", "summary_ops", "summary_comms")], j["summary_ops"][0]["p50_to_us"])'
-# One rank has no extremes, and nobody to wait for.
+# One rank has no extremes, and waits for no other.
 echo "== one rank"
 rank_file one 0 1 r h 9000
 sed -i 's/"comms":/"launches":5,&/' one/*
