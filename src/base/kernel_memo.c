@@ -5,11 +5,12 @@
 
 #include <string.h>
 
-#define SLOTS 256
-#define NAME_MAX_LEN 240 /* a longer one is not remembered */
+#define SLOTS 1024
 
+/* A name is known by its length and 64 bits of hash: names of templates have thousands of bytes. */
 static _Thread_local struct slot {
-    char name[NAME_MAX_LEN + 1]; /* "" in an empty slot */
+    uint64_t hash;
+    size_t len; /* 0: an empty slot */
     uint8_t class;
 } slots[SLOTS];
 
@@ -26,13 +27,9 @@ static uint64_t hash_of(const char *name, size_t len)
 enum specter_kernel_class kernel_class(const char *name)
 {
     const size_t len = strlen(name);
-    struct slot *slot;
-    if (len == 0 || len > NAME_MAX_LEN)
-        return specter_kernel_class_of(name);
-    slot = &slots[hash_of(name, len) % SLOTS];
-    if (memcmp(slot->name, name, len + 1) != 0) {
-        slot->class = (uint8_t)specter_kernel_class_of(name);
-        memcpy(slot->name, name, len + 1);
-    }
+    const uint64_t hash = hash_of(name, len);
+    struct slot *slot = &slots[hash % SLOTS];
+    if (slot->hash != hash || slot->len != len || len == 0)
+        *slot = (struct slot){hash, len, (uint8_t)specter_kernel_class_of(name)};
     return (enum specter_kernel_class)slot->class;
 }
