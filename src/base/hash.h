@@ -11,6 +11,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #define HASH_BYTES UINT64_C(0xcbf29ce484222325) /* of none */
 
@@ -31,6 +32,18 @@ static inline uint64_t hash_bytes(uint64_t hash, const void *bytes, size_t len)
     for (size_t i = 0; i < len; i++)
         hash = hash_byte(hash, p[i]);
     return hash;
+}
+
+/* Of many bytes, eight at a time: within the process, or for a machine of the same kind. */
+static inline uint64_t hash_words(const void *bytes, size_t len)
+{
+    const unsigned char *p = bytes;
+    uint64_t hash = hash_mix(HASH_BYTES, len), word;
+    for (; len >= sizeof word; p += sizeof word, len -= sizeof word) {
+        memcpy(&word, p, sizeof word);
+        hash = hash_mix(hash, word);
+    }
+    return hash_bytes(hash, p, len);
 }
 
 #endif

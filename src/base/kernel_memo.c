@@ -14,20 +14,10 @@ static _Thread_local struct slot {
     uint8_t class;
 } slots[SLOTS];
 
-static uint64_t hash_of(const char *name, size_t len)
-{
-    uint64_t hash = hash_mix(HASH_BYTES, len), word;
-    for (; len >= sizeof word; name += sizeof word, len -= sizeof word) {
-        memcpy(&word, name, sizeof word);
-        hash = hash_mix(hash, word);
-    }
-    return hash_bytes(hash, name, len);
-}
-
 enum specter_kernel_class kernel_class(const char *name)
 {
     const size_t len = strlen(name);
-    const uint64_t hash = hash_of(name, len);
+    const uint64_t hash = hash_words(name, len);
     struct slot *slot = &slots[hash % SLOTS];
     if (slot->hash != hash || slot->len != len || len == 0)
         *slot = (struct slot){hash, len, (uint8_t)specter_kernel_class_of(name)};

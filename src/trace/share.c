@@ -33,16 +33,6 @@ struct shared_record {
     bool taken; /* by load_shared_take(): a thread has a record of its own */
 };
 
-static uint64_t checksum(const char *bytes, size_t len)
-{
-    uint64_t sum = HASH_BYTES, word;
-    for (; len >= sizeof word; bytes += sizeof word, len -= sizeof word) {
-        memcpy(&word, bytes, sizeof word);
-        sum = hash_mix(sum, word);
-    }
-    return hash_bytes(sum, bytes, len);
-}
-
 static int64_t path_key(const char *path, size_t len)
 {
     return (int64_t)hash_bytes(HASH_BYTES, path, len);
@@ -96,7 +86,7 @@ void load_share_pack(struct buf *out, const struct read_job *job)
         buf_put(out, &failure, sizeof failure);
     }
     head.len = out->len - body;
-    head.sum = checksum(out->data + body, head.len);
+    head.sum = hash_words(out->data + body, head.len);
     memcpy(out->data + begin, &head, sizeof head);
 }
 
@@ -128,7 +118,7 @@ int load_shared_add(struct load_shared *s, const char *bytes, size_t len, const 
             return err_set(e, ERR_INPUT, "%s: written by another version of specter", label);
         if (r.head.len > (size_t)(end - bytes) || r.head.path_len > r.head.len)
             return err_set(e, ERR_INPUT, "%s: the end is missing", label);
-        if (checksum(bytes, r.head.len) != r.head.sum)
+        if (hash_words(bytes, r.head.len) != r.head.sum)
             return err_set(e, ERR_INPUT, "%s: damaged", label);
         r.path = bytes;
         r.body = bytes + r.head.path_len;
