@@ -142,7 +142,7 @@ static struct taken read_all(const char *specter, const char *folder, const char
 {
     double begun = now_s();
     struct rusage use;
-    int status;
+    int status = 0;
     pid_t child = fork();
     if (child == 0) {
         int fd = open(out, O_WRONLY | O_CREAT | O_TRUNC, 0600);
