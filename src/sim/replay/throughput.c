@@ -60,8 +60,8 @@ static void add_rank(struct iteration_flops *w, const struct replay_job *job, si
         w->shaped += has_flops(op);
         if (has_flops(op))
             add_product(w, op, share);
-        else if (op->class == OP_GEMM || (op->class == OP_KERNEL &&
-                                          kernel_class(op->name) == SPECTER_KERNEL_GEMM))
+        else if (op->class == OP_GEMM ||
+                 (op->class == OP_KERNEL && kernel_class(op->name) == SPECTER_KERNEL_GEMM))
             w->shapeless++;
         graph = op->class == OP_GRAPH ? graphs_find(&graphs, op->graph) : NULL;
         for (size_t k = 0; graph != NULL && k < graph->nops; k++) {
