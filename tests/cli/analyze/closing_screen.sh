@@ -12,13 +12,6 @@ for args in --list-tables "--format table" "--table summary_comms --format csv" 
     # shellcheck disable=SC2086  # words
     "$SPECTER" analyze --summary $args
 done
-echo "== json"
-"$SPECTER" analyze --summary --json - | python3 -c '
-import json, sys
-j = json.load(sys.stdin)
-print(j["schema"], j["run"]["ranks"], j["run"]["hosts"], j["notes"])
-print(j["shares"]["collectives"], j["waited_for"])
-print([len(j[k]) for k in ("summary_ranks", "summary_ops", "summary_comms")], j["summary_ops"][0]["p50_to_us"])'
 # One rank has no extremes, and waits for no other.
 echo "== one rank"
 rank_file one 0 1 r h 9000

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 # Captures on the stand-ins: what the closing records sum up is what the records hold, and what analyze without
 # --summary says; also with messages in groups, and in a ring of which most has given way.
+command -v python3 >/dev/null || { echo "no python3"; exit 77; }
 [[ -x $BUILD/examples/train ]] || { echo "no example built"; exit 77; }
 train() { # DIR, options of capture --, of train
     local dir=$1

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 # Where one setting does it all, NCCL's variables are written, and give the times that were measured.
+command -v python3 >/dev/null || { echo "no python3"; exit 77; }
 . "$ROOT/tests/cli/bench_tune/common.bash"
 sed -i 's/^tree_bytes.*/tree_bytes = 262144/; s/^ll_bytes.*/ll_bytes = 1/' fabric.conf
 start 4 bench tune --op all_reduce --bytes 4K:64K --check 4K --channels 0 -o out >text || exit 1

@@ -1,5 +1,7 @@
+# SPDX-License-Identifier: MIT
 # The text of `ncclras`, with -v and without, gives the answer of the JSON of the same state. It counts one function
 # where JSON counts all: states of AllReduce alone have equal numbers, others are compared without.
+command -v python3 >/dev/null || { echo "no python3"; exit 77; }
 . "$ROOT/tests/cli/ras/snapshot.bash"
 answer() { # FILE: the finding, and what is noted of ranks
     "$SPECTER" analyze "$1" --full --fail-on 'hangs>0' >out 2>err

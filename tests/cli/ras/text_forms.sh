@@ -1,5 +1,7 @@
+# SPDX-License-Identifier: MIT
 # Texts of `ncclras` as they come: of NCCL 2.24, which counts all functions as one; lists of those ahead; a launcher's
 # labels and line ends; communicators smaller than the job; several snapshots; cut and damaged ones.
+command -v python3 >/dev/null || { echo "no python3"; exit 77; }
 . "$ROOT/tests/cli/ras/snapshot.bash"
 answer() { # FILE
     "$SPECTER" analyze "$1" --full >out 2>err
