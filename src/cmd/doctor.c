@@ -13,6 +13,7 @@
 #include "cmd/ask.h"
 #include "cmd/cmd.h"
 #include "cmd/nccl_slot.h"
+#include "report/screen.h"
 #include "trace/trace_summary.h"
 
 #include <cjson/cJSON.h>
@@ -28,6 +29,7 @@
 #include <unistd.h>
 
 #define LOW_SPACE ((double)(1 << 30))
+#define COLUMN_TEXT 22 /* of a finding, behind its level and its check */
 
 struct doctor_opts {
     const char *output, *json, *library;
@@ -317,8 +319,8 @@ static void check_traces(struct doctor *d, const char *dir)
     if (trace_summary_read(&g, dir, NULL, NULL) < 0 || g.files == 0)
         goto out;
     if (g.unseen.len == 0)
-        doctor_print(d, DOCTOR_OK, "traces", NULL,
-                     "%zu in '%s', which say of nothing that it was not seen", g.files, dir);
+        doctor_print(d, DOCTOR_OK, "traces", NULL, "%zu in '%s': no gap was recorded", g.files,
+                     dir);
     rest = g.unseen.data;
     while ((line = strsep(&rest, "\n")) != NULL && *line != '\0') {
         const char *kind = strsep(&line, " "), *before, *behind;
@@ -340,31 +342,46 @@ static size_t count(const struct doctor *d, enum doctor_level level)
     return n;
 }
 
-static void print_level(const struct doctor *d, enum doctor_level level)
+static void print_level(struct screen *s, const struct doctor *d, enum doctor_level level)
 {
+    struct buf line = BUF_INIT;
     for (size_t i = 0; i < d->count; i++) {
         const struct doctor_finding *f = &d->found[i];
         if (f->level != level)
             continue;
-        printf("%-8s %-12s %s\n", level_names[level], f->check, f->text);
-        if (f->advice != NULL)
-            printf("%22sto do: %s\n", "", f->advice);
+        buf_reset(&line);
+        buf_printf(&line, "%-8s %-12s %s", level_names[level], f->check, f->text);
+        screen_line(s, level == DOCTOR_PROBLEM ? SCREEN_BAD : SCREEN_PLAIN, line.data, COLUMN_TEXT);
+        if (f->advice == NULL)
+            continue;
+        buf_reset(&line);
+        buf_printf(&line, "%*sto do: %s", COLUMN_TEXT, "", f->advice);
+        screen_line(s, SCREEN_PLAIN, line.data, COLUMN_TEXT);
     }
+    buf_release(&line);
 }
 
-/* The answer, then what stands against it, then what is well. */
+/* The answer, then problems, warnings and what is well. A pipe gets one line a check, however long,
+ * for grep. */
 static void print(const struct doctor *d, bool program)
 {
     size_t problems = count(d, DOCTOR_PROBLEM), warnings = count(d, DOCTOR_WARNING);
-    printf("A capture%s would %swork here", program ? " of this program" : "",
-           problems > 0 ? "not " : "");
+    struct buf answer = BUF_INIT;
+    struct screen s;
+    screen_init(&s, stdout, COLOR_AUTO);
+    s.width = screen_line_width(stdout);
+    buf_printf(&answer, "A capture%s would %swork here", program ? " of this program" : "",
+               problems > 0 ? "not " : "");
     if (problems > 0)
-        printf(": %zu problem%s", problems, problems == 1 ? "" : "s");
+        buf_printf(&answer, ": %zu problem%s", problems, problems == 1 ? "" : "s");
     if (warnings > 0)
-        printf(", %zu warning%s", warnings, warnings == 1 ? "" : "s");
-    puts(".");
+        buf_printf(&answer, ", %zu warning%s", warnings, warnings == 1 ? "" : "s");
+    buf_putc(&answer, '.');
+    screen_line(&s, SCREEN_STRONG, answer.data, 0);
     for (int level = DOCTOR_PROBLEM; level >= DOCTOR_OK; level--)
-        print_level(d, (enum doctor_level)level);
+        print_level(&s, d, (enum doctor_level)level);
+    screen_release(&s);
+    buf_release(&answer);
 }
 
 static cJSON *as_json(const struct doctor *d)

@@ -66,12 +66,13 @@ void predict_print_transfer(const struct predict_transfer *t);
 struct cJSON *predict_transfer_json(const struct predict_transfer *t);
 
 /* Many answers: the table that nccl-tests prints, with what is our own after its columns, or a
- * JSON array. */
+ * JSON array. A terminal that is too narrow for it gets fewer columns. */
 struct predict_rows {
     enum specter_dtype type; /* for the columns of counts and types */
     struct cJSON *array;     /* owned; NULL: a table */
     double busbw_sum;
     size_t count, extrapolated;
+    size_t width; /* of a line */
     bool explain; /* with the candidates of each, in an array */
 };
 

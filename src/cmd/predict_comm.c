@@ -4,6 +4,7 @@
  */
 #include "cmd/predict.h"
 
+#include "report/screen.h"
 #include "report/table.h"
 
 #include <cjson/cJSON.h>
@@ -412,6 +413,31 @@ static const char *type_name(enum specter_dtype type)
     }
 }
 
+/* Columns of a line that holds all of a row, and of one without count, type, redop and root. */
+#define WIDTH_ALL 107
+#define WIDTH_RATES 69
+
+/* Two lines: names, and their units. */
+static void print_headings(const struct predict_rows *r)
+{
+    bool all = r->width >= WIDTH_ALL, rates = r->width >= WIDTH_RATES;
+    printf("# %10s", "size");
+    if (all)
+        printf("  %12s  %8s  %6s  %6s", "count", "type", "redop", "root");
+    printf("  %7s%s  %6s  %13s  %6s%s\n", "time", rates ? "   algbw" : "", "busbw", "algo", "proto",
+           rates ? "   ch" : "");
+    printf("# %10s", "(B)");
+    if (all)
+        printf("  %12s  %8s  %6s  %6s", "(elements)", "", "", "");
+    printf("  %7s%s  %6s\n", "(us)", rates ? "  (GB/s)" : "", "(GB/s)");
+}
+
+/* A line that starts with "# ". */
+static void print_comment(const struct predict_rows *r, const char *text)
+{
+    opt_wrap_at(text, 0, 2, r->width, stdout);
+}
+
 static void print_row(struct predict_rows *r, const struct predict_transfer *t)
 {
     struct predict_trust trusts[TRUSTS];
@@ -425,23 +451,28 @@ static void print_row(struct predict_rows *r, const struct predict_transfer *t)
     uint64_t one = specter_comm_op_bytes(op, 1, SPECTER_INT8, (uint64_t)t->where.ranks);
     double element = specter_dtype_bits(r->type) / 8.0;
     double parts = op == SPECTER_ALLTOALLV ? t->where.ranks : (double)one;
-    printf("%12.0f  %12.0f  %8s  %6s  %6d", t->bytes, floor(t->bytes / element / parts),
-           type_name(r->type), reduces ? "sum" : "none", has_root ? 0 : -1);
+    printf("%12.0f", t->bytes);
+    if (r->width >= WIDTH_ALL)
+        printf("  %12.0f  %8s  %6s  %6d", floor(t->bytes / element / parts), type_name(r->type),
+               reduces ? "sum" : "none", has_root ? 0 : -1);
     /* Times have four digits or more, as in nccl-tests. */
-    printf("  %7.*f  %6.2f  %6.2f  %13s  %6s  %3d%s\n",
-           us >= 10000 ? 0
-           : us >= 100 ? 1
-                       : 2,
-           us, isnan(algbw) ? 0 : algbw, isnan(busbw) ? 0 : busbw, t->cost.algo, t->cost.proto,
-           t->cost.channels, beyond ? " *" : "");
+    printf("  %7.*f", us >= 10000 ? 0 : us >= 100 ? 1 : 2, us);
+    if (r->width >= WIDTH_RATES)
+        printf("  %6.2f", isnan(algbw) ? 0 : algbw);
+    printf("  %6.2f  %13s  %6s", isnan(busbw) ? 0 : busbw, t->cost.algo, t->cost.proto);
+    if (r->width >= WIDTH_RATES)
+        printf("  %3d", t->cost.channels);
+    puts(beyond ? " *" : "");
     r->busbw_sum += isnan(busbw) ? 0 : busbw;
     r->extrapolated += beyond;
 }
 
 void predict_rows_init(struct predict_rows *r, enum specter_dtype type, bool explain, bool json)
 {
-    *r = (struct predict_rows){
-        .type = type, .explain = explain, .array = json ? cJSON_CreateArray() : NULL};
+    *r = (struct predict_rows){.type = type,
+                               .explain = explain,
+                               .width = screen_line_width(stdout),
+                               .array = json ? cJSON_CreateArray() : NULL};
 }
 
 void predict_rows_drop(struct predict_rows *r)
@@ -462,14 +493,12 @@ int predict_rows_put(struct predict_rows *r, const struct predict_transfer *t, b
     }
     if (r->count++ == 0) {
         printf("# %s, predicted by specter\n#\n", specter_comm_op_name(t->op));
-        printf("# %10s  %12s  %8s  %6s  %6s  %7s  %6s  %6s  %13s  %6s  %3s\n", "size", "count",
-               "type", "redop", "root", "time", "algbw", "busbw", "algo", "proto", "ch");
-        printf("# %10s  %12s  %8s  %6s  %6s  %7s  %6s  %6s\n", "(B)", "(elements)", "", "", "",
-               "(us)", "(GB/s)", "(GB/s)");
+        print_headings(r);
     }
     if (new_layout) {
+        buf_puts(&place, "# ");
         put_place(&place, t);
-        printf("# %s\n", place.data);
+        print_comment(r, place.data);
         buf_release(&place);
         predict_print_trust("# ", trusts, trust_transfer(t, trusts));
     }
@@ -486,7 +515,11 @@ int predict_rows_end(struct predict_rows *r, struct err *e)
         puts("# * outside what the model was fitted on");
     if (!r->explain)
         puts("# More: --explain");
-    for (size_t i = 0; r->explain && model_comm_assumptions[i] != NULL; i++)
-        printf("# assumes: %s\n", model_comm_assumptions[i]);
+    for (size_t i = 0; r->explain && model_comm_assumptions[i] != NULL; i++) {
+        struct buf line = BUF_INIT;
+        buf_printf(&line, "# assumes: %s", model_comm_assumptions[i]);
+        print_comment(r, line.data);
+        buf_release(&line);
+    }
     return 0;
 }

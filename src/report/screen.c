@@ -6,6 +6,7 @@
 #include "report/table.h"
 
 #include <math.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -16,7 +17,7 @@ static const char *set_or_null(const char *name)
     return value != NULL && value[0] != '\0' ? value : NULL;
 }
 
-static size_t width_of(FILE *out)
+size_t screen_width(FILE *out)
 {
     const char *columns = set_or_null("COLUMNS");
     long width = columns != NULL ? strtol(columns, NULL, 10) : 0;
@@ -27,6 +28,11 @@ static size_t width_of(FILE *out)
     return (size_t)(width < SCREEN_WIDTH_MIN   ? SCREEN_WIDTH_MIN
                     : width > SCREEN_WIDTH_MAX ? SCREEN_WIDTH_MAX
                                                : width);
+}
+
+size_t screen_line_width(FILE *out)
+{
+    return terminal_is(out) ? screen_width(out) : SIZE_MAX;
 }
 
 /* As the C library chooses the locale of characters. */
@@ -43,7 +49,7 @@ static bool has_utf8(void)
 void screen_init(struct screen *s, FILE *out, enum color_when color)
 {
     *s = (struct screen){.out = out,
-                         .width = width_of(out),
+                         .width = screen_width(out),
                          .color = color_is_on(color, out),
                          .utf8 = has_utf8(),
                          .text = BUF_INIT};
