@@ -121,7 +121,7 @@ void screen_table(struct screen *s, const struct table *t)
     FILE *out = open_memstream(&printed, &size);
     if (out == NULL)
         die("out of memory");
-    table_print(t, out);
+    table_print_within(t, s->width, out);
     fclose(out);
     for (char *line = strtok_r(printed, "\n", &save); line != NULL;
          line = strtok_r(NULL, "\n", &save))

@@ -58,7 +58,7 @@ void screen_line(struct screen *s, enum screen_style style, const char *text, si
 /* One line as it is: a row of a table, whose cells the caller has measured. */
 void screen_row(struct screen *s, const char *text);
 
-/* The rows of a table, headings and rule included. */
+/* The rows of a table, headings and rule included, without optional columns that do not fit. */
 struct table;
 void screen_table(struct screen *s, const struct table *t);
 

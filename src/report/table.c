@@ -91,7 +91,12 @@ void table_release(struct table *t)
 void table_column(struct table *t, const char *title, enum table_align align)
 {
     ARRAY_GROW(t->heads, t->cap_heads, t->nheads + 1);
-    t->heads[t->nheads++] = (struct table_head){title, align};
+    t->heads[t->nheads++] = (struct table_head){title, align, false};
+}
+
+void table_optional(struct table *t)
+{
+    t->heads[t->nheads - 1].optional = true;
 }
 
 /* Keeps a copy of the text. */
@@ -140,28 +145,43 @@ static void print_cell(FILE *out, const char *text, size_t width, enum table_ali
     *owed += INDENT;
 }
 
-void table_print(const struct table *t, FILE *out)
+/* The widths of all columns; 0: one that is left out. The caller frees them. */
+static size_t *widths_within(const struct table *t, size_t room)
+{
+    size_t *width = array_new(t->nheads, sizeof *width), total = 0;
+    for (size_t c = 0; c < t->nheads; c++) {
+        width[c] = columns(t->heads[c].title);
+        for (size_t at = c; at < t->ncells; at += t->nheads) {
+            size_t n = columns(t->cells[at]);
+            width[c] = n > width[c] ? n : width[c];
+        }
+        total += INDENT + width[c];
+    }
+    for (size_t c = t->nheads; total > room && c-- > 0;) {
+        if (!t->heads[c].optional)
+            continue;
+        total -= INDENT + width[c];
+        width[c] = 0;
+    }
+    return width;
+}
+
+void table_print_within(const struct table *t, size_t room, FILE *out)
 {
     size_t *width, owed = INDENT;
     if (t->nheads == 0)
         return;
-    width = array_new(t->nheads, sizeof *width);
+    width = widths_within(t, room);
     for (size_t c = 0; c < t->nheads; c++) {
-        size_t most = columns(t->heads[c].title);
-        for (size_t at = c; at < t->ncells; at += t->nheads) {
-            size_t n = columns(t->cells[at]);
-            most = n > most ? n : most;
-        }
-        width[c] = most;
-        print_cell(out, t->heads[c].title, width[c], t->heads[c].align, &owed);
+        if (width[c] > 0)
+            print_cell(out, t->heads[c].title, width[c], t->heads[c].align, &owed);
     }
     fputc('\n', out);
-    owed = INDENT;
     for (size_t c = 0; c < t->nheads; c++) {
-        fprintf(out, "%*s", (int)owed, "");
+        if (width[c] > 0)
+            fprintf(out, "%*s", INDENT, "");
         for (size_t k = 0; k < width[c]; k++)
             fputc('-', out);
-        owed = INDENT;
     }
     for (size_t i = 0; i < t->ncells; i++) {
         size_t c = i % t->nheads;
@@ -169,10 +189,16 @@ void table_print(const struct table *t, FILE *out)
             fputc('\n', out);
             owed = INDENT;
         }
-        print_cell(out, t->cells[i], width[c], t->heads[c].align, &owed);
+        if (width[c] > 0)
+            print_cell(out, t->cells[i], width[c], t->heads[c].align, &owed);
     }
     fputc('\n', out);
     free(width);
+}
+
+void table_print(const struct table *t, FILE *out)
+{
+    table_print_within(t, SIZE_MAX, out);
 }
 
 static bool is_word(char c)

@@ -165,9 +165,11 @@ static void put_ranks(struct screen *s, const struct watch *w, size_t rows)
     table_column(&t, "step", TABLE_RIGHT);
     table_column(&t, "time", TABLE_RIGHT);
     table_column(&t, "trend", TABLE_RIGHT);
+    table_optional(&t);
     table_column(&t, "last operation", TABLE_LEFT);
     table_column(&t, "age", TABLE_RIGHT);
     table_column(&t, "skew", TABLE_RIGHT);
+    table_optional(&t);
     table_column(&t, "state", TABLE_LEFT);
     for (size_t i = 0; i < shown; i++)
         add_rank_row(&t, w, list[i], op_columns);
@@ -193,8 +195,10 @@ static void put_collectives(struct screen *s, const struct watch *w)
     table_column(&t, "ranks", TABLE_LEFT);
     table_column(&t, "busbw GB/s", TABLE_RIGHT);
     table_column(&t, "predicted", TABLE_RIGHT);
+    table_optional(&t);
     table_column(&t, "ratio", TABLE_RIGHT);
     table_column(&t, "skew", TABLE_RIGHT);
+    table_optional(&t);
     for (size_t i = 0; i < shown; i++) {
         const struct comm_row *row = &w->rows.list[i];
         char text[32];

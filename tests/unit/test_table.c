@@ -4,17 +4,23 @@
 #include "report/table.h"
 
 #include <math.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-static char *printed(const struct table *t)
+static char *printed_within(const struct table *t, size_t width)
 {
     char *text = NULL;
     size_t size = 0;
     FILE *f = open_memstream(&text, &size);
-    table_print(t, f);
+    table_print_within(t, width, f);
     fclose(f);
     return text;
+}
+
+static char *printed(const struct table *t)
+{
+    return printed_within(t, SIZE_MAX);
 }
 
 TEST(table_aligns_and_leaves_no_trailing_space)
@@ -39,6 +45,29 @@ TEST(table_aligns_and_leaves_no_trailing_space)
     free(text);
     table_release(&t);
     CHECK_INT(t.ncells, 0);
+}
+
+TEST(table_leaves_out_optional_columns_that_do_not_fit)
+{
+    static const char *const wanted[] = {"  a   b   c\n  --  --  --\n  11  22  33\n",
+                                         "  a   c\n  --  --\n  11  33\n", "  c\n  --\n  33\n"};
+    static const size_t widths[] = {12, 11, 7, 0};
+    struct table t;
+    table_init(&t);
+    table_column(&t, "a", TABLE_LEFT);
+    table_optional(&t);
+    table_column(&t, "b", TABLE_LEFT);
+    table_optional(&t);
+    table_column(&t, "c", TABLE_LEFT);
+    table_cell(&t, "11");
+    table_cell(&t, "22");
+    table_cell(&t, "33");
+    for (size_t i = 0; i < 4; i++) {
+        char *text = printed_within(&t, widths[i]);
+        CHECK_STR(text, wanted[i < 2 ? i : 2]);
+        free(text);
+    }
+    table_release(&t);
 }
 
 TEST(table_empty_and_unfinished_rows)
