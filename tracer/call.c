@@ -6,7 +6,6 @@
 #include "filter.h"
 #include "ids.h"
 #include "launch.h"
-#include "plugin.h"
 #include "threads.h"
 #include "tracer.h"
 #include "writer.h"
@@ -43,7 +42,8 @@ uint32_t call_stream_number(CUstream stream, int device, uint16_t tid)
     return ids_get(&streams, (uintptr_t)stream);
 }
 
-uint32_t call_stream_id(const struct call *c)
+/* Of the call's stream. */
+static uint32_t stream_number(const struct call *c)
 {
     return call_stream_number(c->stream, c->r.device, c->r.tid);
 }
@@ -73,9 +73,10 @@ void call_push(struct thread *t, const struct record *r)
     publish(t, ring_slot(&t->ring), r);
 }
 
-void call_start_record(struct call *c, enum call_kind kind, enum record_kind record, uint16_t op)
+void call_start_record(struct call *c, const struct call_handlers *handlers,
+                       enum record_kind record, uint16_t op)
 {
-    c->kind = record_or_count_lost(record) ? kind : CALL_UNRECORDED;
+    c->handlers = record_or_count_lost(record) ? handlers : &call_unrecorded;
     c->r = record_blank;
     c->r.kind = (uint8_t)record;
     c->r.op = op;
@@ -152,7 +153,7 @@ void work_end_timing(struct call *c)
 void work_end(struct call *c)
 {
     struct record *slot = call_reserve(c);
-    c->r.stream = call_stream_id(c);
+    c->r.stream = stream_number(c);
     if (c->r.span != NO_SPAN)
         span_close_timed(c->r.span, slot != NULL);
     call_publish(c, slot);
@@ -188,18 +189,35 @@ static void stream_op_end(struct call *c)
     work_end(c);
 }
 
+const struct call_handlers call_stream_op = {true, stream_op_begin, stream_op_end, work_drop_span};
+const struct call_handlers call_short_op = {true, short_op_begin, stream_op_end, NULL};
+
 /* ---- what orders and awaits work ---- */
+
+/* A dependency within a graph capture is the graph's: nothing is ordered now. */
+static void order_end(struct call *c)
+{
+    bool on_stream = c->r.kind != RECORD_SYNC || c->r.op == SYNC_STREAM;
+    c->r.host_end_ns = tracer_now();
+    if (c->r.kind != RECORD_SYNC && device_is_captured(c->stream))
+        return;
+    c->r.device = (int16_t)device_current();
+    c->r.stream = on_stream ? stream_number(c) : NO_ID;
+    call_publish(c, call_reserve(c));
+}
+
+static const struct call_handlers order = {true, note_host, order_end, NULL};
 
 void describe_dep(struct call *c, enum record_kind kind, CUevent event, CUstream stream)
 {
-    call_start_record(c, CALL_ORDER, kind, 0);
+    call_start_record(c, &order, kind, 0);
     c->stream = stream;
     c->r.dep.event = event != NULL ? ids_get(&events, (uintptr_t)event) : NO_ID;
 }
 
 void describe_sync(struct call *c, enum sync_kind kind, CUevent event, CUstream stream)
 {
-    call_start_record(c, CALL_ORDER, RECORD_SYNC, (uint8_t)kind);
+    call_start_record(c, &order, RECORD_SYNC, (uint8_t)kind);
     c->stream = stream;
     c->r.dep.event = event != NULL ? ids_get(&events, (uintptr_t)event) : NO_ID;
 }
@@ -216,79 +234,9 @@ void describe_event_end(struct call *c, CUevent event)
     ids_forget(&events, (uintptr_t)event);
 }
 
-/* A dependency within a graph capture is the graph's: nothing is ordered now. */
-static void order_end(struct call *c)
-{
-    bool on_stream = c->r.kind != RECORD_SYNC || c->r.op == SYNC_STREAM;
-    c->r.host_end_ns = tracer_now();
-    if (c->r.kind != RECORD_SYNC && device_is_captured(c->stream))
-        return;
-    c->r.device = (int16_t)device_current();
-    c->r.stream = on_stream ? call_stream_id(c) : NO_ID;
-    call_publish(c, call_reserve(c));
-}
-
-/* ---- communicators and groups ---- */
-
-static void find_member(struct call *c)
-{
-    c->member = comm_find(c->comm, c->real);
-}
-
-/* Before the real call: the handle may come back at once. */
-static void end_comm(struct call *c)
-{
-    comm_end(c->comm);
-}
-
-/* A group whose start was not seen is not the thread's to follow. */
-static void group_opened(struct call *c)
-{
-    if (c->thread->group.depth + 1 == thread_group_depth)
-        c->thread->group.depth++;
-}
-
-static void group_refused(struct call *c)
-{
-    (void)c;
-    thread_group_depth--;
-}
-
-static void number_begin(struct call *c)
-{
-    find_member(c);
-    plugin_unseen(c);
-}
-
-/* ---- what is done around each kind of call ---- */
-
-static const struct handlers {
-    bool flushes;                   /* launches so far get their record before this one */
-    void (*begin)(struct call *c);  /* before the real call */
-    void (*done)(struct call *c);   /* after it, when it went well */
-    void (*failed)(struct call *c); /* after a call that failed */
-} handlers[] = {
-    /* clang-format off */
-    [CALL_UNRECORDED]     = {false, NULL,              NULL,              NULL},
-    [CALL_NCCL_OP]        = {true,  nccl_begin,        nccl_end,          nccl_end},
-    [CALL_NCCL_NUMBER]    = {false, number_begin,      nccl_number,       NULL},
-    [CALL_STREAM_OP]      = {true,  stream_op_begin,   stream_op_end,     work_drop_span},
-    [CALL_SHORT_OP]       = {true,  short_op_begin,    stream_op_end,     NULL},
-    [CALL_LAUNCH]         = {false, note_host,         launch_end,        NULL},
-    [CALL_GRAPH]          = {false, graph_begin,       graph_end,         graph_end},
-    [CALL_ORDER]          = {true,  note_host,         order_end,         NULL},
-    [CALL_COMM_INIT]      = {false, NULL,              comm_init_end,     NULL},
-    [CALL_COMM_INIT_ALL]  = {false, NULL,              comm_init_all_end, NULL},
-    [CALL_COMM_SPLIT]     = {false, find_member,       split_end,         NULL},
-    [CALL_COMM_SHRINK]    = {false, shrink_begin,      shrink_end,        NULL},
-    [CALL_DESTROY]        = {false, end_comm,          NULL,              NULL},
-    [CALL_GROUP_OPEN]     = {false, NULL,              group_opened,      group_refused},
-    [CALL_GROUP_CLOSE]    = {false, group_begin_close, group_end_close,   group_end_close},
-    [CALL_GROUP_SIMULATE] = {false, NULL,              group_end_close,   group_end_close},
-    /* clang-format on */
-};
-
 /* ---- any call ---- */
+
+const struct call_handlers call_unrecorded = {false, NULL, NULL, NULL};
 
 /* Launches that came before on the stream are written before the record; a call for which the host
  * waits ends launches of all streams. */
@@ -370,7 +318,7 @@ bool call_enter(struct call *c, enum hook_id hook, function real)
         return false;
     }
     c->hook = hook;
-    c->kind = CALL_UNRECORDED;
+    c->handlers = &call_unrecorded;
     c->only_counted = atomic_load_explicit(&tracer.state, memory_order_relaxed) == TRACER_ENDING;
     c->real = real;
     c->saved_errno = saved;
@@ -380,17 +328,17 @@ bool call_enter(struct call *c, enum hook_id hook, function real)
 /* Every other kind was counted as lost by call_start_record(), a launch only here. */
 static void only_count(struct call *c)
 {
-    if (c->kind == CALL_LAUNCH)
+    if (c->handlers != &call_unrecorded && function_names[c->hook].record == RECORD_UNTRACED)
         record_or_count_lost(RECORD_UNTRACED);
-    c->kind = CALL_UNRECORDED;
+    c->handlers = &call_unrecorded;
 }
 
 void call_begin(struct call *c)
 {
-    const struct handlers *h;
+    const struct call_handlers *h;
     if (c->only_counted)
         only_count(c);
-    h = &handlers[c->kind];
+    h = c->handlers;
     if (h->flushes)
         flush_launches(c);
     if (h->begin != NULL)
@@ -407,11 +355,10 @@ static bool went_well(const struct call *c)
 
 void call_end(struct call *c, int result)
 {
-    const struct handlers *h = &handlers[c->kind];
     int saved = errno;
     void (*end)(struct call *);
     c->result = result;
-    end = went_well(c) ? h->done : h->failed;
+    end = went_well(c) ? c->handlers->done : c->handlers->failed;
     if (end != NULL)
         end(c);
     leave();

@@ -27,27 +27,8 @@
 #include <nccl.h>
 #include <stdbool.h>
 
+struct call;
 struct thread;
-
-/* The kinds of calls; call.c has for each what is done before and after it. */
-enum call_kind {
-    CALL_UNRECORDED, /* only its depth matters */
-    CALL_NCCL_OP,
-    CALL_NCCL_NUMBER, /* one that is not recorded, but takes its number */
-    CALL_STREAM_OP,   /* timed work on one stream: GEMMs, copies, launches of graphs */
-    CALL_SHORT_OP,    /* work on one stream that is not worth a pair of events: small copies */
-    CALL_LAUNCH,      /* of a kernel: only counted */
-    CALL_GRAPH,       /* what is captured, and what becomes of it */
-    CALL_ORDER,       /* dep, sync */
-    CALL_COMM_INIT,
-    CALL_COMM_INIT_ALL,
-    CALL_COMM_SPLIT,
-    CALL_COMM_SHRINK,
-    CALL_DESTROY,
-    CALL_GROUP_OPEN,
-    CALL_GROUP_CLOSE,
-    CALL_GROUP_SIMULATE,
-};
 
 /* Where an NCCL operation is called. What the end of a group does with its operations cannot be
  * known when the group's start was not seen. */
@@ -67,9 +48,23 @@ enum graph_act {
     GRAPH_EXEC_DESTROY,
 };
 
+/* What is done around a kind of call. Each file has those of the calls that it describes. */
+struct call_handlers {
+    bool flushes;                   /* launches so far get their record before this one */
+    void (*begin)(struct call *c);  /* before the real call */
+    void (*done)(struct call *c);   /* after it, when it went well */
+    void (*failed)(struct call *c); /* after a call that failed */
+};
+
+extern const struct call_handlers call_unrecorded; /* only its depth matters */
+extern const struct call_handlers call_stream_op;  /* timed work on one stream: GEMMs, copies,
+                                                    * launches of graphs */
+extern const struct call_handlers call_short_op;   /* work on one stream that is not worth a pair of
+                                                    * events: small copies */
+
 struct call {
     enum hook_id hook;
-    enum call_kind kind;
+    const struct call_handlers *handlers;
     function real;
     struct thread *thread;
     bool only_counted; /* the tracer is at its end: nothing is done beside the call */
@@ -82,11 +77,11 @@ struct call {
     const void *send, *recv;    /* NCCL operations; a message's buffer is `send` */
     const size_t *counts;       /* AlltoAllv: what goes to each rank; else NULL */
     uint64_t note;              /* plugin.h */
-    enum op_place op_place;     /* CALL_NCCL_OP */
+    enum op_place op_place;     /* NCCL operations */
     uint32_t group_stream;      /* index into the thread's group */
     struct comm_init init;
-    const int *devices;  /* CALL_COMM_INIT_ALL */
-    const int *excluded; /* CALL_COMM_SHRINK: ranks that are left out, and how many */
+    const int *devices;  /* ncclCommInitAll */
+    const int *excluded; /* a shrink: ranks that are left out, and how many */
     int nexcluded;
     uint64_t left_out; /* their comm_hash_ranks(); 0: cannot be told */
     union {
@@ -96,7 +91,7 @@ struct call {
         struct launch_call {
             enum kernel_handle handle;
             const void *function;
-        } launch; /* CALL_LAUNCH */
+        } launch;
         struct graph_call {
             enum graph_act act;
             void *made; /* where the library writes its CUgraph or CUgraphExec; GRAPH_UPDATE: the
@@ -104,7 +99,7 @@ struct call {
             const void *of; /* the CUgraph or CUgraphExec that goes in */
             uint32_t id;    /* GRAPH_CAPTURE_END: the capture; NO_ID: it cannot be told */
             bool captured;  /* GRAPH_CAPTURE_END: the stream was, before the call */
-        } graph;            /* CALL_GRAPH */
+        } graph;
     };
 };
 
@@ -115,7 +110,8 @@ void call_end(struct call *c, int result);
 /* ---- what is called ---- */
 
 /* For describe functions: begins a record, or leaves the call unrecorded when none is wanted. */
-void call_start_record(struct call *c, enum call_kind kind, enum record_kind record, uint16_t op);
+void call_start_record(struct call *c, const struct call_handlers *handlers,
+                       enum record_kind record, uint16_t op);
 
 void describe_coll(struct call *c, enum specter_comm_op op, size_t count, int type, int redop,
                    int root, const void *send, const void *recv, ncclComm_t comm, CUstream stream);
@@ -200,7 +196,6 @@ void copy_end(struct call *c); /* finds out what kind it was */
 
 void describe_launch(struct call *c, enum kernel_handle handle, const void *function,
                      CUstream stream);
-void launch_end(struct call *c);
 
 /* ---- graph.c ---- */
 
@@ -212,8 +207,6 @@ void describe_clone(struct call *c, CUgraph *clone, CUgraph graph);
 void describe_graph_destroy(struct call *c, CUgraph graph);
 void describe_exec_destroy(struct call *c, CUgraphExec exec);
 void describe_graph_launch(struct call *c, CUgraphExec exec, CUstream stream);
-void graph_begin(struct call *c);
-void graph_end(struct call *c);
 void graph_launch_end(struct call *c); /* takes the launch's number */
 bool graph_any_capture(void);          /* has a capture begun that has not ended? */
 void graph_reset(void);
@@ -231,8 +224,6 @@ void call_push(struct thread *t, const struct record *r); /* both, for another r
 /* A mark's, outside every call. Launches of one iteration are not counted with the next one's. */
 void call_record_mark(struct thread *t, const struct record *r);
 
-uint32_t call_stream_id(const struct call *c); /* of c->stream; uses the record's device and tid */
-
 /* The number of a stream; a default one (0, 1, 2) is the device's or the thread's. */
 uint32_t call_stream_number(CUstream stream, int device, uint16_t tid);
 
@@ -246,20 +237,11 @@ void work_drop_span(struct call *c);  /* instead: what was not issued has no tim
 void work_sync(CUstream stream);
 void work_sync_timing(struct call *c, int owner); /* sets what --sync can say of the stream */
 
-void nccl_begin(struct call *c);
-void nccl_end(struct call *c);
-void nccl_number(struct call *c);    /* of an accepted operation: the next of its communicator */
 uint32_t nccl_group(struct call *c); /* the number of the group that the call is in, or NO_ID */
-void group_begin_close(struct call *c);
-void group_end_close(struct call *c);
 void nccl_reset(void);
 
+/* The group has ended with this result: registers the communicators that it was to make. */
 struct nccl_group;
-void comm_init_end(struct call *c);
-void comm_init_all_end(struct call *c);
-void split_end(struct call *c);
-void shrink_begin(struct call *c);
-void shrink_end(struct call *c);
 void comm_inits_of_group(struct nccl_group *g, int result);
 void comm_init_reset(void);
 

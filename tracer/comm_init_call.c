@@ -14,92 +14,7 @@
 
 static _Atomic uint64_t made_at_once; /* communicators of ncclCommInitAll so far */
 
-/* ncclConfig_t has grown from version to version: a field is there when `size` covers it. This is
- * the layout up to the name (NCCL 2.27). */
-struct config_head {
-    size_t size;
-    unsigned magic, version;
-    int blocking, cga_cluster_size, min_ctas, max_ctas;
-    const char *net_name;
-    int split_share, traffic_class;
-    const char *comm_name;
-};
-
-#define CONFIG_MAGIC 0xcafebeefu
-
-/* The name then is the program's string, which is there for as long as the call lasts. */
-static void read_name(struct comm_init *b, const ncclConfig_t *config)
-{
-    const struct config_head *head = (const void *)config;
-    if (head != NULL && head->magic == CONFIG_MAGIC && head->size >= sizeof *head)
-        b->name = head->comm_name;
-}
-
-static void describe_handle(struct call *c, enum call_kind kind, ncclComm_t *handle,
-                            const ncclConfig_t *config)
-{
-    c->kind = handle != NULL ? kind : CALL_UNRECORDED;
-    c->init = comm_init_unknown;
-    c->init.handle = handle;
-    c->init.before = handle != NULL ? *handle : NULL;
-    read_name(&c->init, config);
-}
-
-/* NCCL takes at most one id a rank; another number of them is refused, and they are not looked at.
- */
-void describe_comm_init(struct call *c, ncclComm_t *handle, int size, const ncclUniqueId *ids,
-                        int nids, int rank, const ncclConfig_t *config)
-{
-    describe_handle(c, CALL_COMM_INIT, handle, config);
-    if (ids != NULL && nids >= 1 && nids <= size)
-        c->init.id = comm_hash(ids, (size_t)nids * sizeof *ids, 0);
-    if (ids != NULL && nids == 1) /* NCCL's own hash of several is not known */
-        c->init.nccl_hash = plugin_hash(ids, sizeof *ids);
-    c->init.size = size;
-    c->init.rank = rank;
-}
-
-void describe_comm_init_all(struct call *c, ncclComm_t *handles, int count, const int *devices)
-{
-    describe_handle(c, CALL_COMM_INIT_ALL, handles, NULL);
-    c->init.size = count;
-    c->devices = devices;
-}
-
-void describe_split(struct call *c, ncclComm_t parent, int color, int key, ncclComm_t *handle,
-                    const ncclConfig_t *config)
-{
-    describe_handle(c, CALL_COMM_SPLIT, handle, config);
-    c->comm = parent;
-    c->init.color = color;
-    c->init.key = key;
-}
-
-void describe_shrink(struct call *c, ncclComm_t parent, const int *excluded, int nexcluded,
-                     ncclComm_t *handle, const ncclConfig_t *config)
-{
-    describe_handle(c, CALL_COMM_SHRINK, handle, config);
-    c->comm = parent;
-    c->excluded = excluded;
-    c->nexcluded = nexcluded;
-}
-
-/* Members that join have no parent, and the others got no unique id, so no identity that all know
- * can be made: NCCL is asked for rank and size. */
-void describe_grow(struct call *c, ncclComm_t parent, ncclComm_t *handle,
-                   const ncclConfig_t *config)
-{
-    const struct traced_comm *from = comm_look_up(parent);
-    describe_handle(c, CALL_COMM_INIT, handle, config);
-    if (from != NULL)
-        c->init.parent = from->init.id;
-}
-
-void describe_destroy(struct call *c, ncclComm_t comm)
-{
-    c->kind = CALL_DESTROY;
-    c->comm = comm;
-}
+/* ---- before and after the real call ---- */
 
 /* Returns whether NCCL has written the handle. `sure`: the call succeeded outside of a group, so
  * that the handle is final even where its value is the old one. */
@@ -128,7 +43,7 @@ void comm_inits_of_group(struct nccl_group *g, int result)
 
 /* Registers what was made: now, or at the end of the group that is to make it, or at its first use.
  */
-void comm_init_end(struct call *c)
+static void comm_init_end(struct call *c)
 {
     struct nccl_group *g = &c->thread->group;
     int device = device_current();
@@ -148,7 +63,7 @@ void comm_init_end(struct call *c)
         device_prepare();
 }
 
-void comm_init_all_end(struct call *c)
+static void comm_init_all_end(struct call *c)
 {
     struct {
         char host[sizeof tracer.config.host];
@@ -167,9 +82,14 @@ void comm_init_all_end(struct call *c)
     }
 }
 
+static void split_begin(struct call *c)
+{
+    c->member = comm_find(c->comm, c->real);
+}
+
 /* Every member counts each split of its parent, also one that leaves it out (NCCL_SPLIT_NOCOLOR).
  */
-void split_end(struct call *c)
+static void split_end(struct call *c)
 {
     struct traced_comm *parent = c->member;
     if (parent == NULL || !comm_is(parent, c->comm))
@@ -182,7 +102,7 @@ void split_end(struct call *c)
 
 /* The list is the program's, which may change it afterwards. A number that NCCL refuses is none
  * that may be read. */
-void shrink_begin(struct call *c)
+static void shrink_begin(struct call *c)
 {
     c->left_out = 0;
     c->member = comm_find(c->comm, c->real);
@@ -191,7 +111,7 @@ void shrink_begin(struct call *c)
         c->left_out = comm_hash_ranks(c->excluded, c->nexcluded);
 }
 
-void shrink_end(struct call *c)
+static void shrink_end(struct call *c)
 {
     struct traced_comm *parent = c->member;
     if (parent != NULL && comm_is(parent, c->comm) && c->left_out != 0) {
@@ -199,6 +119,107 @@ void shrink_end(struct call *c)
         c->init.id = comm_shrink_id(parent, c->left_out, nccl_group(c), &c->init.split_seq);
     }
     comm_init_end(c);
+}
+
+/* ---- what is called ---- */
+
+static const struct call_handlers init = {false, NULL, comm_init_end, NULL};
+static const struct call_handlers init_all = {false, NULL, comm_init_all_end, NULL};
+static const struct call_handlers split = {false, split_begin, split_end, NULL};
+static const struct call_handlers shrink = {false, shrink_begin, shrink_end, NULL};
+
+/* ncclConfig_t has grown from version to version: a field is there when `size` covers it. This is
+ * the layout up to the name (NCCL 2.27). */
+struct config_head {
+    size_t size;
+    unsigned magic, version;
+    int blocking, cga_cluster_size, min_ctas, max_ctas;
+    const char *net_name;
+    int split_share, traffic_class;
+    const char *comm_name;
+};
+
+#define CONFIG_MAGIC 0xcafebeefu
+
+/* The name then is the program's string, which is there for as long as the call lasts. */
+static void read_name(struct comm_init *b, const ncclConfig_t *config)
+{
+    const struct config_head *head = (const void *)config;
+    if (head != NULL && head->magic == CONFIG_MAGIC && head->size >= sizeof *head)
+        b->name = head->comm_name;
+}
+
+static void describe_handle(struct call *c, const struct call_handlers *handlers,
+                            ncclComm_t *handle, const ncclConfig_t *config)
+{
+    c->handlers = handle != NULL ? handlers : &call_unrecorded;
+    c->init = comm_init_unknown;
+    c->init.handle = handle;
+    c->init.before = handle != NULL ? *handle : NULL;
+    read_name(&c->init, config);
+}
+
+/* NCCL takes at most one id a rank; another number of them is refused, and they are not looked at.
+ */
+void describe_comm_init(struct call *c, ncclComm_t *handle, int size, const ncclUniqueId *ids,
+                        int nids, int rank, const ncclConfig_t *config)
+{
+    describe_handle(c, &init, handle, config);
+    if (ids != NULL && nids >= 1 && nids <= size)
+        c->init.id = comm_hash(ids, (size_t)nids * sizeof *ids, 0);
+    if (ids != NULL && nids == 1) /* NCCL's own hash of several is not known */
+        c->init.nccl_hash = plugin_hash(ids, sizeof *ids);
+    c->init.size = size;
+    c->init.rank = rank;
+}
+
+void describe_comm_init_all(struct call *c, ncclComm_t *handles, int count, const int *devices)
+{
+    describe_handle(c, &init_all, handles, NULL);
+    c->init.size = count;
+    c->devices = devices;
+}
+
+void describe_split(struct call *c, ncclComm_t parent, int color, int key, ncclComm_t *handle,
+                    const ncclConfig_t *config)
+{
+    describe_handle(c, &split, handle, config);
+    c->comm = parent;
+    c->init.color = color;
+    c->init.key = key;
+}
+
+void describe_shrink(struct call *c, ncclComm_t parent, const int *excluded, int nexcluded,
+                     ncclComm_t *handle, const ncclConfig_t *config)
+{
+    describe_handle(c, &shrink, handle, config);
+    c->comm = parent;
+    c->excluded = excluded;
+    c->nexcluded = nexcluded;
+}
+
+/* Members that join have no parent, and the others got no unique id, so no identity that all know
+ * can be made: NCCL is asked for rank and size. */
+void describe_grow(struct call *c, ncclComm_t parent, ncclComm_t *handle,
+                   const ncclConfig_t *config)
+{
+    const struct traced_comm *from = comm_look_up(parent);
+    describe_handle(c, &init, handle, config);
+    if (from != NULL)
+        c->init.parent = from->init.id;
+}
+
+/* Before the real call: the handle may come back at once. */
+static void comm_ends(struct call *c)
+{
+    comm_end(c->comm);
+}
+
+void describe_destroy(struct call *c, ncclComm_t comm)
+{
+    static const struct call_handlers destroy = {false, comm_ends, NULL, NULL};
+    c->handlers = &destroy;
+    c->comm = comm;
 }
 
 void comm_init_reset(void)

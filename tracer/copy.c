@@ -17,7 +17,7 @@
 static void describe(struct call *c, enum specter_copy kind, uint64_t bytes, CUstream stream)
 {
     bool timed = bytes != UINT64_MAX && bytes >= COPY_TIMED_BYTES;
-    call_start_record(c, timed ? CALL_STREAM_OP : CALL_SHORT_OP, RECORD_COPY, (uint16_t)kind);
+    call_start_record(c, timed ? &call_stream_op : &call_short_op, RECORD_COPY, (uint16_t)kind);
     c->stream = stream;
     c->r.copy.bytes = bytes;
     c->copy = (struct copy_call){NULL, NULL};

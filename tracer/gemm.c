@@ -199,9 +199,9 @@ static uint32_t batch_count(int64_t batch)
 static bool start(struct call *c, cublasHandle_t handle, const struct gemm_types *t)
 {
     struct record *r = &c->r;
-    call_start_record(c, CALL_STREAM_OP, RECORD_GEMM, (uint16_t)c->hook);
-    if (c->kind == CALL_UNRECORDED || !find_stream(c, handle)) {
-        c->kind = CALL_UNRECORDED;
+    call_start_record(c, &call_stream_op, RECORD_GEMM, (uint16_t)c->hook);
+    if (c->handlers == &call_unrecorded || !find_stream(c, handle)) {
+        c->handlers = &call_unrecorded;
         return false;
     }
     set_types(r, t->a, t->b, t->c);
@@ -390,8 +390,8 @@ void describe_lt_matmul(struct call *c, const struct lt_args *args)
 {
     struct record *r = &c->r;
     int32_t transa, transb;
-    call_start_record(c, CALL_STREAM_OP, RECORD_GEMM, (uint16_t)c->hook);
-    if (c->kind == CALL_UNRECORDED)
+    call_start_record(c, &call_stream_op, RECORD_GEMM, (uint16_t)c->hook);
+    if (c->handlers == &call_unrecorded)
         return;
     struct lt_desc desc = {GETTER(c, cublasLtMatmulDescGetAttribute), args->desc};
     struct lt_layout a = {GETTER(c, cublasLtMatrixLayoutGetAttribute), args->a};

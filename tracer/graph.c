@@ -61,58 +61,6 @@ static uint32_t look_up(struct handles *h, const void *handle)
     return NO_ID;
 }
 
-/* ---- what is called ---- */
-
-static void describe(struct call *c, enum graph_act act, void *made, const void *of)
-{
-    c->kind = CALL_GRAPH;
-    c->graph = (struct graph_call){act, made, of, NO_ID, false};
-}
-
-void describe_capture_begin(struct call *c, CUstream stream)
-{
-    describe(c, GRAPH_CAPTURE_BEGIN, NULL, NULL);
-    c->stream = stream;
-}
-
-void describe_capture_end(struct call *c, CUstream stream, CUgraph *graph)
-{
-    describe(c, GRAPH_CAPTURE_END, graph, NULL);
-    c->stream = stream;
-}
-
-void describe_instantiate(struct call *c, CUgraphExec *exec, CUgraph graph)
-{
-    describe(c, GRAPH_INSTANTIATE, exec, graph);
-}
-
-void describe_update(struct call *c, CUgraphExec exec, CUgraph graph)
-{
-    describe(c, GRAPH_UPDATE, exec, graph);
-}
-
-void describe_clone(struct call *c, CUgraph *clone, CUgraph graph)
-{
-    describe(c, GRAPH_CLONE, clone, graph);
-}
-
-void describe_graph_destroy(struct call *c, CUgraph graph)
-{
-    describe(c, GRAPH_DESTROY, NULL, graph);
-}
-
-void describe_exec_destroy(struct call *c, CUgraphExec exec)
-{
-    describe(c, GRAPH_EXEC_DESTROY, NULL, exec);
-}
-
-void describe_graph_launch(struct call *c, CUgraphExec exec, CUstream stream)
-{
-    call_start_record(c, CALL_STREAM_OP, RECORD_GRAPH, 0);
-    c->stream = stream;
-    c->r.graph = look_up(&execs, exec);
-}
-
 /* Inside a capture it is part of another graph, and does not run now. */
 void graph_launch_end(struct call *c)
 {
@@ -129,7 +77,7 @@ bool graph_any_capture(void)
 
 /* ---- before and after the real call ---- */
 
-void graph_begin(struct call *c)
+static void graph_begin(struct call *c)
 {
     switch (c->graph.act) {
     case GRAPH_CAPTURE_BEGIN:
@@ -175,7 +123,7 @@ static void end_capture(struct call *c, bool ok)
         continue;
 }
 
-void graph_end(struct call *c)
+static void graph_end(struct call *c)
 {
     if (c->graph.act == GRAPH_CAPTURE_END)
         end_capture(c, c->result == 0);
@@ -199,6 +147,59 @@ void graph_end(struct call *c)
     case GRAPH_EXEC_DESTROY:
         break;
     }
+}
+
+/* ---- what is called ---- */
+
+static void describe(struct call *c, enum graph_act act, void *made, const void *of)
+{
+    static const struct call_handlers handlers = {false, graph_begin, graph_end, graph_end};
+    c->handlers = &handlers;
+    c->graph = (struct graph_call){act, made, of, NO_ID, false};
+}
+
+void describe_capture_begin(struct call *c, CUstream stream)
+{
+    describe(c, GRAPH_CAPTURE_BEGIN, NULL, NULL);
+    c->stream = stream;
+}
+
+void describe_capture_end(struct call *c, CUstream stream, CUgraph *graph)
+{
+    describe(c, GRAPH_CAPTURE_END, graph, NULL);
+    c->stream = stream;
+}
+
+void describe_instantiate(struct call *c, CUgraphExec *exec, CUgraph graph)
+{
+    describe(c, GRAPH_INSTANTIATE, exec, graph);
+}
+
+void describe_update(struct call *c, CUgraphExec exec, CUgraph graph)
+{
+    describe(c, GRAPH_UPDATE, exec, graph);
+}
+
+void describe_clone(struct call *c, CUgraph *clone, CUgraph graph)
+{
+    describe(c, GRAPH_CLONE, clone, graph);
+}
+
+void describe_graph_destroy(struct call *c, CUgraph graph)
+{
+    describe(c, GRAPH_DESTROY, NULL, graph);
+}
+
+void describe_exec_destroy(struct call *c, CUgraphExec exec)
+{
+    describe(c, GRAPH_EXEC_DESTROY, NULL, exec);
+}
+
+void describe_graph_launch(struct call *c, CUgraphExec exec, CUstream stream)
+{
+    call_start_record(c, &call_stream_op, RECORD_GRAPH, 0);
+    c->stream = stream;
+    c->r.graph = look_up(&execs, exec);
 }
 
 void graph_reset(void)

@@ -202,13 +202,6 @@ void launch_collect(struct thread *t, void (*take)(struct record *r))
 
 /* ---- one launch ---- */
 
-void describe_launch(struct call *c, enum kernel_handle handle, const void *func, CUstream stream)
-{
-    c->kind = filter_wants(RECORD_UNTRACED) ? CALL_LAUNCH : CALL_UNRECORDED;
-    c->stream = plain(stream);
-    c->launch = (struct launch_call){handle, func};
-}
-
 static struct launch_run *run_of(struct launch_runs *l, CUstream stream, int owner, uint32_t graph)
 {
     for (int i = 0; i < LAUNCH_STREAMS; i++) {
@@ -265,7 +258,12 @@ static void begin_run(struct launch_run *run, uint16_t tid, int64_t first_ns)
         SET(run->classes[i], 0);
 }
 
-void launch_end(struct call *c)
+static void launch_begin(struct call *c)
+{
+    c->r.host_ns = tracer_now();
+}
+
+static void launch_end(struct call *c)
 {
     struct launch_run *run = take_run(c->thread, c->stream);
     enum specter_kernel_class class;
@@ -283,6 +281,14 @@ void launch_end(struct call *c)
     SET(run->last_ns, tracer_now());
     SET(run->classes[class], GET(run->classes[class]) + 1);
     atomic_store_explicit(&run->launches, GET(run->launches) + 1, memory_order_release);
+}
+
+void describe_launch(struct call *c, enum kernel_handle handle, const void *func, CUstream stream)
+{
+    static const struct call_handlers counted = {false, launch_begin, launch_end, NULL};
+    c->handlers = filter_wants(RECORD_UNTRACED) ? &counted : &call_unrecorded;
+    c->stream = plain(stream);
+    c->launch = (struct launch_call){handle, func};
 }
 
 void launch_reset(void)

@@ -96,7 +96,7 @@ static void group_op_end(struct call *c, bool in_progress)
     struct nccl_group *g = &c->thread->group;
     struct record *slot = call_reserve(c);
     g->in_progress |= in_progress;
-    c->r.stream = call_stream_id(c);
+    c->r.stream = call_stream_number(c->stream, c->r.device, c->r.tid);
     c->r.nccl.group = nccl_group(c);
     c->r.group_index = (uint16_t)++g->count;
     if (slot != NULL && c->group_stream < GROUP_STREAMS_MAX)
@@ -142,7 +142,7 @@ static void name_comm(struct call *c)
 
 /* After the real call another thread may have aborted the communicator: it is asked nothing.
  * One-sided operations have no number: nothing that the peer calls belongs to them. */
-void nccl_number(struct call *c)
+static void nccl_number(struct call *c)
 {
     if (c->member == NULL || !comm_is(c->member, c->comm))
         return;
@@ -166,7 +166,7 @@ static void add_counts(struct call *c)
     c->r.nccl.count = sum;
 }
 
-void nccl_begin(struct call *c)
+static void nccl_begin(struct call *c)
 {
     c->member = comm_find(c->comm, c->real);
     if (c->member != NULL)
@@ -184,7 +184,7 @@ void nccl_begin(struct call *c)
     c->r.host_ns = tracer_now();
 }
 
-void nccl_end(struct call *c)
+static void nccl_end(struct call *c)
 {
     bool in_progress = c->result == ncclInProgress, in_group = c->op_place == OP_IN_GROUP;
     c->r.host_end_ns = tracer_now();
@@ -211,12 +211,23 @@ void nccl_end(struct call *c)
         work_end(c);
 }
 
+static const struct call_handlers nccl_op = {true, nccl_begin, nccl_end, nccl_end};
+
+static void number_begin(struct call *c)
+{
+    c->member = comm_find(c->comm, c->real);
+    plugin_unseen(c);
+}
+
+/* One that is not recorded, but takes its number. */
+static const struct call_handlers unrecorded_op = {false, number_begin, nccl_number, NULL};
+
 static void describe_op(struct call *c, enum specter_comm_op op, size_t count, int type, int peer,
                         ncclComm_t comm, CUstream stream)
 {
-    call_start_record(c, CALL_NCCL_OP, RECORD_NCCL, (uint16_t)op);
-    if (c->kind == CALL_UNRECORDED)
-        c->kind = CALL_NCCL_NUMBER;
+    call_start_record(c, &nccl_op, RECORD_NCCL, (uint16_t)op);
+    if (c->handlers == &call_unrecorded)
+        c->handlers = &unrecorded_op;
     c->comm = comm;
     c->stream = stream;
     c->send = c->recv = NULL;
@@ -256,6 +267,19 @@ void describe_p2p(struct call *c, enum specter_comm_op op, size_t count, int typ
 
 /* ---- groups ---- */
 
+/* A group whose start was not seen is not the thread's to follow. */
+static void group_opened(struct call *c)
+{
+    if (c->thread->group.depth + 1 == thread_group_depth)
+        c->thread->group.depth++;
+}
+
+static void group_refused(struct call *c)
+{
+    (void)c;
+    thread_group_depth--;
+}
+
 static bool is_outermost(const struct call *c)
 {
     return c->thread->group.depth == 1;
@@ -263,7 +287,7 @@ static bool is_outermost(const struct call *c)
 
 /* Nothing of the group has been launched yet, so a start here, after everything that the program
  * has put on the stream, is as late as it can be. */
-void group_begin_close(struct call *c)
+static void group_begin_close(struct call *c)
 {
     struct nccl_group *g = &c->thread->group;
     if (!is_outermost(c))
@@ -301,13 +325,11 @@ static void close_group_stream(const struct nccl_group *g, struct group_stream *
 /* NCCL leaves the group even when ending it fails. Then nothing of it has been launched, and the
  * numbers of its operations are free for those that the program calls in their place: as the other
  * members number theirs, whether their group failed or not. */
-void group_end_close(struct call *c)
+static void group_end_close(struct call *c)
 {
     struct nccl_group *g = &c->thread->group;
     int64_t end_ns = tracer_now();
     int result = c->result;
-    if (c->kind == CALL_GROUP_SIMULATE)
-        result = ncclInvalidUsage; /* to all that is in the group, as good as a failure */
     if (g->depth == 0 || --g->depth > 0)
         return;
     if (result != ncclSuccess && result != ncclInProgress) {
@@ -326,19 +348,31 @@ void group_end_close(struct call *c)
     g->in_progress = false;
 }
 
+/* To all that is in the group, as good as a failure. */
+static void group_end_simulate(struct call *c)
+{
+    c->result = ncclInvalidUsage;
+    group_end_close(c);
+}
+
 void describe_group_open(struct call *c)
 {
-    c->kind = CALL_GROUP_OPEN;
+    static const struct call_handlers open = {false, NULL, group_opened, group_refused};
+    c->handlers = &open;
 }
 
 void describe_group_close(struct call *c)
 {
-    c->kind = CALL_GROUP_CLOSE;
+    static const struct call_handlers close = {false, group_begin_close, group_end_close,
+                                               group_end_close};
+    c->handlers = &close;
 }
 
 void describe_group_simulate(struct call *c)
 {
-    c->kind = CALL_GROUP_SIMULATE;
+    static const struct call_handlers simulate = {false, NULL, group_end_simulate,
+                                                  group_end_simulate};
+    c->handlers = &simulate;
 }
 
 void nccl_reset(void)
