@@ -254,7 +254,7 @@ static bool is_p2p(const struct record *r)
 #define NCCL_graph r->graph
 #define NCCL_HAS_graph (r->graph != NO_ID)
 
-void format_nccl(struct out *o, const struct record *r, uint64_t id)
+static void put_nccl(struct out *o, const struct record *r, uint64_t id)
 {
 #define X(_key, _kind, _when) PUT_##_when(NCCL, _key, _kind)
     PUT_LINE(NCCL);
@@ -334,7 +334,7 @@ static uint64_t gemm_side(const struct record *r, int64_t side)
 
 #define CUBLAS_id id
 #define CUBLAS_type "cublas"
-#define CUBLAS_op name
+#define CUBLAS_op extras->gemm_name
 #define CUBLAS_start_us r->start_ns
 #define CUBLAS_duration_us r->dur_ns
 #define CUBLAS_m gemm_side(r, r->gemm.m)
@@ -369,7 +369,8 @@ static uint64_t gemm_side(const struct record *r, int64_t side)
 #define CUBLAS_graph r->graph
 #define CUBLAS_HAS_graph (r->graph != NO_ID)
 
-void format_gemm(struct out *o, const struct record *r, uint64_t id, const char *name)
+static void put_gemm(struct out *o, const struct record *r, uint64_t id,
+                     const struct line_extras *extras)
 {
 #define X(_key, _kind, _when) PUT_##_when(CUBLAS, _key, _kind)
     PUT_LINE(CUBLAS);
@@ -390,7 +391,7 @@ static uint64_t event_id(const struct record *r)
 #define DEP_host_us r->host_ns
 #define DEP_host_end_us r->host_end_ns
 
-void format_dep(struct out *o, const struct record *r)
+static void put_dep(struct out *o, const struct record *r)
 {
 #define X(_key, _kind, _when) PUT_##_when(DEP, _key, _kind)
     PUT_LINE(DEP);
@@ -408,7 +409,7 @@ void format_dep(struct out *o, const struct record *r)
 #define SYNC_host_us r->host_ns
 #define SYNC_host_end_us r->host_end_ns
 
-void format_sync(struct out *o, const struct record *r)
+static void put_sync(struct out *o, const struct record *r)
 {
 #define X(_key, _kind, _when) PUT_##_when(SYNC, _key, _kind)
     PUT_LINE(SYNC);
@@ -432,7 +433,7 @@ void format_sync(struct out *o, const struct record *r)
 #define COPY_graph r->graph
 #define COPY_HAS_graph (r->graph != NO_ID)
 
-void format_copy(struct out *o, const struct record *r, uint64_t id)
+static void put_copy(struct out *o, const struct record *r, uint64_t id)
 {
 #define X(_key, _kind, _when) PUT_##_when(COPY, _key, _kind)
     PUT_LINE(COPY);
@@ -470,7 +471,7 @@ static const char *classes_text(char text[CLASSES_BYTES], const struct record *r
 #define UNTRACED_graph r->graph
 #define UNTRACED_HAS_graph (r->graph != NO_ID)
 
-void format_untraced(struct out *o, const struct record *r)
+static void put_untraced(struct out *o, const struct record *r)
 {
 #define X(_key, _kind, _when) PUT_##_when(UNTRACED, _key, _kind)
     PUT_LINE(UNTRACED);
@@ -481,9 +482,9 @@ void format_untraced(struct out *o, const struct record *r)
 #define GRAPH_type "graph"
 #define GRAPH_graph (r->graph != NO_ID ? r->graph : UINT64_MAX)
 #define GRAPH_launch (r->graph != NO_ID ? r->launch.number : UINT64_MAX)
-#define GRAPH_op_count op_count
-#define GRAPH_ops ops
-#define GRAPH_HAS_ops (ops != NULL)
+#define GRAPH_op_count extras->op_count
+#define GRAPH_ops extras->ops
+#define GRAPH_HAS_ops (extras->ops != NULL)
 #define GRAPH_start_us r->start_ns
 #define GRAPH_duration_us r->dur_ns
 #define GRAPH_device known(r->device)
@@ -495,8 +496,8 @@ void format_untraced(struct out *o, const struct record *r)
 #define GRAPH_bound "upper"
 #define GRAPH_HAS_bound is_upper(r)
 
-void format_graph(struct out *o, const struct record *r, uint64_t id, uint64_t op_count,
-                  const char *ops)
+static void put_graph(struct out *o, const struct record *r, uint64_t id,
+                      const struct line_extras *extras)
 {
 #define X(_key, _kind, _when) PUT_##_when(GRAPH, _key, _kind)
     PUT_LINE(GRAPH);
@@ -511,11 +512,45 @@ void format_graph(struct out *o, const struct record *r, uint64_t id, uint64_t o
 #define MARK_end_us r->host_end_ns
 #define MARK_HAS_end_us (r->op == SPECTER_MARK_RANGE)
 
-void format_mark(struct out *o, const struct record *r)
+static void put_mark(struct out *o, const struct record *r)
 {
 #define X(_key, _kind, _when) PUT_##_when(MARK, _key, _kind)
     PUT_LINE(MARK);
 #undef X
+}
+
+void format_record(struct out *o, const struct record *r, uint64_t id,
+                   const struct line_extras *extras)
+{
+    switch ((enum record_kind)r->kind) {
+    case RECORD_NCCL:
+        put_nccl(o, r, id);
+        break;
+    case RECORD_GEMM:
+        put_gemm(o, r, id, extras);
+        break;
+    case RECORD_RECORD:
+    case RECORD_WAIT:
+        put_dep(o, r);
+        break;
+    case RECORD_SYNC:
+        put_sync(o, r);
+        break;
+    case RECORD_COPY:
+        put_copy(o, r, id);
+        break;
+    case RECORD_UNTRACED:
+        put_untraced(o, r);
+        break;
+    case RECORD_GRAPH:
+        put_graph(o, r, id, extras);
+        break;
+    case RECORD_MARK:
+        put_mark(o, r);
+        break;
+    case RECORD_KIND_COUNT:
+        break;
+    }
 }
 
 #define SAMPLE_event "sample"

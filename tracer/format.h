@@ -33,20 +33,20 @@ void put_F1(struct out *o, double value); /* one decimal; at most 1e15 */
 /* Most bytes that put_STR can make of `len` bytes of text. */
 #define FORMAT_STR_MAX(_len) (6 * (_len) + 2)
 
-/* A finished operation or act. Times in the record count from init.mono_ns. */
-void format_nccl(struct out *o, const struct record *r, uint64_t id);
-void format_gemm(struct out *o, const struct record *r, uint64_t id, const char *name);
-void format_dep(struct out *o, const struct record *r);
-void format_sync(struct out *o, const struct record *r);
-void format_copy(struct out *o, const struct record *r, uint64_t id);
-void format_untraced(struct out *o, const struct record *r);
-void format_mark(struct out *o, const struct record *r);
+/* What a line says beyond its record. */
+struct line_extras {
+    const char *gemm_name; /* of a GEMM: format_gemm_name() */
+    uint64_t op_count;     /* of a graph: how many recorded operations it holds */
+    const char *ops;       /* and a JSON array of their ids, or NULL; without it the line has up to
+                            * FORMAT_GRAPH_MAX bytes */
+};
 
-/* ops: a JSON array of the ids of what the graph holds, or NULL; without it the line has up to
- * FORMAT_GRAPH_MAX bytes. */
 #define FORMAT_GRAPH_MAX 512
-void format_graph(struct out *o, const struct record *r, uint64_t id, uint64_t op_count,
-                  const char *ops);
+
+/* A finished operation or act. Times in the record count from init.mono_ns. id: an operation's.
+ * extras: needed for GEMMs and graphs alone. */
+void format_record(struct out *o, const struct record *r, uint64_t id,
+                   const struct line_extras *extras);
 
 struct init_line {
     const char *run, *host;

@@ -495,46 +495,19 @@ static size_t list_room(void)
 }
 
 /* A graph's first launch says what the graph holds. */
-static void put_graph(struct out *o, const struct record *r, uint64_t id)
-{
-    static char ops[OPS_BYTES];
-    bool first = output_is_first_launch(r);
-    if (first)
-        graph_ops_list(r->graph, ops, list_room());
-    format_graph(o, r, id, graph_ops_count(r->graph), first ? ops : NULL);
-}
-
 static void put_record(struct out *o, const struct record *r, uint64_t id)
 {
-    switch ((enum record_kind)r->kind) {
-    case RECORD_NCCL:
-        format_nccl(o, r, id);
-        break;
-    case RECORD_GEMM:
-        format_gemm(o, r, id, output.gemm_names[r->op]);
-        break;
-    case RECORD_RECORD:
-    case RECORD_WAIT:
-        format_dep(o, r);
-        break;
-    case RECORD_SYNC:
-        format_sync(o, r);
-        break;
-    case RECORD_COPY:
-        format_copy(o, r, id);
-        break;
-    case RECORD_UNTRACED:
-        format_untraced(o, r);
-        break;
-    case RECORD_GRAPH:
-        put_graph(o, r, id);
-        break;
-    case RECORD_MARK:
-        format_mark(o, r);
-        break;
-    case RECORD_KIND_COUNT:
-        break;
+    static char ops[OPS_BYTES];
+    struct line_extras extras = {0};
+    if (r->kind == RECORD_GEMM)
+        extras.gemm_name = output.gemm_names[r->op];
+    if (r->kind == RECORD_GRAPH)
+        extras.op_count = graph_ops_count(r->graph);
+    if (output_is_first_launch(r)) {
+        graph_ops_list(r->graph, ops, list_room());
+        extras.ops = ops;
     }
+    format_record(o, r, id, &extras);
 }
 
 static void count_record(const struct record *r)

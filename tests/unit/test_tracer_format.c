@@ -100,7 +100,7 @@ TEST(tracer_format_collective)
 {
     struct record r = all_reduce();
     CHECK_WRITTEN(
-        format_nccl(o, &r, 5),
+        format_record(o, &r, 5, NULL),
         "{\"id\":5,\"type\":\"nccl\",\"op\":\"AllReduce\",\"start_us\":1000.000,"
         "\"duration_us\":1234.500,\"bytes\":134217728,\"count\":67108864,\"dtype\":\"fp16\","
         "\"redop\":\"sum\",\"comm\":\"94bb0c7ab2472b3d\",\"comm_rank\":0,\"comm_size\":8,"
@@ -121,7 +121,7 @@ TEST(tracer_format_unknown_is_null)
     r.nccl.seq = r.nccl.comm_rank = r.nccl.comm_size = -1;
     r.nccl.redop = SPECTER_REDOP_NONE;
     CHECK_WRITTEN(
-        format_nccl(o, &r, 0),
+        format_record(o, &r, 0, NULL),
         "{\"id\":0,\"type\":\"nccl\",\"op\":\"AllGather\",\"start_us\":null,\"duration_us\":null,"
         "\"bytes\":null,\"count\":67108864,\"dtype\":null,\"redop\":null,\"comm\":null,"
         "\"comm_rank\":null,\"comm_size\":null,\"seq\":null,\"device\":null,\"stream\":null,"
@@ -131,7 +131,7 @@ TEST(tracer_format_unknown_is_null)
 
 static bool line_has(const struct record *r, const char *part)
 {
-    WRITTEN(format_nccl(o, r, 0));
+    WRITTEN(format_record(o, r, 0, NULL));
     return strstr(text, part) != NULL;
 }
 
@@ -199,7 +199,7 @@ TEST(tracer_format_gemm)
 {
     struct record r = gemm();
     CHECK_WRITTEN(
-        format_gemm(o, &r, 1, "GemmEx"),
+        format_record(o, &r, 1, &(struct line_extras){.gemm_name = "GemmEx"}),
         "{\"id\":1,\"type\":\"cublas\",\"op\":\"GemmEx\",\"start_us\":2500.000,"
         "\"duration_us\":190.300,\"m\":4096,\"n\":4096,\"k\":4096,\"batch\":1,\"dtype\":\"fp16\","
         "\"dtype_b\":\"fp16\",\"dtype_c\":\"fp16\",\"compute\":\"fp32\",\"trans\":\"NT\","
@@ -213,7 +213,7 @@ static const char *beta_of(double beta)
     struct record r = gemm();
     char *end;
     r.gemm.beta = beta;
-    WRITTEN(format_gemm(o, &r, 0, "X"));
+    WRITTEN(format_record(o, &r, 0, &(struct line_extras){.gemm_name = "X"}));
     memmove(text, strstr(text, "\"beta\":") + 7, sizeof text / 2);
     end = strchr(text, ',');
     *end = '\0';
@@ -233,7 +233,7 @@ TEST(tracer_format_beta)
 
 static bool gemm_has(const struct record *r, const char *part)
 {
-    WRITTEN(format_gemm(o, r, 1, "X"));
+    WRITTEN(format_record(o, r, 1, &(struct line_extras){.gemm_name = "X"}));
     return strstr(text, part) != NULL;
 }
 
@@ -304,11 +304,11 @@ TEST(tracer_format_no_rate_without_device_time)
 {
     struct record r = gemm();
     r.timing = SPECTER_TIMING_HOST;
-    WRITTEN(format_gemm(o, &r, 1, "GemmEx"));
+    WRITTEN(format_record(o, &r, 1, &(struct line_extras){.gemm_name = "GemmEx"}));
     CHECK(strstr(text, "\"tflops\":null,") != NULL);
     r = gemm();
     r.dur_ns = 0;
-    WRITTEN(format_gemm(o, &r, 1, "GemmEx"));
+    WRITTEN(format_record(o, &r, 1, &(struct line_extras){.gemm_name = "GemmEx"}));
     CHECK(strstr(text, "\"tflops\":null,") != NULL);
 }
 
@@ -316,24 +316,25 @@ TEST(tracer_format_acts)
 {
     struct record r = {.kind = RECORD_WAIT, .stream = 1, .tid = 3, .host_ns = 5, .host_end_ns = 9};
     r.dep.event = 12;
-    CHECK_WRITTEN(format_dep(o, &r),
+    CHECK_WRITTEN(format_record(o, &r, 0, NULL),
                   "{\"type\":\"dep\",\"kind\":\"wait\",\"cuda_event\":12,\"device\":0,\"stream\":1,"
                   "\"tid\":3,\"host_us\":0.005,\"host_end_us\":0.009}\n");
     r.kind = RECORD_RECORD;
-    WRITTEN(format_dep(o, &r));
+    WRITTEN(format_record(o, &r, 0, NULL));
     CHECK(strstr(text, "\"kind\":\"record\"") != NULL);
     r.kind = RECORD_SYNC;
     r.op = SYNC_STREAM;
-    CHECK_WRITTEN(format_sync(o, &r),
+    CHECK_WRITTEN(format_record(o, &r, 0, NULL),
                   "{\"type\":\"sync\",\"kind\":\"stream\",\"device\":0,\"stream\":1,\"tid\":3,"
                   "\"host_us\":0.005,\"host_end_us\":0.009}\n");
     r.op = SYNC_EVENT;
-    CHECK_WRITTEN(format_sync(o, &r),
+    CHECK_WRITTEN(format_record(o, &r, 0, NULL),
                   "{\"type\":\"sync\",\"kind\":\"event\",\"cuda_event\":12,\"device\":0,\"tid\":3,"
                   "\"host_us\":0.005,\"host_end_us\":0.009}\n");
     r.op = SYNC_DEVICE;
-    CHECK_WRITTEN(format_sync(o, &r), "{\"type\":\"sync\",\"kind\":\"device\",\"device\":0,"
-                                      "\"tid\":3,\"host_us\":0.005,\"host_end_us\":0.009}\n");
+    CHECK_WRITTEN(format_record(o, &r, 0, NULL),
+                  "{\"type\":\"sync\",\"kind\":\"device\",\"device\":0,"
+                  "\"tid\":3,\"host_us\":0.005,\"host_end_us\":0.009}\n");
 }
 
 TEST(tracer_format_process_lines)
@@ -477,13 +478,13 @@ TEST(tracer_format_copy)
     struct record r = stream_work(RECORD_COPY);
     r.op = SPECTER_COPY_D2H;
     r.copy.bytes = 512;
-    CHECK_WRITTEN(format_copy(o, &r, 7),
+    CHECK_WRITTEN(format_record(o, &r, 7, NULL),
                   "{\"id\":7,\"type\":\"copy\",\"kind\":\"d2h\",\"start_us\":3.000,"
                   "\"duration_us\":4.000,\"bytes\":512,\"device\":0,\"stream\":3,\"tid\":1,"
                   "\"host_us\":1.000,\"host_end_us\":2.000,\"timing\":\"device\"}\n");
     r.flags = RECORD_UPPER;
     r.graph = 2;
-    WRITTEN(format_copy(o, &r, 7));
+    WRITTEN(format_record(o, &r, 7, NULL));
     CHECK(strstr(text, ",\"timing\":\"device\",\"bound\":\"upper\",\"graph\":2}\n") != NULL);
 }
 
@@ -494,7 +495,7 @@ TEST(tracer_format_untraced)
     r.untraced.max_gap_ns = 250;
     r.untraced.classes[SPECTER_KERNEL_ATTENTION] = 2;
     r.untraced.classes[SPECTER_KERNEL_OTHER] = 3;
-    CHECK_WRITTEN(format_untraced(o, &r),
+    CHECK_WRITTEN(format_record(o, &r, 0, NULL),
                   "{\"type\":\"untraced\",\"launches\":5,"
                   "\"classes\":{\"attention\":2,\"other\":3},\"device\":0,\"stream\":3,\"tid\":1,"
                   "\"host_us\":1.000,\"host_end_us\":2.000,\"max_gap_us\":0.250}\n");
@@ -505,12 +506,12 @@ TEST(tracer_format_graph)
     struct record r = stream_work(RECORD_GRAPH);
     r.graph = 4;
     r.launch.number = 1;
-    CHECK_WRITTEN(format_graph(o, &r, 9, 3, "[5,6,8]"),
+    CHECK_WRITTEN(format_record(o, &r, 9, &(struct line_extras){.op_count = 3, .ops = "[5,6,8]"}),
                   "{\"id\":9,\"type\":\"graph\",\"graph\":4,\"launch\":1,\"op_count\":3,"
                   "\"ops\":[5,6,8],\"start_us\":3.000,\"duration_us\":4.000,\"device\":0,"
                   "\"stream\":3,\"tid\":1,\"host_us\":1.000,\"host_end_us\":2.000,"
                   "\"timing\":\"device\"}\n");
-    WRITTEN(format_graph(o, &r, 9, 3, NULL));
+    WRITTEN(format_record(o, &r, 9, &(struct line_extras){.op_count = 3, .ops = NULL}));
     CHECK(strstr(text, "\"op_count\":3,\"start_us\"") != NULL);
 }
 
@@ -518,11 +519,12 @@ TEST(tracer_format_mark)
 {
     struct record r = {.kind = RECORD_MARK, .op = SPECTER_MARK_ITERATION, .tid = 2, .host_ns = 10};
     memcpy(r.mark.name, "step \"1\"", 9);
-    CHECK_WRITTEN(format_mark(o, &r), "{\"event\":\"mark\",\"name\":\"step \\\"1\\\"\",\"time_us\":"
-                                      "0.010,\"kind\":\"iteration\",\"tid\":2}\n");
+    CHECK_WRITTEN(format_record(o, &r, 0, NULL),
+                  "{\"event\":\"mark\",\"name\":\"step \\\"1\\\"\",\"time_us\":"
+                  "0.010,\"kind\":\"iteration\",\"tid\":2}\n");
     r.op = SPECTER_MARK_RANGE;
     r.host_end_ns = 30;
-    WRITTEN(format_mark(o, &r));
+    WRITTEN(format_record(o, &r, 0, NULL));
     CHECK(strstr(text, "\"kind\":\"range\",\"tid\":2,\"end_us\":0.030}\n") != NULL);
 }
 
@@ -567,7 +569,7 @@ static size_t widest_nccl(unsigned op)
     r.nccl.seq = INT64_MAX;
     r.nccl.comm_rank = r.nccl.comm_size = r.nccl.peer = INT32_MAX;
     r.nccl.group = UINT32_MAX - 1;
-    WRITTEN(format_nccl(o, &r, UINT64_MAX - 1));
+    WRITTEN(format_record(o, &r, UINT64_MAX - 1, NULL));
     return strlen(text);
 }
 
@@ -583,7 +585,7 @@ static size_t widest_gemm(void)
     r.gemm.dtype_b = r.gemm.dtype_c = SPECTER_FP8E4M3;
     r.gemm.compute = COMPUTE_FIXED_POINT;
     r.gemm.unit = 8;
-    WRITTEN(format_gemm(o, &r, UINT64_MAX - 1, name));
+    WRITTEN(format_record(o, &r, UINT64_MAX - 1, &(struct line_extras){.gemm_name = name}));
     return strlen(text);
 }
 
@@ -594,7 +596,7 @@ static size_t widest_untraced(void)
     for (int i = 0; i < SPECTER_KERNEL_CLASS_COUNT; i++)
         r.untraced.classes[i] = UINT32_MAX;
     r.untraced.max_gap_ns = FAR;
-    WRITTEN(format_untraced(o, &r));
+    WRITTEN(format_record(o, &r, 0, NULL));
     return strlen(text);
 }
 
@@ -602,7 +604,7 @@ static size_t widest_mark(unsigned kind)
 {
     struct record r = widest(RECORD_MARK, (uint16_t)kind);
     memset(r.mark.name, '\1', sizeof r.mark.name - 1);
-    WRITTEN(format_mark(o, &r));
+    WRITTEN(format_record(o, &r, 0, NULL));
     return strlen(text);
 }
 
@@ -642,14 +644,14 @@ static size_t widest_comm(void)
 static size_t widest_dep(void)
 {
     struct record r = widest(RECORD_WAIT, 0);
-    WRITTEN(format_dep(o, &r));
+    WRITTEN(format_record(o, &r, 0, NULL));
     return strlen(text);
 }
 
 static size_t widest_sync(void)
 {
     struct record r = widest(RECORD_SYNC, SYNC_DEVICE);
-    WRITTEN(format_sync(o, &r));
+    WRITTEN(format_record(o, &r, 0, NULL));
     return strlen(text);
 }
 
@@ -657,7 +659,7 @@ static size_t widest_copy(void)
 {
     struct record r = widest(RECORD_COPY, SPECTER_COPY_MEMSET);
     r.copy.bytes = UINT64_MAX - 1;
-    WRITTEN(format_copy(o, &r, UINT64_MAX - 1));
+    WRITTEN(format_record(o, &r, UINT64_MAX - 1, NULL));
     return strlen(text);
 }
 
@@ -665,7 +667,8 @@ static size_t widest_graph(void)
 {
     struct record r = widest(RECORD_GRAPH, 0);
     r.launch.number = UINT32_MAX - 1;
-    WRITTEN(format_graph(o, &r, UINT64_MAX - 1, UINT64_MAX - 1, ""));
+    WRITTEN(format_record(o, &r, UINT64_MAX - 1,
+                          &(struct line_extras){.op_count = UINT64_MAX - 1, .ops = ""}));
     return strlen(text);
 }
 
