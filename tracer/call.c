@@ -48,12 +48,7 @@ static uint32_t stream_number(const struct call *c)
     return call_stream_number(c->stream, c->r.device, c->r.tid);
 }
 
-struct record *call_reserve(struct call *c)
-{
-    return ring_slot(&c->thread->ring);
-}
-
-static void publish(struct thread *t, struct record *slot, const struct record *r)
+void call_publish(struct thread *t, struct record *slot, const struct record *r)
 {
     if (slot == NULL)
         return;
@@ -61,16 +56,6 @@ static void publish(struct thread *t, struct record *slot, const struct record *
     ring_push(&t->ring);
     if (ring_filling(&t->ring))
         writer_wake();
-}
-
-void call_publish(struct call *c, struct record *slot)
-{
-    publish(c->thread, slot, &c->r);
-}
-
-void call_push(struct thread *t, const struct record *r)
-{
-    publish(t, ring_slot(&t->ring), r);
 }
 
 void call_start_record(struct call *c, const struct call_handlers *handlers,
@@ -152,11 +137,11 @@ void work_end_timing(struct call *c)
 
 void work_end(struct call *c)
 {
-    struct record *slot = call_reserve(c);
+    struct record *slot = ring_slot(&c->thread->ring);
     c->r.stream = stream_number(c);
     if (c->r.span != NO_SPAN)
         span_close_timed(c->r.span, slot != NULL);
-    call_publish(c, slot);
+    call_publish(c->thread, slot, &c->r);
 }
 
 static void note_host(struct call *c)
@@ -203,7 +188,7 @@ static void order_end(struct call *c)
         return;
     c->r.device = (int16_t)device_current();
     c->r.stream = on_stream ? stream_number(c) : NO_ID;
-    call_publish(c, call_reserve(c));
+    call_publish(c->thread, ring_slot(&c->thread->ring), &c->r);
 }
 
 static const struct call_handlers order = {true, note_host, order_end, NULL};
@@ -372,7 +357,7 @@ void call_record_mark(struct thread *t, const struct record *r)
     if (r->op == SPECTER_MARK_ITERATION)
         launch_flush_all(t);
     if (record_or_count_lost(RECORD_MARK))
-        call_push(t, r);
+        call_publish(t, ring_slot(&t->ring), r);
     leave();
 }
 

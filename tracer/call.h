@@ -215,11 +215,8 @@ void call_reset(void); /* for the child of a fork */
 
 /* ---- between call.c and the files that handle one family ---- */
 
-/* Room for the call's record in the ring, NULL when it is full; and publishing it there. */
-struct record *call_reserve(struct call *c);
-void call_publish(struct call *c, struct record *slot);
-
-void call_push(struct thread *t, const struct record *r); /* both, for another record */
+/* Publishes a record of the thread in its ring; slot: what ring_slot() gave for it, NULL: none. */
+void call_publish(struct thread *t, struct record *slot, const struct record *r);
 
 /* A mark's, outside every call. Launches of one iteration are not counted with the next one's. */
 void call_record_mark(struct thread *t, const struct record *r);

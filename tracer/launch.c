@@ -137,7 +137,7 @@ static void flush(struct thread *t, struct launch_run *run)
     fill_record(&r, run, t);
     SET(run->launches, 0);
     t->launches.gathered--;
-    call_push(t, &r);
+    call_publish(t, ring_slot(&t->ring), &r);
 }
 
 static CUstream plain(CUstream stream)

@@ -3,6 +3,7 @@
 
 #include "call.h"
 #include "filter.h"
+#include "memory.h"
 #include "threads.h"
 #include "tracer.h"
 
@@ -96,7 +97,7 @@ static struct open_ranges *ranges_of(struct thread *t)
     struct open_ranges *there = atomic_load_explicit(&t->ranges, memory_order_relaxed);
     int saved = errno;
     if (there == NULL) {
-        there = threads_ranges();
+        there = memory_map(sizeof *there);
         atomic_store_explicit(&t->ranges, there, memory_order_release);
     }
     errno = saved;

@@ -94,14 +94,14 @@ uint32_t nccl_group(struct call *c)
 static void group_op_end(struct call *c, bool in_progress)
 {
     struct nccl_group *g = &c->thread->group;
-    struct record *slot = call_reserve(c);
+    struct record *slot = ring_slot(&c->thread->ring);
     g->in_progress |= in_progress;
     c->r.stream = call_stream_number(c->stream, c->r.device, c->r.tid);
     c->r.nccl.group = nccl_group(c);
     c->r.group_index = (uint16_t)++g->count;
     if (slot != NULL && c->group_stream < GROUP_STREAMS_MAX)
         g->streams[c->group_stream].count++;
-    call_publish(c, slot);
+    call_publish(c->thread, slot, &c->r);
 }
 
 /* The library's own rule for "in place": one buffer, at this rank's part where they differ in size

@@ -151,7 +151,7 @@ static struct thread *make(void)
 
 static void push_left(struct record *r)
 {
-    call_push(thread_own, r);
+    call_publish(thread_own, ring_slot(&thread_own->ring), r);
 }
 
 static bool is_half_empty(struct ring *r)
@@ -182,11 +182,6 @@ static struct thread *inherit(void)
         pthread_mutex_unlock(&t->life); /* the next to look sees that it is free */
     }
     return NULL;
-}
-
-struct open_ranges *threads_ranges(void)
-{
-    return memory_map(sizeof(struct open_ranges));
 }
 
 static struct thread *begin(void)

@@ -105,8 +105,6 @@ extern __thread unsigned thread_depth __attribute__((tls_model("initial-exec")))
  * whatever the tracer's state. More than its block knows: a group whose start was not recorded. */
 extern __thread unsigned thread_group_depth __attribute__((tls_model("initial-exec")));
 
-struct open_ranges *threads_ranges(void); /* for struct thread; NULL: no memory */
-
 /* For the writer: the i-th block or NULL after the last; threads_release() frees the block of a
  * thread that is over: whose owner has ended, and whose ring is empty. */
 struct thread *threads_get(uint32_t i);
