@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
  * What the program says of itself: moments, steps and ranges, by the functions of
- * include/specter/specter.h (exported here, for C and for ctypes alike) and by NVTX (nvtx.c). Each
- * becomes a record in the calling thread's ring, as a hook's does and under the same law.
+ * include/specter/specter.h (exported here, for C and for ctypes alike) and by NVTX, which
+ * PyTorch's torch.cuda.nvtx is made of. Each becomes a record in the calling thread's ring, as a
+ * hook's does and under the same law.
  *
  * Marks do not start a trace: a launcher that marks and makes no traced call gets no file. So what
  * comes before a process's first traced call is not recorded, nor a range pushed before it. What a
@@ -11,6 +12,11 @@
  *
  * The marker: a name that the user has given (SPECTER_MARKER) makes a mark of it, or a range at its
  * start, an iteration.
+ *
+ * Of a mark by NVTX its text is kept; categories, colours and payloads are not, and domains only to
+ * tell which range ends. Handles that NVTX gives the program are addresses of entries of fixed
+ * tables, so that making one allocates nothing and using any value is safe. When a table is full,
+ * all that is new shares one entry.
  */
 #ifndef SPECTER_TRACER_MARK_H
 #define SPECTER_TRACER_MARK_H
@@ -44,22 +50,11 @@ void specter_iteration(const char *name);
 void specter_range_push(const char *name);
 void specter_range_pop(void);
 
-/* Ranges within a domain. How many of the thread and domain are open below it; 0 also for what is
- * not recorded, because a negative value would be the program's error. */
-int mark_push(const void *domain, const char *name);
-int mark_pop(const void *domain);
-
-/* A range that may end in another thread. The id, 0 when it is not recorded. */
-uint64_t mark_begin(const char *name);
-void mark_end(uint64_t id);
-
 /* For the writer: writes the ranges that a thread, which has ended or will record no more, left
- * open, or those of mark_begin(); their end is not known. */
+ * open, or those that may end in another thread; their end is not known. */
 typedef void mark_writer(struct record *r);
 void mark_abandon(struct thread *t, mark_writer *write);
 void mark_abandon_begun(mark_writer *write);
-
-void mark_copy_name(char to[MARK_NAME_MAX], const char *name); /* cut between characters */
 
 void mark_reset(void); /* for the child of a fork */
 
