@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "dlsym.h"
 
-#include "hooks/cublas.h"
-#include "hooks/cuda.h"
-#include "hooks/nccl.h"
+#include "hooks/calls.h"
 #include "as_caller.h"
 #include "elf.h"
 #include "real_dlsym.h"

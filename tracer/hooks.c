@@ -12,9 +12,7 @@
 #include <cublas_v2.h>
 #include <nccl.h>
 
-#include "hooks/cublas.h"
-#include "hooks/cuda.h"
-#include "hooks/nccl.h"
+#include "hooks/calls.h"
 #include "hooks/nccl_types.h"
 
 /* ---- what a call returns when no library has the function ---- */

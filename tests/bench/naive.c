@@ -12,7 +12,7 @@
 #include <cublas_v2.h>
 #include <inttypes.h>
 #include <nccl.h>
-#include "../../tracer/hooks/nccl.h"
+#include "../../tracer/hooks/calls.h"
 #include "../../tracer/hooks/nccl_types.h"
 #include <pthread.h>
 #include <stdatomic.h>
