@@ -2,7 +2,6 @@
 #include "driver.h"
 
 #include "clock.h"
-#include "hip.h"
 #include "pending.h"
 #include "real_dlsym.h"
 #include "resolve.h"
@@ -24,7 +23,8 @@ static __thread uint32_t asked __attribute__((tls_model("initial-exec")));
 
 static _Atomic bool is_hip;
 
-bool driver_find(void *library, const char *symbol, void *slot)
+/* One function of a library into *slot; false when it has none of that name. */
+static bool take(void *library, const char *symbol, void *slot)
 {
     void *found = real_dlsym(library, symbol);
     memcpy(slot, &found, sizeof found);
@@ -33,7 +33,7 @@ bool driver_find(void *library, const char *symbol, void *slot)
 
 static bool find(void *library, const char *symbol, const char *other, void *slot)
 {
-    return driver_find(library, symbol, slot) || driver_find(library, other, slot);
+    return take(library, symbol, slot) || take(library, other, slot);
 }
 
 static bool bind(void *library)
@@ -51,12 +51,117 @@ static bool bind(void *library)
     return all;
 }
 
+/* ---- HIP ----
+ *
+ * In the place of the CUDA driver, for programs on ROCm: the functions of struct driver, out of
+ * libamdhip64. HIP has no contexts to speak of, so a device stands for its context: the handle is
+ * its number and one. Results, stream handles 0 to 2, capture states and modes have CUDA's values.
+ */
+
+/* Functions that serve as they are. X(name in struct driver, HIP's) */
+#define HIP_SAME(X)                              \
+    X(DeviceGetCount, "hipGetDeviceCount")       \
+    X(DeviceGetName, "hipDeviceGetName")         \
+    X(DeviceGetPCIBusId, "hipDeviceGetPCIBusId") \
+    X(EventCreate, "hipEventCreateWithFlags")    \
+    X(EventElapsedTime, "hipEventElapsedTime")   \
+    X(EventQuery, "hipEventQuery")               \
+    X(EventRecord, "hipEventRecord")             \
+    X(StreamCreate, "hipStreamCreateWithFlags")  \
+    X(StreamIsCapturing, "hipStreamIsCapturing") \
+    X(StreamSynchronize, "hipStreamSynchronize") \
+    X(ThreadExchangeStreamCaptureMode, "hipThreadExchangeStreamCaptureMode")
+
+/* HIP has no contexts; these functions emulate them. */
+static struct {
+    CUresult (*GetDevice)(int *);
+    CUresult (*SetDevice)(int);
+    CUresult (*StreamGetDevice)(CUstream, int *);
+} hip;
+
+/* The device to go back to; only the writer thread pushes, and one at a time. */
+static int before_push;
+
+static CUcontext context_of(int device)
+{
+    return (CUcontext)((uintptr_t)device + 1);
+}
+
+static CUresult get_context(CUcontext *context)
+{
+    int device;
+    CUresult result = hip.GetDevice(&device);
+    if (result == CUDA_SUCCESS)
+        *context = context_of(device);
+    return result;
+}
+
+static CUresult get_device(CUdevice *device)
+{
+    return hip.GetDevice(device);
+}
+
+static CUresult push_context(CUcontext context)
+{
+    CUresult result = hip.GetDevice(&before_push);
+    return result == CUDA_SUCCESS ? hip.SetDevice((int)((uintptr_t)context - 1)) : result;
+}
+
+static CUresult pop_context(CUcontext *context)
+{
+    CUresult result = get_context(context);
+    return result == CUDA_SUCCESS ? hip.SetDevice(before_push) : result;
+}
+
+static CUresult stream_context(CUstream stream, CUcontext *context)
+{
+    int device;
+    CUresult result = hip.StreamGetDevice(stream, &device);
+    if (result == CUDA_SUCCESS)
+        *context = context_of(device);
+    return result;
+}
+
+/* Attributes have numbers of their own in HIP, and its version is not CUDA's. */
+static CUresult no_attribute(int *value, CUdevice_attribute attribute, CUdevice device)
+{
+    (void)value, (void)attribute, (void)device;
+    return CUDA_ERROR_NOT_SUPPORTED;
+}
+
+static CUresult no_version(int *version)
+{
+    (void)version;
+    return CUDA_ERROR_NOT_SUPPORTED;
+}
+
+/* Returns whether all that is needed was found. */
+static bool bind_hip(void *library)
+{
+    bool all = take(library, "hipGetDevice", &hip.GetDevice) &&
+               take(library, "hipSetDevice", &hip.SetDevice) &&
+               take(library, "hipStreamGetDevice", &hip.StreamGetDevice);
+#define X(_name, _symbol) all = all && take(library, _symbol, &driver._name);
+    HIP_SAME(X)
+#undef X
+    driver.CtxGetCurrent = get_context;
+    driver.CtxGetDevice = get_device;
+    driver.CtxPushCurrent = push_context;
+    driver.CtxPopCurrent = pop_context;
+    driver.StreamGetCtx = stream_context;
+    driver.DeviceGetAttribute = no_attribute;
+    driver.DriverGetVersion = no_version;
+    return all;
+}
+
 static bool find_hip(void)
 {
     void *library = resolve_library("libamdhip64");
-    atomic_store(&is_hip, library != NULL && hip_bind(&driver, library));
+    atomic_store(&is_hip, library != NULL && bind_hip(library));
     return atomic_load(&is_hip);
 }
+
+/* ---- whichever there is ---- */
 
 static void find_driver(void)
 {

@@ -6,7 +6,7 @@
  *     if (driver_ready())
  *         driver.EventRecord(event, stream);
  *
- * Where there is no libcuda but HIP's runtime (ROCm), the same table is filled from that: hip.h.
+ * Where there is no libcuda but HIP's runtime (ROCm), the same table is filled from that.
  *
  * The CUDA runtime API is never used: libcudart is usually linked statically into the program, and
  * a second copy would have a state of its own.
@@ -64,9 +64,6 @@ struct driver {
 };
 
 extern struct driver driver;
-
-/* One function of a library into *slot; false when it has none of that name. */
-bool driver_find(void *library, const char *symbol, void *slot);
 
 bool driver_is_hip(void); /* once it is ready */
 
