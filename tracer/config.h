@@ -15,7 +15,8 @@
 #include <stdint.h>
 
 #define CONFIG_UNKNOWN INT64_MIN
-#define CONFIG_ENV_MAX 32768 /* bytes of JSON for the recorded part of the environment */
+#define CONFIG_ENV_MAX 32768         /* bytes of JSON for the recorded part of the environment */
+#define CONFIG_REDACTED "<redacted>" /* stands there for the value of what looks like a secret */
 
 /* The member that holds a setting. Of `ranks` only whether this rank is among them is kept. */
 #define SETTING_MEMBER_FLAG(_id) bool _id;

@@ -2,8 +2,8 @@
 #include "test.h"
 
 #include "../../tracer/config.h"
-#include "../../tracer/secrets.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #define CASES(_rows) (sizeof(_rows) / sizeof *(_rows))
@@ -13,7 +13,7 @@ static const struct {
 } secret[] = {
     {"NCCL_NET_TOKEN", "x"},
     {"NCCL_NETTOKENS", "x"},
-    {"nccl_net_secret", "x"},
+    {"NCCL_net_secret", "x"},
     {"NCCL_UCX_KEY", "17"},
     {"NCCL_ACCESS_KEY_ID", "17"},
     {"NCCL_X_APIKEY", "17"},
@@ -61,15 +61,27 @@ static const struct {
     {"NCCL_X", ""},
 };
 
+/* What the trace holds for the variable: its value, or what stands for one. */
+static bool is_redacted(const char *name, const char *value)
+{
+    static struct config config;
+    char variable[512];
+    snprintf(variable, sizeof variable, "%s=%s", name, value);
+    config_read_from(&config, (const char *const[]){variable, NULL});
+    if (strstr(config.env, name) == NULL)
+        CHECK_STR(config.env, name); /* not recorded: the case says nothing */
+    return strstr(config.env, CONFIG_REDACTED) != NULL;
+}
+
 TEST(tracer_secrets_are_told_from_ordinary_settings)
 {
     for (size_t i = 0; i < CASES(secret); i++) {
-        if (!secrets_is_one(secret[i].name, secret[i].value))
-            CHECK_STR(secret[i].value, SECRETS_REDACTED);
+        if (!is_redacted(secret[i].name, secret[i].value))
+            CHECK_STR(secret[i].value, CONFIG_REDACTED);
     }
     for (size_t i = 0; i < CASES(ordinary); i++) {
-        if (secrets_is_one(ordinary[i].name, ordinary[i].value))
-            CHECK_STR(SECRETS_REDACTED, ordinary[i].value);
+        if (is_redacted(ordinary[i].name, ordinary[i].value))
+            CHECK_STR(CONFIG_REDACTED, ordinary[i].value);
     }
 }
 
