@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "file.h"
 
+#include "clock.h"
 #include "specter/trace.h"
 
 #include <errno.h>
@@ -128,7 +129,8 @@ bool file_is_ours(const struct file *f)
     return is_still(f->fd, f->dev, f->ino);
 }
 
-int file_dir(const struct file *f)
+/* The folder's descriptor; -1 when it no longer is. */
+static int folder_of(const struct file *f)
 {
     return is_still(f->dir, f->dir_dev, f->dir_ino) ? f->dir : -1;
 }
@@ -230,7 +232,7 @@ size_t file_cut_tail(struct file *f, char *buf, size_t size)
 
 void file_discard(struct file *f)
 {
-    if (file_is_ours(f) && file_dir(f) >= 0) /* the program may have another folder by now */
+    if (file_is_ours(f) && folder_of(f) >= 0) /* the program may have another folder by now */
         unlinkat(f->dir, f->base, 0);
     file_close(f);
 }
@@ -239,7 +241,82 @@ void file_close(struct file *f)
 {
     if (file_is_ours(f))
         close(f->fd);
-    if (file_dir(f) >= 0)
+    if (folder_of(f) >= 0)
         close(f->dir);
     f->fd = f->dir = -1;
+}
+
+/* ---- requests ---- */
+
+#define REQUEST_POLL_NS INT64_C(200000000)
+
+static bool is_new(struct dump_request *q, const struct stat *st, bool first)
+{
+    if (st->st_ino == q->ino && st->st_mtim.tv_sec == q->made.tv_sec &&
+        st->st_mtim.tv_nsec == q->made.tv_nsec)
+        return false;
+    q->ino = st->st_ino;
+    q->made = st->st_mtim;
+    return !first && S_ISREG(st->st_mode) && (st->st_uid == geteuid() || st->st_uid == 0);
+}
+
+/* The first line, when it may be a folder's name. */
+static bool read_name(int dir, char folder[REQUEST_NAME_MAX])
+{
+    int fd = openat(dir, SPECTER_DUMP_REQUEST, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
+    ssize_t len = fd >= 0 ? read(fd, folder, REQUEST_NAME_MAX - 1) : -1;
+    if (fd >= 0)
+        close(fd);
+    folder[len > 0 ? len : 0] = '\0';
+    folder[strcspn(folder, "\n")] = '\0';
+    return strncmp(folder, SPECTER_DUMP_PREFIX, strlen(SPECTER_DUMP_PREFIX)) == 0 &&
+           strchr(folder, '/') == NULL;
+}
+
+bool request_poll(struct dump_request *q, const struct file *f, char folder[REQUEST_NAME_MAX])
+{
+    int64_t now = clock_pace_ns();
+    bool first = !q->begun;
+    struct stat st;
+    int dir;
+    if (now - q->polled_ns < REQUEST_POLL_NS)
+        return false;
+    q->polled_ns = now;
+    q->begun = true;
+    dir = folder_of(f);
+    return dir >= 0 && fstatat(dir, SPECTER_DUMP_REQUEST, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+           is_new(q, &st, first) && read_name(dir, folder);
+}
+
+/* Under another name until it is whole. */
+static int answer_copy(int to, const char *name, int (*copy)(void *arg, int fd), void *arg)
+{
+    char part[sizeof((struct file *)NULL)->base + 8];
+    int fd, error;
+    snprintf(part, sizeof part, "%s.part", name);
+    fd = openat(to, part, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    if (fd < 0)
+        return errno;
+    error = copy(arg, fd);
+    close(fd);
+    if (error == 0 && renameat(to, part, to, name) != 0)
+        error = errno;
+    if (error != 0)
+        unlinkat(to, part, 0);
+    return error;
+}
+
+int request_answer(const struct file *f, const char *folder, int (*copy)(void *arg, int fd),
+                   void *arg)
+{
+    int dir = folder_of(f), error = 0;
+    int to = dir >= 0 ? openat(dir, folder, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC) : -1;
+    if (to < 0)
+        return dir >= 0 ? errno : EBADF;
+    if (copy != NULL)
+        error = answer_copy(to, f->base, copy, arg);
+    else if (linkat(dir, f->base, to, f->base, 0) != 0)
+        error = errno;
+    close(to);
+    return error;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * The trace file of this process. Lines are written whole, in batches; after a failure the file is
- * cut back to its last whole line.
+ * cut back to its last whole line. And what others ask of it while it is written.
  */
 #ifndef SPECTER_TRACER_FILE_H
 #define SPECTER_TRACER_FILE_H
@@ -10,7 +10,9 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <sys/types.h>
+#include <time.h>
 
 struct file {
     int fd;     /* -1: none */
@@ -33,7 +35,6 @@ int file_move_up(int fd);
 int file_open(struct file *f, const struct config *c);
 
 bool file_is_ours(const struct file *f); /* fd is still the file */
-int file_dir(const struct file *f);      /* the folder's descriptor; -1 when it no longer is */
 
 /* Takes the space for a file of that size, which cannot run out afterwards. 0, or an errno:
  * EOPNOTSUPP on a file system that cannot. */
@@ -53,5 +54,31 @@ size_t file_cut_tail(struct file *f, char *buf, size_t size);
 void file_discard(struct file *f); /* removes the file, if one was made */
 
 void file_close(struct file *f); /* leaves alone what is no longer ours */
+
+/* ---- requests ----
+ *
+ * `specter dump` asks running tracers for what they have by a file in their folder, whose one line
+ * names the folder beside it that the answers go into. Looking costs a stat a few times a second.
+ */
+
+#define REQUEST_NAME_MAX 64
+
+struct dump_request {
+    int64_t polled_ns; /* on the pacing clock */
+    bool begun;        /* the folder was read at least once */
+    ino_t ino;         /* the last one that was seen */
+    struct timespec made;
+};
+
+/* Returns whether there is a new request. One that the first call finds is not new: it was there
+ * before this process had a file, so it asks other processes, or was left behind. folder: a name
+ * without a slash. Only requests of the user and of root count: the folder may be writable for
+ * others. */
+bool request_poll(struct dump_request *q, const struct file *f, char folder[REQUEST_NAME_MAX]);
+
+/* Puts the file where the request wants it: the file itself under another name, when it is an
+ * ordinary trace, else what `copy` writes. 0, or an errno. */
+int request_answer(const struct file *f, const char *folder, int (*copy)(void *arg, int fd),
+                   void *arg);
 
 #endif

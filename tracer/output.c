@@ -12,7 +12,6 @@
 #include "library.h"
 #include "lookup.h"
 #include "op_sums.h"
-#include "request.h"
 #include "tracer.h"
 #include "warn.h"
 

@@ -53,7 +53,7 @@ void output_flush(void);
 void output_close(int64_t end_ns, uint64_t dropped);
 void output_amend(uint64_t dropped);
 
-/* The first returns whether a dump was asked for (request.h); then the second puts what is there.
+/* The first returns whether a dump was asked for (file.h); then the second puts what is there.
  * time_ns: the moment by which all that is under way has been written. */
 bool output_is_asked(void);
 void output_answer(int64_t time_ns);

@@ -2,7 +2,6 @@
 #include "test.h"
 
 #include "../../tracer/flight.h"
-#include "../../tracer/request.h"
 #include "specter/trace.h"
 
 #include <errno.h>
