@@ -3,12 +3,12 @@
 
 #include "clock.h"
 #include "comm.h"
-#include "coverage_gaps.h"
 #include "device.h"
 #include "filter.h"
 #include "governor.h"
 #include "graph_ops.h"
 #include "launch.h"
+#include "libraries.h"
 #include "mark.h"
 #include "output.h"
 #include "plugin.h"

@@ -1,15 +1,33 @@
 /* SPDX-License-Identifier: MIT
  *
- * NCCL copies in this process that the tracer cannot intercept, listed at the end of a trace: a
- * missing record must not read as a missing call. Files are read while the program runs, when
- * libraries have been loaded: at its end a seccomp filter may kill the program for opening one.
+ * What a trace says of the libraries in this process: at its start, which of several builds of NCCL
+ * the run used; at its end, which copies of NCCL the tracer cannot intercept, because a missing
+ * record must not read as a missing call.
  */
-#ifndef SPECTER_TRACER_COVERAGE_GAPS_H
-#define SPECTER_TRACER_COVERAGE_GAPS_H
+#ifndef SPECTER_TRACER_LIBRARIES_H
+#define SPECTER_TRACER_LIBRARIES_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 struct out;
+
+/* ---- the file that a function came from ---- */
+
+#define LIBRARY_PATH_MAX 256 /* bytes; a longer one loses its front */
+
+struct library {
+    char path[LIBRARY_PATH_MAX + 1]; /* "": not known */
+    char build_id[65];               /* hexadecimal; "": it has none */
+};
+
+/* address: of the function; 0: none, and nothing is known. */
+void library_of(struct library *l, uintptr_t address);
+
+/* ---- copies of NCCL that cannot be intercepted ----
+ *
+ * Files are read while the program runs, when libraries have been loaded: at its end a seccomp
+ * filter may kill the program for opening one. */
 
 /* The most bytes that coverage_gaps_put() adds. */
 #define COVERAGE_GAPS_BYTES_MAX 12800
