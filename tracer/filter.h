@@ -38,11 +38,34 @@ void filter_iteration(void);
 /* Returns whether a record that was made lies in the window in time. */
 bool filter_admits(const struct record *r);
 
-/* From here on one GEMM in `rate` of each thread is recorded. */
-void filter_sample(uint32_t rate);
-
 uint64_t filter_skipped(void);           /* GEMMs that sampling has left out so far */
 int64_t filter_iterations(void);         /* iterations that have begun */
 bool filter_is_windowed(char text[128]); /* true: text says which part of the run is recorded */
+
+/* ---- sampling when recording costs too much ----
+ *
+ * Keeps the tracer's share of the program's time below what was asked (SPECTER_OVERHEAD).
+ *
+ * The share is counted, not sampled: the records that came in a while times what one costs, plus
+ * the pairs of events among them times what a pair costs, over that while. Both costs are measured
+ * in this process before they are needed, the pair on a private stream of the context. All threads'
+ * records are added up, as if one thread had made them: with several threads the share that a
+ * thread feels is smaller, never larger. What the writer thread does itself, on a core of its own,
+ * is not in it.
+ *
+ * Over the limit for two looks in a row, half of the GEMMs that are recorded no longer are, and so
+ * on. The rate never falls again within a run: a trace whose rate goes up and down is hard to read.
+ * In virtual time, where costs mean nothing, there is no governor. */
+
+#define GOVERNOR_RATE_MAX 1024
+
+void governor_begin(void); /* after filter_begin() */
+
+/* A record has come. */
+void governor_count(const struct record *r);
+
+/* The rate that holds from now on when it changes, else 0. pair_ns: the cost of a pair of events;
+ * 0: not known. */
+uint32_t governor_update(double pair_ns);
 
 #endif

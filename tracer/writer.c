@@ -5,7 +5,6 @@
 #include "comm.h"
 #include "device.h"
 #include "filter.h"
-#include "governor.h"
 #include "graph_ops.h"
 #include "launch.h"
 #include "libraries.h"
@@ -269,11 +268,9 @@ static void harvest(bool all)
 /* Recording takes too much of the program's time: from here on fewer GEMMs. */
 static void govern(void)
 {
-    uint32_t rate = governor_update();
-    if (rate == 0)
-        return;
-    filter_sample(rate);
-    output_sample(rate, "governor", tracer_now());
+    uint32_t rate = governor_update(device_pair_ns());
+    if (rate != 0)
+        output_sample(rate, "governor", tracer_now());
 }
 
 /* A dump also holds what is under way. In virtual time this thread has no clock of its own, and the
@@ -462,7 +459,7 @@ static void *writer_main(void *unused)
     thread_depth = 1; /* what the libraries call on this thread is ours */
     device_begin(writer.mono_ns);
     output_init();
-    governor_begin(&tracer.config);
+    governor_begin();
     while (atomic_load(&writer.stop) == 0) {
         tick(false);
         nap(false);

@@ -109,7 +109,7 @@ TEST(tracer_filter_samples_one_gemm_in_each_block)
     }
     CHECK(differ > 3); /* not always the same of a program's eight */
     CHECK_INT((int64_t)filter_skipped(), 70);
-    filter_sample(1);
+    BEGIN("SPECTER_SAMPLE=1");
     CHECK(filter_wants(RECORD_GEMM) && filter_wants(RECORD_GEMM));
     clock_use(NULL);
 }
