@@ -5,7 +5,6 @@
  * else in it, so that one look shows that no call can be lost or changed.
  */
 #include "call.h"
-#include "export.h"
 
 #include <half.h>
 #include <cublasLt.h>

@@ -5,7 +5,6 @@
 
 #include "config.h"
 #include "dlsym.h"
-#include "export.h"
 #include "pending.h"
 #include "real_dlsym.h"
 #include "resolve.h"

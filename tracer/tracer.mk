@@ -40,8 +40,8 @@ $(TRACER_BASE:%=$(B)/tracer/%.o): $(B)/tracer/%.o: src/base/%.c $(B)/flags
 	@echo "  CC      $<"
 	$(Q)$(CC) $(BASE) $(TRACER_PIC) -c -o $@ $<
 
-# What is exported is said in the code (tracer/export.h); the one version is named here.
-$(TRACER_MAP): tracer/export.h
+# What is exported is said in the code (tracer/hooks.h); the one version is named here.
+$(TRACER_MAP): tracer/hooks.h
 	@mkdir -p $(@D)
 	$(Q)echo 'SPECTER { local: versioned_*; };' > $@
 # The hooked functions and the names of exports.def, for a test that there is nothing else.

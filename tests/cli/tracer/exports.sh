@@ -1,6 +1,6 @@
 # The library exports the functions of the hook table and the names of exports.def and nothing else,
 # and needs libc and nothing else. Hooks of libraries without versions are in version SPECTER, which is
-# not the default; all else has no version (tracer/export.h).
+# not the default; all else has no version (tracer/hooks.h).
 LC_ALL=C sort "$BUILD/tracer/exports.txt" >table
 awk '{ print $2 }' "$BUILD/tracer/hooks.txt" | sort | comm -23 - table
 nm -D --defined-only "$LIBSPECTER" | awk '$3 != "SPECTER" { print $3 }' >names
