@@ -4,7 +4,7 @@
  * object its dynamic section, or a function of the same library (resolve.c). Lock-free; where all
  * slots in reach are taken the newest entry replaces another, which is looked up again.
  *
- * An answer holds until a library has been unloaded (dlclose.c): the place may then be another
+ * An answer holds until a library has been unloaded (dlsym.c): the place may then be another
  * object's, and the function gone. A new generation drops all of them. While destructors run they
  * hold: a thread that one of them waits for may be about to call.
  */

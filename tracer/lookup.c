@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "hooks/cuda_types.h"
 
-#include "lookup.h"
-
 #include "config.h"
 #include "dlsym.h"
 #include "pending.h"
