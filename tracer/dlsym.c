@@ -2,9 +2,8 @@
 #include "dlsym.h"
 
 #include "hooks/calls.h"
-#include "answers.h"
 #include "as_caller.h"
-#include "elf.h"
+#include "objects.h"
 #include "loader_lock.h"
 #include "real_dlsym.h"
 #include "resolve.h"
@@ -192,7 +191,7 @@ struct dlsym_answer dlsym_answer(void *handle, const char *name, const char *ver
 
 /* ---- dlclose() ----
  *
- * What was found out about a library and its callers does not outlive them (answers.h). */
+ * What was found out about a library and its callers does not outlive them (resolve.h). */
 
 /* Reads the number of objects unloaded since the start. */
 static int note_unloaded(struct dl_phdr_info *info, size_t size, void *data)
@@ -216,7 +215,6 @@ __attribute__((visibility("default"))) int dlclose(void *handle)
     int result = next != NULL ? next(handle) : -1, saved = errno;
     if (unloaded() != before) {
         struct signal_block blocked;
-        answers_drop();
         signal_block_begin(&blocked);
         resolve_unloaded();
         signal_block_end(&blocked);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "elf.h"
+#include "objects.h"
 
 #include <stddef.h>
 #include <stdint.h>

@@ -2,7 +2,7 @@
 #include "libraries.h"
 
 #include "clock.h"
-#include "elf.h"
+#include "objects.h"
 #include "file.h"
 #include "format.h"
 #include "loader_lock.h"

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "objects.h"
 
-#include "elf.h"
 #include "loader_lock.h"
 #include "real_dlsym.h"
 

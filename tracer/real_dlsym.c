@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "real_dlsym.h"
 
-#include "elf.h"
+#include "objects.h"
 #include "loader_lock.h"
 
 #include <dlfcn.h>

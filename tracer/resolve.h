@@ -20,17 +20,17 @@
  * object calls. It leads to an entry (dlsym.c) that says which before it goes on to the wrapper.
  *
  * Nothing is loaded and no library is kept from being unloaded. Our own functions are never the
- * answer. Answers are kept per (function, calling place) until a library is unloaded (answers.h),
- * and per (function, object) where the object refers to the function: all of its places are bound
- * together.
+ * answer. Answers are kept per (function, calling place) until a library is unloaded, and per
+ * (function, object) where the object refers to the function: all of its places are bound together.
  */
 #ifndef SPECTER_TRACER_RESOLVE_H
 #define SPECTER_TRACER_RESOLVE_H
 
-#include "answers.h"
 #include "hooks.h"
+#include "objects.h"
 
 #include <link.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -70,7 +70,7 @@ bool resolve_is_loaded(const char *stem);
  * functions the tracer calls in a thread of its own. Between pending_begin() and pending_end(). */
 void *resolve_library(const char *stem);
 
-/* A library has been unloaded: what is gone is forgotten. */
+/* A library has been unloaded: all answers are dropped, and what is gone is forgotten. */
 void resolve_unloaded(void);
 
 /* Returns whether a call went to the object with this dynamic section. Reliable for the first 32
@@ -86,5 +86,24 @@ bool resolve_is_library(const char *path, const char *stem);
 /* Returns whether what was found for a hook is in a library of the hook's own name, and not in
  * another one that has a function of this name. Lock-free for what was asked before. */
 bool resolve_is_own(enum hook_id id, function real);
+
+/* ---- answers ----
+ *
+ * A cache of what resolve() found. The key is a hook's id and an address: the caller's, or of an
+ * object its dynamic section, or a function of the same library (resolve.c). Lock-free; where all
+ * slots in reach are taken the newest entry replaces another, which is looked up again.
+ *
+ * An answer holds until a library has been unloaded: the place may then be another object's, and the
+ * function gone. A new generation drops all of them. While destructors run they hold: a thread that
+ * one of them waits for may be about to call. Public for tests alone. */
+
+/* The generation of answers that holds now: to be read before what an answer follows from. */
+extern _Atomic uint32_t answers_generation;
+
+/* The answer for the place, NULL: none is kept. */
+function answers_get(enum hook_id id, const void *place);
+
+/* Keeps an answer that was found while `generation` held. */
+void answers_put(enum hook_id id, const void *place, function real, uint32_t generation);
 
 #endif

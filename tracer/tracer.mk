@@ -14,7 +14,7 @@ TRACER_PIC  := -fPIC -fvisibility=hidden $(TRACER_CPPFLAGS)
 
 # What the unit tests link: the parts that are not wrappers, threads or a driver.
 TRACER_TEST_OBJ := $(patsubst %,$(B)/tracer/%.o,ids format config settings file flight filter comm memory comm_table \
-    process resolve objects answers as_caller as_caller_jump loader_lock pending real_dlsym elf clock warn graph_ops \
+    process resolve objects as_caller as_caller_jump loader_lock pending real_dlsym elf clock warn graph_ops \
     op_sums timeline driver)
 TRACER_TEST_CPPFLAGS := $(TRACER_CPPFLAGS)
 

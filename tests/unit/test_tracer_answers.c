@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include "test.h"
 
-#include "../../tracer/answers.h"
 #include "../../tracer/as_caller.h"
 #include "../../tracer/dlsym.h"
 #include "../../tracer/pending.h"
 #include "../../tracer/real_dlsym.h"
+#include "../../tracer/resolve.h"
 
 #include <dlfcn.h>
 #include <stdint.h>
@@ -45,7 +45,7 @@ TEST(tracer_answers_are_dropped_together)
     answers_put(3, place(3), first, before);
     answers_put(4, place(3), second, before);
     CHECK(answers_get(3, place(3)) == first);
-    answers_drop();
+    resolve_unloaded();
     CHECK(answers_get(3, place(3)) == NULL);
     CHECK(answers_get(4, place(3)) == NULL);
     answers_put(3, place(3), first, before); /* found before */
@@ -70,7 +70,7 @@ TEST(tracer_answers_of_a_full_table_are_right)
         }
         CHECK_INT(wrong, 0);
         CHECK(kept > 3000 && kept <= 4096);
-        answers_drop();
+        resolve_unloaded();
     }
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "test.h"
 
-#include "../../tracer/elf.h"
+#include "../../tracer/objects.h"
 #include "../../tracer/real_dlsym.h"
 
 #include <dlfcn.h>
