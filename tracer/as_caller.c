@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#include "as_caller.h"
+#include "loader.h"
 
 #include "dlsym.h"
-#include "loader_lock.h"
 
 #ifdef TRACER_HAS_DLSYM
 

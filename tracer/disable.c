@@ -6,7 +6,7 @@
  * which hand them on and do nothing else.
  */
 #include "config.h"
-#include "real_dlsym.h"
+#include "loader.h"
 
 #include <errno.h>
 #include <link.h>

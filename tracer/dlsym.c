@@ -2,10 +2,8 @@
 #include "dlsym.h"
 
 #include "hooks/calls.h"
-#include "as_caller.h"
+#include "loader.h"
 #include "objects.h"
-#include "loader_lock.h"
-#include "real_dlsym.h"
 #include "resolve.h"
 #include "signal_block.h"
 

@@ -6,7 +6,7 @@
  * The exported two are assembly (dlsym_entry.S), because the loader looks at the return address:
  * they save the arguments, ask dlsym_answer() below, and unless that has the answer jump to the
  * next implementation as if they had not been there. RTLD_NEXT and RTLD_DEFAULT thus mean what they
- * mean for the caller; for a name of the hook table they are asked in its name (as_caller.h).
+ * mean for the caller; for a name of the hook table they are asked in its name (loader.h).
  *
  * The answer is ours only where the loader's lies in a library of the hook table. It is then an
  * entry, a few instructions in dlsym_entry.S that note for which copy of the library it stands and
@@ -14,7 +14,7 @@
  * front of ours that answers dlsym() itself and goes straight to libc takes it away.
  *
  * dlclose() and dlerror() are ours, too: what was found out about a library does not outlive it,
- * and an error that waits for the program is kept (pending.h).
+ * and an error that waits for the program is kept (loader.h).
  *
  * cuGetProcAddress() in front of the driver's. A static CUDA runtime, which cuDNN, cuFFT, cuSPARSE,
  * and whatever nvcc links by default carry within them, asks dlsym() for this one function and

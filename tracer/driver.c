@@ -2,8 +2,7 @@
 #include "driver.h"
 
 #include "clock.h"
-#include "pending.h"
-#include "real_dlsym.h"
+#include "loader.h"
 #include "resolve.h"
 #include "signal_block.h"
 

@@ -5,7 +5,7 @@
 #include "device.h"
 #include "driver.h"
 #include "filter.h"
-#include "loader_lock.h"
+#include "loader.h"
 #include "signal_block.h"
 #include "threads.h"
 #include "tracer.h"
@@ -49,7 +49,9 @@ static const char *ask_symbols(const void *func)
     struct signal_block blocked;
     bool known;
     signal_block_begin(&blocked);
-    known = loader_address(func, &info) != 0 && info.dli_saddr == func;
+    loader_enter();
+    known = dladdr(func, &info) != 0 && info.dli_saddr == func;
+    loader_leave();
     signal_block_end(&blocked);
     return known ? info.dli_sname : NULL;
 }

@@ -5,7 +5,7 @@
 #include "objects.h"
 #include "file.h"
 #include "format.h"
-#include "loader_lock.h"
+#include "loader.h"
 #include "resolve.h"
 
 #include <fcntl.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "loader_lock.h"
+#include "loader.h"
 
 #include "clock.h"
 
@@ -41,15 +41,6 @@ int loader_objects(int (*take)(struct dl_phdr_info *, size_t, void *), void *arg
     int result;
     loader_enter();
     result = dl_iterate_phdr(take, arg);
-    loader_leave();
-    return result;
-}
-
-int loader_address(const void *address, Dl_info *info)
-{
-    int result;
-    loader_enter();
-    result = dladdr(address, info);
     loader_leave();
     return result;
 }

@@ -3,8 +3,7 @@
 
 #include "config.h"
 #include "dlsym.h"
-#include "pending.h"
-#include "real_dlsym.h"
+#include "loader.h"
 #include "resolve.h"
 #include "signal_block.h"
 

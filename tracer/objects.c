@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "objects.h"
 
-#include "loader_lock.h"
-#include "real_dlsym.h"
+#include "loader.h"
 
 #include <stdatomic.h>
 #include <stddef.h>

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#include "pending.h"
+#include "loader.h"
 
 #include "dlsym.h"
-#include "real_dlsym.h"
 
 #ifdef TRACER_HAS_DLSYM
 

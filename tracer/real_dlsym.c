@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#include "real_dlsym.h"
+#include "loader.h"
 
 #include "objects.h"
-#include "loader_lock.h"
 
 #include <dlfcn.h>
 #include <stdatomic.h>

@@ -2,11 +2,8 @@
 #include "resolve.h"
 
 #include "hooks/calls.h"
-#include "as_caller.h"
-#include "loader_lock.h"
+#include "loader.h"
 #include "objects.h"
-#include "pending.h"
-#include "real_dlsym.h"
 #include "record.h"
 #include "signal_block.h"
 #include "warn.h"

@@ -10,7 +10,7 @@
  *   one loaded object defines the function, and it   that one: a reference that is bound at all is
  *   stays as long as the caller                      bound to it
  *   the caller refers to the function, or defines    what the loader answers the caller
- *   it                                               (as_caller.h); for a reference that was bound
+ *   it                                               (loader.h); for a reference that was bound
  *                                                    when the caller was loaded, nothing that came
  *                                                    by a later dlopen()
  *   another object has left for the function by a    what those are bound to that do refer to it,

@@ -6,7 +6,7 @@
 #include "device.h"
 #include "driver.h"
 #include "filter.h"
-#include "loader_lock.h"
+#include "loader.h"
 #include "mark.h"
 #include "output.h"
 #include "plugin.h"

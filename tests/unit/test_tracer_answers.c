@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "test.h"
 
-#include "../../tracer/as_caller.h"
+#include "../../tracer/loader.h"
 #include "../../tracer/dlsym.h"
-#include "../../tracer/pending.h"
-#include "../../tracer/real_dlsym.h"
 #include "../../tracer/resolve.h"
 
 #include <dlfcn.h>

@@ -2,7 +2,7 @@
 #include "test.h"
 
 #include "../../tracer/objects.h"
-#include "../../tracer/real_dlsym.h"
+#include "../../tracer/loader.h"
 
 #include <dlfcn.h>
 #include <gnu/libc-version.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "test.h"
 
-#include "../../tracer/loader_lock.h"
+#include "../../tracer/loader.h"
 
 #include <pthread.h>
 #include <stdatomic.h>

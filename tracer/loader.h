@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * How the tracer asks the dynamic loader, so that the program notices nothing: libc's own functions
+ * (real_dlsym.c), not while the program forks (loader_lock.c), with the program's pending error
+ * kept (pending.c), and in the name of another object (as_caller.c).
+ */
+#ifndef SPECTER_TRACER_LOADER_H
+#define SPECTER_TRACER_LOADER_H
+
+#include <dlfcn.h>
+#include <link.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+/* ---- libc's functions ----
+ *
+ * The dlsym() and dlvsym() of libc. The tracer calls these and never `dlsym`, which is its wrapper
+ * for the program (dlsym.c); RTLD_NEXT passed to them means: after this library.
+ *
+ * They are found in the symbol tables of the objects that follow this library in the loader's list,
+ * because dlsym() would find the wrapper. */
+
+/* One implementation; NULL where there is none. */
+struct dl_functions {
+    void *(*sym)(void *handle, const char *name);
+    void *(*vsym)(void *handle, const char *name, const char *version);
+};
+
+/* libc's (libdl's before glibc 2.34): the tracer's own calls go to them. */
+struct dl_functions real_loader(void);
+
+/* The next ones after ours, which may be another preload's: the program's calls go to them. */
+struct dl_functions next_loader(void);
+
+/* The implementation that comes next after ours of another function of libdl's, NULL: none. */
+int (*next_dlclose(void))(void *handle);
+char *(*next_dlerror(void))(void);
+
+/* real_loader().sym, for convenience. */
+void *real_dlsym(void *handle, const char *name);
+
+/* The object that `address` lies in, NULL: none; and our own. */
+const struct link_map *object_of(const void *address);
+const struct link_map *own_object(void);
+
+/* ---- beside fork() ----
+ *
+ * Keeps fork() from running while a thread is in a call of the dynamic loader. The loader answers
+ * them under locks of its own, and a fork() at such a moment leaves these locked in the child, for
+ * good: its next dlopen() or dl_iterate_phdr() never returns. The tracer asks where an untraced
+ * program does not, in a thread of its own, too; so whatever it asks is asked between
+ * loader_enter() and loader_leave(), and fork() waits for those that are under way, at most
+ * FORK_PATIENCE_NS. */
+
+#define FORK_PATIENCE_NS INT64_C(100000000)
+
+/* In pairs, which may be nested. Where another thread forks just then, the outer loader_enter()
+ * waits until fork() returns, FORK_PATIENCE_NS at most. */
+void loader_enter(void);
+void loader_leave(void);
+
+/* dl_iterate_phdr() between the two. */
+int loader_objects(int (*take)(struct dl_phdr_info *, size_t, void *), void *arg);
+
+/* Makes fork() wait from here on. Called once a process. */
+void loader_lock_begin(void);
+
+/* ---- an error that waits ----
+ *
+ * An error of the dynamic loader that waits for the program's dlerror().
+ *
+ * Whatever is asked of the loader, also with success, takes away what waits there of an earlier
+ * call of the same thread. So what the tracer asks in a thread of the program stands between
+ *
+ *     pending_begin();
+ *     ...
+ *     pending_end();
+ *
+ * The text is put aside, and an error of our own, which the loader gives up as it does any other
+ * when the program goes on to call it, marks that the text is still wanted: our dlerror() then
+ * answers with it. */
+
+void pending_begin(void);
+void pending_end(void);
+
+/* The error that the program's dlerror() gives next, where the loader's own would name us. */
+void pending_replace(const char *text);
+
+/* ---- in the name of another object ----
+ *
+ * dlsym(RTLD_DEFAULT) searches the scope of the object that calls it, RTLD_NEXT searches after
+ * that object, and the loader tells the caller by the return address. The scope of an object is
+ * known to the loader alone: the global scope, then that of each dlopen() that brought the object.
+ * So the question is asked with a return address inside the object: that of a `ret` instruction
+ * there, from which the call comes back to us (as_caller_jump.S).
+ *
+ * The loader's answer is what it would have bound a reference of the object to, and it notes that
+ * the object now depends on the library that holds it, as it does for a reference: the library
+ * stays loaded as long as the object, and no longer. */
+
+/* Asks `loader` for dlsym(handle, name), or for dlvsym(handle, name, version) where a version is
+ * given, as the object that holds the code at `code`, NULL for the program itself. Puts the answer
+ * into *found, NULL for none, and returns true. Returns false, and asks nothing, where the object
+ * has no `ret` that serves, or the thread has a shadow stack, which allows a return to its caller
+ * only. The code must stay loaded meanwhile: it is a place that a call has come from or is going
+ * to. */
+bool as_caller_ask(const struct dl_functions *loader, const void *code, void *handle,
+                   const char *name, const char *version, void **found);
+
+#endif
