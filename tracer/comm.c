@@ -2,7 +2,6 @@
 #include "comm.h"
 
 #include "clock.h"
-#include "comm_table.h"
 #include "memory.h"
 #include "process.h"
 
@@ -49,6 +48,64 @@ uint64_t comm_hash_ranks(const int *ranks, int count)
     return sum != 0 ? sum : 1;
 }
 
+/* ---- memory for slots ----
+ *
+ * What is much smaller than a page, at most CARVE_MAX: many pieces share one mapping. It cannot be
+ * given back but all at once, in the child of a fork. */
+
+#define CARVE_MAX ((size_t)8 << 10)
+#define LUMP_BYTES ((size_t)64 << 10)
+#define CARVE_ALIGN 16
+
+/* A mapping from which carve() takes its pieces, one after the other. */
+struct lump {
+    struct lump *before;
+    _Atomic size_t used;
+    _Alignas(CARVE_ALIGN) char bytes[];
+};
+
+#define LUMP_ROOM (LUMP_BYTES - sizeof(struct lump))
+
+static struct lump *_Atomic lump; /* the one in use */
+
+/* Where two threads find the same lump full, one of the two new ones stays. */
+static bool add_lump(struct lump *full)
+{
+    struct lump *fresh = memory_map(LUMP_BYTES);
+    if (fresh == NULL)
+        return false;
+    fresh->before = full;
+    if (!atomic_compare_exchange_strong(&lump, &full, fresh))
+        memory_unmap(fresh, LUMP_BYTES);
+    return true;
+}
+
+static void *carve(size_t bytes)
+{
+    size_t size = (bytes + CARVE_ALIGN - 1) / CARVE_ALIGN * CARVE_ALIGN;
+    if (size > CARVE_MAX)
+        return NULL;
+    for (;;) {
+        struct lump *l = atomic_load_explicit(&lump, memory_order_acquire);
+        size_t at = l != NULL ? atomic_fetch_add(&l->used, size) : LUMP_ROOM;
+        if (at + size <= LUMP_ROOM)
+            return l->bytes + at;
+        if (!add_lump(l))
+            return NULL;
+    }
+}
+
+static void carve_reset(void)
+{
+    struct lump *l = atomic_exchange(&lump, NULL), *before;
+    for (; l != NULL; l = before) {
+        before = l->before;
+        memory_unmap(l, LUMP_BYTES);
+    }
+}
+
+/* ---- communicators ---- */
+
 static _Atomic(ncclComm_t) *stranger_slot(ncclComm_t handle)
 {
     uint64_t hash = (uint64_t)(uintptr_t)handle * UINT64_C(0x9e3779b97f4a7c15) >> 40;
@@ -74,7 +131,7 @@ static void keep_name(struct traced_comm *c, const char *name)
 {
     bool named = name != NULL && name[0] != '\0';
     if (named && c->name == NULL)
-        c->name = memory_carve(COMM_NAME_MAX);
+        c->name = carve(COMM_NAME_MAX);
     c->init.name = named ? c->name : NULL;
     if (c->init.name == NULL)
         return;
@@ -110,30 +167,7 @@ struct traced_comm *comm_keep(const struct comm_init *init, struct traced_comm *
     return c;
 }
 
-struct traced_comm *comm_next_kept(const struct traced_comm *kept)
-{
-    return atomic_load_explicit(&kept->next, memory_order_relaxed);
-}
-
-void comm_make_late(struct traced_comm *kept)
-{
-    atomic_fetch_add(&late, 1);
-    atomic_store_explicit(&kept->state, COMM_LATE, memory_order_release);
-}
-
-void comm_drop_kept(struct traced_comm *kept)
-{
-    comm_table_give_back(kept);
-}
-
-void comm_add_late(const struct comm_init *init)
-{
-    struct traced_comm *c = keep(init);
-    if (c != NULL)
-        comm_make_late(c);
-}
-
-struct traced_comm *comm_add_kept(struct traced_comm *c, ncclComm_t handle)
+static struct traced_comm *add_kept(struct traced_comm *c, ncclComm_t handle)
 {
     const struct comm_init *b = &c->init;
     struct comm_shrinks *shrinks = atomic_load(&c->shrinks);
@@ -155,11 +189,25 @@ struct traced_comm *comm_add_kept(struct traced_comm *c, ncclComm_t handle)
     return c;
 }
 
+struct traced_comm *comm_end_wait(struct traced_comm *kept, ncclComm_t handle, bool is_late)
+{
+    struct traced_comm *next = atomic_load_explicit(&kept->next, memory_order_relaxed);
+    if (handle != NULL) {
+        add_kept(kept, handle);
+    } else if (is_late) {
+        atomic_fetch_add(&late, 1);
+        atomic_store_explicit(&kept->state, COMM_LATE, memory_order_release);
+    } else {
+        comm_table_give_back(kept);
+    }
+    return next;
+}
+
 struct traced_comm *comm_add(ncclComm_t handle, const struct comm_init *init)
 {
     struct traced_comm *c = keep(init);
     if (c != NULL)
-        return comm_add_kept(c, handle);
+        return add_kept(c, handle);
     comm_end(handle);
     atomic_store_explicit(stranger_slot(handle), handle, memory_order_relaxed);
     return NULL;
@@ -248,7 +296,7 @@ static struct traced_comm *take_late(ncclComm_t handle)
 static struct traced_comm *add_unseen(ncclComm_t handle)
 {
     struct traced_comm *kept = take_late(handle);
-    return kept != NULL ? comm_add_kept(kept, handle) : comm_add(handle, &comm_init_unknown);
+    return kept != NULL ? add_kept(kept, handle) : comm_add(handle, &comm_init_unknown);
 }
 
 struct traced_comm *comm_find(ncclComm_t handle, function from)
@@ -275,6 +323,8 @@ void comm_end(ncclComm_t handle)
     atomic_store_explicit(&c->state, COMM_ENDED, memory_order_release);
     atomic_fetch_add(&changes, 1);
 }
+
+/* ---- numbers ---- */
 
 static int64_t take(struct traced_comm *c, struct comm_counter *counter, uint32_t group)
 {
@@ -335,7 +385,7 @@ static size_t p2p_bytes(int64_t peers)
 
 static bool is_carved(int64_t peers)
 {
-    return p2p_bytes(peers) <= MEMORY_CARVE_MAX;
+    return p2p_bytes(peers) <= CARVE_MAX;
 }
 
 static void free_counters(struct p2p_counters *p)
@@ -352,7 +402,7 @@ static struct p2p_counters *make_counters(int64_t peers)
     struct p2p_counters *made;
     while (room < peers)
         room *= 2;
-    made = is_carved(room) ? memory_carve(p2p_bytes(room)) : memory_map(p2p_bytes(room));
+    made = is_carved(room) ? carve(p2p_bytes(room)) : memory_map(p2p_bytes(room));
     if (made != NULL)
         made->peers = room;
     return made;
@@ -383,6 +433,8 @@ int64_t comm_next_p2p(struct traced_comm *c, int peer, bool is_recv, uint32_t gr
     return take(c, &p->count[(is_recv ? p->peers : 0) + peer], group);
 }
 
+/* ---- what NCCL has told ---- */
+
 void comm_set_nodes(struct traced_comm *c, int32_t nodes)
 {
     if (atomic_exchange(&c->nodes, nodes) == nodes)
@@ -402,6 +454,8 @@ struct traced_comm *comm_of_nccl_hash(uint64_t hash, int32_t rank)
     return NULL;
 }
 
+/* ---- identities ---- */
+
 uint64_t comm_split_id(struct traced_comm *parent, int color, uint32_t group, int64_t *split_seq)
 {
     struct {
@@ -419,7 +473,7 @@ static struct comm_shrinks *all_shrinks(struct traced_comm *parent)
                         *made;
     if (there != NULL)
         return there;
-    made = memory_carve(COMM_SHRINKS_MAX * sizeof *made);
+    made = carve(COMM_SHRINKS_MAX * sizeof *made);
     return made == NULL || atomic_compare_exchange_strong(&parent->shrinks, &there, made) ? made
                                                                                           : there;
 }
@@ -451,6 +505,8 @@ uint64_t comm_shrink_id(struct traced_comm *parent, uint64_t left_out, uint32_t 
         return 0;
     return comm_hash(&from, sizeof from, 1); /* another seed than splits have */
 }
+
+/* ---- for the writer ---- */
 
 static void free_slot(struct traced_comm *c)
 {
@@ -495,7 +551,7 @@ void comm_reset(void)
             free_counters(atomic_load(&c->p2p));
     }
     comm_table_reset();
-    memory_carve_reset();
+    carve_reset();
     memset((void *)strangers, 0, sizeof strangers);
     atomic_store(&without_room, 0);
     atomic_store(&late, 0);

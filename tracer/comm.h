@@ -17,7 +17,7 @@
  *                      library lets them see
  *   ncclCommInitAll    a hash of host, process and a counter: all members are in this process
  *
- * Handles are looked up without a lock in every hook (comm_table.h). NCCL may write a handle only
+ * Handles are looked up without a lock in every hook (comm_table.c). NCCL may write a handle only
  * at the end of the group, or behind the program's back when the communicator is non-blocking: such
  * a creation waits as *late* until the handle is used. A handle that was never seen being made (the
  * library was loaded later) gets no identity, only rank and size.
@@ -87,7 +87,7 @@ enum comm_state {
 enum comm_known { COMM_TO_ASK, COMM_ASKING, COMM_KNOWN };
 
 struct traced_comm {
-    _Atomic(ncclComm_t) handle; /* the key; see comm_table.h */
+    _Atomic(ncclComm_t) handle; /* the key; see comm_table.c */
     struct traced_comm
         *_Atomic next; /* in the same bucket; of creations that wait: of the same group */
     struct comm_init init;
@@ -120,16 +120,12 @@ extern const struct comm_init comm_init_unknown; /* nothing is known */
 struct traced_comm *comm_add(ncclComm_t handle, const struct comm_init *init);
 
 /* Keeps a creation whose handle NCCL has yet to write, in front of the creations `others`; returns
- * all of them. Each is added, made late or dropped later. */
+ * all of them. Each waits until comm_end_wait(). */
 struct traced_comm *comm_keep(const struct comm_init *init, struct traced_comm *others);
-/* The one after it; to be asked before one of the functions that follow. */
-struct traced_comm *comm_next_kept(const struct traced_comm *kept);
-struct traced_comm *comm_add_kept(struct traced_comm *kept, ncclComm_t handle);
-void comm_make_late(struct traced_comm *kept);
-void comm_drop_kept(struct traced_comm *kept);
 
-/* Keeps a creation and makes it late. */
-void comm_add_late(const struct comm_init *init);
+/* Registers the creation under its handle; with NULL it is made late, or else dropped. Returns the
+ * one that was kept before it. */
+struct traced_comm *comm_end_wait(struct traced_comm *kept, ncclComm_t handle, bool is_late);
 
 struct traced_comm *comm_look_up(ncclComm_t handle); /* NULL: never added */
 
@@ -179,5 +175,37 @@ uint64_t comm_shrink_id(struct traced_comm *parent, uint64_t left_out, uint32_t 
 void comm_visit_new(void (*write)(const struct traced_comm *c, void *arg), void *arg);
 
 void comm_reset(void);
+
+/* ---- between comm.c and comm_table.c ----
+ *
+ * The table of communicators by handle, and where they are kept: chunks of slots, mapped as they
+ * are needed, a list of those that are free, and a hash table whose buckets are lists of those in
+ * use. A look-up takes no lock and costs the same however many there are, and so does finding out
+ * that there is no room for one more.
+ *
+ * A slot never moves and is never unmapped. Any thread enters one; only the writer takes one out,
+ * so that a list loses no slot that two threads are at. A look-up that meets a slot which moves to
+ * another list meanwhile may miss what it looks for, and then looks again. */
+
+#define COMM_TABLE_MAX 8192 /* slots */
+
+/* The key of one that has ended: a look-up passes it. */
+#define COMM_GONE ((ncclComm_t)(uintptr_t)1)
+
+/* A slot, in state COMM_FILLING and in no list; NULL: there is no room. The other: one that is in
+ * no list. */
+struct traced_comm *comm_table_take(void);
+void comm_table_give_back(struct traced_comm *c);
+
+void comm_table_enter(struct traced_comm *c, ncclComm_t handle); /* it is COMM_LIVE then */
+void comm_table_remove(struct traced_comm *c); /* the writer's: one that has ended */
+
+/* All slots that were ever taken, by number; NULL after the last. */
+struct traced_comm *comm_table_at(uint32_t number);
+
+/* For tests: how many slots a look-up of the handle has to look at. */
+uint32_t comm_table_steps(ncclComm_t handle);
+
+void comm_table_reset(void);
 
 #endif

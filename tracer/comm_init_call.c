@@ -26,19 +26,15 @@ static bool is_written(const struct comm_init *b, bool sure)
 void comm_inits_of_group(struct nccl_group *g, int result)
 {
     bool made = result == ncclSuccess || result == ncclInProgress;
-    struct traced_comm *next;
-    for (struct traced_comm *kept = g->comm_inits; kept != NULL; kept = next) {
-        next = comm_next_kept(kept);
+    while (g->comm_inits != NULL) {
+        struct traced_comm *kept = g->comm_inits;
+        ncclComm_t handle = NULL;
         if (made && is_written(&kept->init, result == ncclSuccess)) {
             kept->init.nodes = plugin_nodes(&kept->init);
-            comm_add_kept(kept, *kept->init.handle);
-        } else if (result == ncclInProgress) {
-            comm_make_late(kept);
-        } else {
-            comm_drop_kept(kept);
+            handle = *kept->init.handle;
         }
+        g->comm_inits = comm_end_wait(kept, handle, result == ncclInProgress);
     }
-    g->comm_inits = NULL;
 }
 
 /* Registers what was made: now, or at the end of the group that is to make it, or at its first use.
@@ -46,6 +42,7 @@ void comm_inits_of_group(struct nccl_group *g, int result)
 static void comm_init_end(struct call *c)
 {
     struct nccl_group *g = &c->thread->group;
+    struct traced_comm *kept;
     int device = device_current();
     bool sure = c->result == ncclSuccess && thread_group_depth == 0;
     if (device >= 0)
@@ -57,7 +54,9 @@ static void comm_init_end(struct call *c)
     } else if (g->depth > 0) {
         g->comm_inits = comm_keep(&c->init, g->comm_inits);
     } else if (c->result == ncclInProgress || thread_group_depth > 0) {
-        comm_add_late(&c->init);
+        kept = comm_keep(&c->init, NULL);
+        if (kept != NULL)
+            comm_end_wait(kept, NULL, true);
     }
     if (!tracer.config.sync)
         device_prepare();

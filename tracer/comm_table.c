@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "comm_table.h"
+#include "comm.h"
 
 #include "memory.h"
 

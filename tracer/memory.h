@@ -21,10 +21,4 @@ void *memory_map(size_t bytes);
 /* `bytes`: as they were asked for. */
 void memory_unmap(void *p, size_t bytes);
 
-/* The same for what is much smaller than a page, at most MEMORY_CARVE_MAX: many share one mapping.
- * It cannot be given back but all at once, in the child of a fork. */
-#define MEMORY_CARVE_MAX ((size_t)8 << 10)
-void *memory_carve(size_t bytes);
-void memory_carve_reset(void);
-
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "test.h"
 
-#include "../../tracer/comm_table.h"
+#include "../../tracer/comm.h"
 #include "../../tracer/process.h"
 
 #include <pthread.h>
@@ -325,12 +325,9 @@ TEST(tracer_comm_inits_that_wait)
         b.handle = i == 50 ? (ncclComm_t *)8 : &handles[i];
         kept = comm_keep(&b, kept);
     }
-    for (struct traced_comm *c = kept, *next; c != NULL; c = next) {
-        next = comm_next_kept(c);
-        if (c->init.id % 2 == 0)
-            comm_add_kept(c, handle_of((uintptr_t)c->init.id));
-        else
-            comm_make_late(c);
+    while (kept != NULL) {
+        uint64_t id = kept->init.id;
+        kept = comm_end_wait(kept, id % 2 == 0 ? handle_of((uintptr_t)id) : NULL, true);
     }
     for (uintptr_t i = 0; i < 100; i++)
         handles[i] = handle_of(i + 1);
