@@ -189,7 +189,7 @@ static void nccl_end(struct call *c)
     bool in_progress = c->result == ncclInProgress, in_group = c->op_place == OP_IN_GROUP;
     c->r.host_end_ns = tracer_now();
     if (!in_group)
-        plugin_launched();
+        plugin_launched(false);
     if (c->result != ncclSuccess && !in_progress) {
         plugin_drop(c);
         if (!in_group)
@@ -330,13 +330,12 @@ static void group_end_close(struct call *c)
     struct nccl_group *g = &c->thread->group;
     int64_t end_ns = tracer_now();
     int result = c->result;
+    bool failed = result != ncclSuccess && result != ncclInProgress;
     if (g->depth == 0 || --g->depth > 0)
         return;
-    if (result != ncclSuccess && result != ncclInProgress) {
+    if (failed)
         comm_give_back(g->id);
-        plugin_drop_launch();
-    }
-    plugin_launched();
+    plugin_launched(failed);
     for (uint32_t i = 0; i < g->nstreams; i++) {
         if (g->streams[i].span != NO_SPAN)
             span_set_end(g->streams[i].span, g->count, end_ns);

@@ -192,11 +192,6 @@ void plugin_note(struct call *c)
     c->note = ticket;
 }
 
-void plugin_launched(void)
-{
-    launch.batch = 0;
-}
-
 /* ---- events ---- */
 
 enum event_state { EVENT_FREE, EVENT_FILLING, EVENT_LIVE };
@@ -482,18 +477,17 @@ void plugin_drop(const struct call *c)
         drop_note(c->note);
 }
 
-void plugin_drop_launch(void)
+void plugin_launched(bool failed)
 {
     uint64_t last = atomic_load(&last_ticket), ticket = launch.first;
-    if (launch.batch == 0)
-        return;
     if (ticket + NOTES_MAX <= last)
         ticket = last - NOTES_MAX + 1;
-    for (; ticket <= last; ticket++) {
+    for (; failed && launch.batch != 0 && ticket <= last; ticket++) {
         if (atomic_load_explicit(&notes[ticket % NOTES_MAX].batch, memory_order_relaxed) ==
             launch.batch)
             drop_note(ticket);
     }
+    launch.batch = 0;
 }
 
 /* ---- what NCCL calls ---- */

@@ -49,10 +49,9 @@ void plugin_drop(const struct call *c);
 /* An operation that is not recorded, before the real call: what fits it has no note. */
 void plugin_unseen(struct call *c);
 
-void plugin_drop_launch(void); /* before plugin_launched(): the thread's group has failed */
-
-/* The thread's call, or its group, has launched what it will. */
-void plugin_launched(void);
+/* The thread's call, or its group, has launched what it will. failed: a group, and nothing of it
+ * was launched. */
+void plugin_launched(bool failed);
 
 /* For the writer: the lines that are complete; `last`: all. */
 void plugin_visit(void (*write)(const struct plugin_line *l), bool last);
