@@ -8,7 +8,6 @@
 #include "launch.h"
 #include "threads.h"
 #include "tracer.h"
-#include "writer.h"
 
 #include <errno.h>
 #include <signal.h>

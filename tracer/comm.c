@@ -3,7 +3,7 @@
 
 #include "clock.h"
 #include "memory.h"
-#include "process.h"
+#include "tracer.h"
 
 #include <string.h>
 #include <sys/uio.h>

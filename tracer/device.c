@@ -6,7 +6,6 @@
 #include "ids.h"
 #include "signal_block.h"
 #include "tracer.h"
-#include "writer.h"
 
 #include <stdatomic.h>
 #include <string.h>
@@ -64,8 +63,7 @@ static struct device_context contexts[CONTEXTS_MAX];
 static struct span_pool bare;
 static _Atomic uint32_t bare_made;
 static uint32_t spans_made = BARE_MAX; /* the writer's own, as all below */
-static int64_t origin_ns;
-static bool in_capture_mode; /* the writer's thread is */
+static bool in_capture_mode;           /* the writer's thread is */
 static double pair_ns;
 
 /* ---- pools ---- */
@@ -357,11 +355,6 @@ void span_set_end(uint32_t span, uint32_t last_index, int64_t host_end_ns)
 
 /* ---- contexts, as the writer serves them ---- */
 
-void device_begin(int64_t ns)
-{
-    origin_ns = ns;
-}
-
 /* Creates up to `want` more spans. The context is current. */
 static void grow(struct device_context *c, uint32_t want)
 {
@@ -420,7 +413,8 @@ static void open_context(struct device_context *c)
         lose(c);
         return;
     }
-    if (driver.CtxGetDevice(&device) == CUDA_SUCCESS && timeline_open(&c->timeline, origin_ns)) {
+    if (driver.CtxGetDevice(&device) == CUDA_SUCCESS &&
+        timeline_open(&c->timeline, tracer.origin_ns)) {
         c->device = device;
         grow(c, SPANS_FIRST);
         if (pair_ns == 0 && clock_is_real())
@@ -453,9 +447,7 @@ void device_serve(bool last, timeline_write_fn *write, void *arg)
         if (atomic_load(&c->state) != CONTEXT_READY)
             continue;
         grow_if_low(c);
-        if (timeline_serve(&c->timeline, last))
-            timeline_write(&c->timeline, c->device, last, write, arg);
-        else
+        if (!timeline_serve(&c->timeline, last, c->device, write, arg))
             lose(c);
     }
 }

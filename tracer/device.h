@@ -74,9 +74,6 @@ void device_prepare(void);
 
 /* ---- in the writer thread ---- */
 
-/* Times in records count from here. */
-void device_begin(int64_t origin_ns);
-
 /* The cost of recording a pair of events, measured when the first context was met; 0 before, and in
  * virtual time. */
 double device_pair_ns(void);

@@ -347,6 +347,14 @@ void op_sums_put_comms(struct out *o, size_t room)
     put_RAW(o, "]");
 }
 
+void op_sums_put(struct out *o, size_t room)
+{
+    put_RAW(o, ",\"time\":");
+    op_sums_put_time(o);
+    put_RAW(o, ",\"comms\":");
+    op_sums_put_comms(o, room);
+}
+
 void op_sums_reset(void)
 {
     memset(&sums, 0, offsetof(struct all_sums, rows));

@@ -26,6 +26,10 @@ struct out;
 /* An operation that has its last times. bytes: that it moves; 0 unknown. */
 void op_sums_add(const struct record *r, uint64_t bytes);
 
+/* Appends two members of an object: `time` by op_sums_put_time(), and `comms` by
+ * op_sums_put_comms(), which are public for tests. */
+void op_sums_put(struct out *o, size_t room);
+
 /* Appends a JSON object: when the device worked, and sums by kind of work. */
 void op_sums_put_time(struct out *o);
 

@@ -168,9 +168,10 @@ static void take_back(void)
 
 static void stop(const char *why)
 {
+    int on = TRACER_ON;
     if (output.stopped == NULL)
         output.stopped = why;
-    tracer_lose();
+    atomic_compare_exchange_strong(&tracer.state, &on, TRACER_LOSING); /* from here on only count */
 }
 
 /* The program goes on, and so do we, but nothing more is recorded. */
@@ -471,17 +472,6 @@ void output_plugin(const struct plugin_line *l)
 
 /* ---- records ---- */
 
-bool output_is_first_launch(const struct record *r)
-{
-    return r->kind == RECORD_GRAPH && r->graph != NO_ID && r->launch.number == 0;
-}
-
-bool output_is_op(const struct record *r)
-{
-    return r->kind == RECORD_NCCL || r->kind == RECORD_GEMM || r->kind == RECORD_COPY ||
-           r->kind == RECORD_GRAPH;
-}
-
 /* The number of bytes that a graph's list may have of its line. */
 static size_t list_room(void)
 {
@@ -501,7 +491,7 @@ static void put_record(struct out *o, const struct record *r, uint64_t id)
         extras.gemm_name = output.gemm_names[r->op];
     if (r->kind == RECORD_GRAPH)
         extras.op_count = graph_ops_count(r->graph);
-    if (output_is_first_launch(r)) {
+    if (record_is_first_launch(r)) {
         graph_ops_list(r->graph, ops, list_room());
         extras.ops = ops;
     }
@@ -533,7 +523,7 @@ static void count_record(const struct record *r)
     } else {
         output.deps++;
     }
-    if (output_is_op(r))
+    if (record_is_op(r))
         output.timings[r->timing]++;
     op_sums_add(r, bytes);
 }
@@ -542,7 +532,7 @@ static void count_record(const struct record *r)
 static void put_identity_clock(const struct record *r)
 {
     uint64_t bit = UINT64_C(1) << (r->device & 63);
-    if (!output_is_op(r) || r->timing != SPECTER_TIMING_SYNC || r->device < 0 ||
+    if (!record_is_op(r) || r->timing != SPECTER_TIMING_SYNC || r->device < 0 ||
         (output.synced & bit) != 0)
         return;
     output.synced |= bit;
@@ -558,7 +548,7 @@ static enum line_kind kind_of(const struct record *r, int64_t shown)
 {
     if (r->kind == RECORD_MARK)
         return LINE_MARK;
-    if (!output_is_op(r))
+    if (!record_is_op(r))
         return LINE_ACT;
     return shown >= 0 ? LINE_OP_AGAIN : LINE_OP;
 }
@@ -580,14 +570,14 @@ void output_record(struct record *r, uint64_t id, int64_t shown)
         return;
     }
     /* The enqueuing call is the only time there is of work that no event stands around. */
-    if (output_is_op(r) && r->timing == SPECTER_TIMING_HOST) {
+    if (record_is_op(r) && r->timing == SPECTER_TIMING_HOST) {
         r->start_ns = r->host_ns;
         r->dur_ns = r->host_end_ns - r->host_ns;
     }
     put_identity_clock(r);
     count_record(r);
     put_last(r, id, shown);
-    if (output_is_first_launch(r))
+    if (record_is_first_launch(r))
         graph_ops_release(r->graph);
 }
 
@@ -695,10 +685,7 @@ static void put_summary(struct out *o)
     put_U64(o, output.graphs);
     put_RAW(o, ",\"marks\":");
     put_U64(o, output.marks);
-    put_RAW(o, ",\"time\":");
-    op_sums_put_time(o);
-    put_RAW(o, ",\"comms\":");
-    op_sums_put_comms(o, (size_t)comms_room());
+    op_sums_put(o, (size_t)comms_room());
     put_RAW(o, ",\"unseen\":");
     coverage_gaps_put(o);
     put_limits(o);

@@ -63,11 +63,6 @@ bool output_is_pending(void); /* lines wait in the buffer */
 /* Writes them when they have waited long enough, or `now`. */
 void output_flush_old(bool now);
 
-bool output_is_op(const struct record *r); /* has an id and a time */
-
-/* A graph's: its line lists what was captured, which must all have come here before. */
-bool output_is_first_launch(const struct record *r);
-
 /* Instead, when nothing will be written: no file stays behind. */
 void output_abandon(void);
 

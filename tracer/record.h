@@ -8,6 +8,7 @@
 
 #include "specter/trace.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #define NO_TIME INT64_MIN  /* a time that is not known: null in the file */
@@ -128,6 +129,19 @@ static inline uint64_t record_flop(uint8_t unit, int64_t m, int64_t n, int64_t k
             return UINT64_MAX;
     }
     return flop;
+}
+
+/* Returns whether it is an operation, which has an id and a time. */
+static inline bool record_is_op(const struct record *r)
+{
+    return r->kind == RECORD_NCCL || r->kind == RECORD_GEMM || r->kind == RECORD_COPY ||
+           r->kind == RECORD_GRAPH;
+}
+
+/* A graph's: its line lists what was captured, which must all have been numbered before. */
+static inline bool record_is_first_launch(const struct record *r)
+{
+    return r->kind == RECORD_GRAPH && r->graph != NO_ID && r->launch.number == 0;
 }
 
 _Static_assert(sizeof(struct record) == 128, "two cache lines a record");

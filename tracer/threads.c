@@ -5,7 +5,7 @@
 #include "mark.h"
 #include "memory.h"
 #include "signal_block.h"
-#include "writer.h"
+#include "tracer.h"
 
 #include <errno.h>
 #include <pthread.h>

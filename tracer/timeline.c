@@ -129,18 +129,9 @@ static bool place(struct device_timeline *t, uint32_t base)
     return true;
 }
 
-bool timeline_serve(struct device_timeline *t, bool now)
-{
-    uint32_t newest = atomic_load(&t->newest);
-    int64_t age = clock_host_ns() - base_of(t, newest)->lo;
-    bool again = t->poor > 0 && t->poor < POOR_MAX && age >= AGAIN_NS;
-    if (t->placed == newest && (age >= PERIOD_NS || again || (now && age >= AGAIN_NS)) && !renew(t))
-        return false;
-    return t->placed == atomic_load(&t->newest) || place(t, t->placed + 1);
-}
-
-void timeline_write(struct device_timeline *t, int device, bool last, timeline_write_fn *write,
-                    void *arg)
+/* Calls `write` for bases that are new; `last`: also for those that wait for a better bracket. */
+static void write_bases(struct device_timeline *t, bool last, int device, timeline_write_fn *write,
+                        void *arg)
 {
     bool poor = t->poor > 0 && t->poor < POOR_MAX && t->offset_hi - t->offset_lo > POOR_NS;
     if (poor && !last)
@@ -156,14 +147,19 @@ void timeline_write(struct device_timeline *t, int device, bool last, timeline_w
     }
 }
 
-uint32_t timeline_newest(const struct device_timeline *t)
+bool timeline_serve(struct device_timeline *t, bool last, int device, timeline_write_fn *write,
+                    void *arg)
 {
-    return atomic_load_explicit(&t->newest, memory_order_acquire);
-}
-
-bool timeline_is_placed(const struct device_timeline *t, uint32_t base)
-{
-    return base <= t->placed;
+    uint32_t newest = atomic_load(&t->newest);
+    int64_t age = clock_host_ns() - base_of(t, newest)->lo;
+    bool again = t->poor > 0 && t->poor < POOR_MAX && age >= AGAIN_NS;
+    if (t->placed == newest && (age >= PERIOD_NS || again || (last && age >= AGAIN_NS)) &&
+        !renew(t))
+        return false;
+    if (t->placed != atomic_load(&t->newest) && !place(t, t->placed + 1))
+        return false;
+    write_bases(t, last, device, write, arg);
+    return true;
 }
 
 int64_t timeline_time(const struct device_timeline *t, uint32_t base, CUevent event)

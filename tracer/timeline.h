@@ -51,18 +51,22 @@ typedef void timeline_write_fn(const struct clock_record *l, void *arg);
 /* The context is current in this thread. false: it is of no use. */
 bool timeline_open(struct device_timeline *t, int64_t origin_ns);
 
-/* Renews the base when it is time, or in any case. false: the context is of no more use. */
-bool timeline_serve(struct device_timeline *t, bool now);
-
-/* Calls `write` for bases that are new; `last`: also for those that wait for a better bracket. */
-void timeline_write(struct device_timeline *t, int device, bool last, timeline_write_fn *write,
+/* Renews the base when it is time, and calls `write` for bases that are new. `last`: in any case,
+ * and also for those that wait for a better bracket. false: the context is of no more use. */
+bool timeline_serve(struct device_timeline *t, bool last, int device, timeline_write_fn *write,
                     void *arg);
 
 /* For hooks: the base that an event recorded from here on counts from. */
-uint32_t timeline_newest(const struct device_timeline *t);
+static inline uint32_t timeline_newest(const struct device_timeline *t)
+{
+    return atomic_load_explicit(&t->newest, memory_order_acquire);
+}
 
 /* Returns whether the base's place is known; until then its records wait. */
-bool timeline_is_placed(const struct device_timeline *t, uint32_t base);
+static inline bool timeline_is_placed(const struct device_timeline *t, uint32_t base)
+{
+    return base <= t->placed;
+}
 
 /* The time of an event that was recorded under `base` and has passed; NO_TIME: too long ago. */
 int64_t timeline_time(const struct device_timeline *t, uint32_t base, CUevent event);

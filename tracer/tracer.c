@@ -10,11 +10,9 @@
 #include "mark.h"
 #include "output.h"
 #include "plugin.h"
-#include "process.h"
 #include "signal_block.h"
 #include "threads.h"
 #include "warn.h"
-#include "writer.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -150,10 +148,4 @@ bool tracer_start(void)
     errno = saved;
     state = atomic_load(&tracer.state);
     return state == TRACER_ON || state == TRACER_LOSING || state == TRACER_ENDING;
-}
-
-void tracer_lose(void)
-{
-    int state = TRACER_ON;
-    atomic_compare_exchange_strong(&tracer.state, &state, TRACER_LOSING);
 }

@@ -24,6 +24,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 enum tracer_state {
     TRACER_FRESH,
@@ -63,7 +64,44 @@ static inline int64_t tracer_now(void)
  * registered its own handler, after which no event answers. */
 void tracer_exit_first(void);
 
-/* The file failed: from here on only count. */
-void tracer_lose(void);
+/* ---- which process ----
+ *
+ * A child of fork() is told by a handler (tracer.c); one of a bare clone() runs no handler, shares
+ * nothing with us but copies of our memory, and must neither end the trace of its parent nor write
+ * to its file. It is recognised by a page that the kernel clears in every child (MADV_WIPEONFORK,
+ * Linux 4.14), so that no process id is asked for later: a program may by then run under a seccomp
+ * filter that kills it for the question.
+ *
+ * A child that shares our memory (vfork(), clone() with CLONE_VM) cannot be told from us so. It may
+ * only call exec or _exit() anyway, and runs none of our code there. */
+
+/* From here on the calling process is ours; a child of fork() calls it anew. */
+void process_begin(pid_t pid);
+
+bool process_is_ours(void); /* keeps errno */
+pid_t process_id(void);     /* of the one that is */
+
+/* ---- the writer (writer.c) ----
+ *
+ * The thread that turns records into lines: it empties the rings, asks spans for their times, keeps
+ * what is not finished, and hands what is to the output. It has every signal blocked, polls at most
+ * a hundred times a second, and sleeps longer while nothing happens.
+ *
+ * An operation that is not finished after a second is written with timing "none"; when it finishes,
+ * a second line with the same id replaces the first. */
+
+/* Opens the file and starts the thread, for a trace that began at these times. 0, or -1 after a
+ * warning. config: borrowed until writer_stop(). */
+int writer_start(const struct config *config, int64_t mono_ns, int64_t real_ns);
+
+/* Asks the thread to finish, and waits for it, a little over 2 s at most. The file is complete
+ * then; the thread stays, for this: the closing record is corrected when more calls were lost
+ * since. */
+void writer_stop(int64_t end_ns);
+void writer_amend(void);
+
+void writer_wake(void); /* from any thread: something should not wait for the next poll */
+
+void writer_reset(void); /* for the child of a fork, which has no writer */
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "writer.h"
+#include "tracer.h"
 
 #include "clock.h"
 #include "comm.h"
@@ -12,7 +12,6 @@
 #include "output.h"
 #include "plugin.h"
 #include "threads.h"
-#include "tracer.h"
 #include "warn.h"
 
 #include <errno.h>
@@ -59,7 +58,6 @@ static struct ring_reader {
     _Atomic uint32_t wake, stop, stopped, amend, amended;
     _Atomic uint64_t reported_lost; /* in the closing record */
     _Atomic int64_t end_ns;
-    int64_t mono_ns;
     int64_t active_ns; /* when the last record came, on the pacing clock */
     bool starved;      /* the round began late: the next may, too */
     uint64_t next_id;
@@ -116,7 +114,7 @@ static void add_pending(const struct record *r, uint64_t id, bool admitted)
 /* An operation's id; 0 for what is none. */
 static uint64_t number(const struct record *r)
 {
-    if (!output_is_op(r))
+    if (!record_is_op(r))
         return 0;
     if (r->timing == SPECTER_TIMING_CAPTURED && r->kind != RECORD_GRAPH)
         graph_ops_add(r->graph, writer.next_id);
@@ -129,7 +127,7 @@ static void take_record(const struct record *record)
     bool admitted = filter_admits(&r);
     uint64_t id = admitted ? number(&r) : 0;
     governor_count(&r);
-    if (r.span != NO_SPAN || (admitted && output_is_first_launch(&r)))
+    if (r.span != NO_SPAN || (admitted && record_is_first_launch(&r)))
         add_pending(&r, id, admitted);
     else if (admitted)
         output_record(&r, id, NOT_SHOWN);
@@ -190,7 +188,7 @@ static uint64_t *stream_bit(const struct record *r, uint64_t *mask)
  * was emptied earlier in the same round. */
 static enum span_answer ask(struct pending *p)
 {
-    if (p->tick == writer.tick && output_is_first_launch(&p->r))
+    if (p->tick == writer.tick && record_is_first_launch(&p->r))
         return SPAN_PENDING;
     return p->r.span != NO_SPAN ? span_ask(&p->r) : SPAN_DONE;
 }
@@ -457,7 +455,6 @@ static void *writer_main(void *unused)
     ask_for_short_slices();
     pthread_setname_np(pthread_self(), "specter-writer");
     thread_depth = 1; /* what the libraries call on this thread is ours */
-    device_begin(writer.mono_ns);
     output_init();
     governor_begin();
     while (atomic_load(&writer.stop) == 0) {
@@ -510,7 +507,6 @@ static int refuse(const char *what, const char *where, int error)
 int writer_start(const struct config *config, int64_t mono_ns, int64_t real_ns)
 {
     int error = output_open(config, mono_ns, real_ns);
-    writer.mono_ns = mono_ns;
     writer.active_ns = clock_pace_ns();
     if (error != 0) {
         char what[32 + sizeof config->output];

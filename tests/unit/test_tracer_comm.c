@@ -2,7 +2,7 @@
 #include "test.h"
 
 #include "../../tracer/comm.h"
-#include "../../tracer/process.h"
+#include "../../tracer/tracer.h"
 
 #include <pthread.h>
 #include <sched.h>
