@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#include "report/analyze_answer.h"
+#include "report/analyze_internal.h"
 
-#include "report/analyze_report.h"
 #include "report/findings_rules.h"
 
 #include <math.h>

@@ -3,23 +3,26 @@
  * The page of `specter analyze`: the verdict and what it rests on, findings, the timeline, charts,
  * and every table.
  */
-#include "report/analyze_answer.h"
-#include "report/analyze_page.h"
 #include "report/analyze_report.h"
+
+#include "base/arena.h"
+#include "report/analyze_internal.h"
 #include "report/analyze_sheets.h"
 #include "report/findings_rules.h"
 #include "report/html.h"
+#include "report/page.h"
+#include "report/run_timeline.h"
 #include "report/table.h"
 
-#include "base/arena.h"
-
 #include <ctype.h>
+#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define FINDINGS_SHOWN 3
-#define CARD_MIN 0.02 /* of the step: a smaller part has no card */
+#define STEP_MAX ((size_t)24 << 20) /* bytes of a timeline that is one step */
+#define CARD_MIN 0.02               /* of the step: a smaller part has no card */
 
 /* The page while it is written. */
 struct analyze_page {
@@ -239,6 +242,71 @@ static void put_findings(struct analyze_page *x)
     buf_puts(b, "</div>\n");
 }
 
+/* ---- the timeline ---- */
+
+static void draw_part(struct page_timeline *out, const struct run_timeline *r,
+                      struct timeline_part *part)
+{
+    page_timeline_release(out);
+    page_timeline_init(out);
+    part->zero_ns = run_timeline_first(r->a, part->step);
+    run_timeline_add(out, r, part);
+}
+
+/* What is larger than PAGE_TIMELINE_MAX shrinks to the median step, and where that is still several
+ * times as large, to some of the ranks. */
+static void choose_part(struct page_timeline *out, struct run_timeline *r,
+                        struct timeline_part *part)
+{
+    draw_part(out, r, part);
+    if (page_timeline_size(out) <= PAGE_TIMELINE_MAX)
+        return;
+    part->step = run_timeline_median(r->a);
+    if (part->step != STEP_NONE) {
+        const struct analysis *a = r->a;
+        run_timeline_release(r);
+        run_timeline_init(r, a, part->step);
+        draw_part(out, r, part);
+    }
+    while (r->a->nranks > 1 && page_timeline_size(out) > STEP_MAX &&
+           2 * part->every <= r->a->run->nranks) {
+        part->every *= 2;
+        draw_part(out, r, part);
+    }
+}
+
+static void put_timeline(struct page *p, const struct analysis *a)
+{
+    struct run_timeline r;
+    struct page_timeline out;
+    struct timeline_part part = {.step = STEP_NONE, .every = 1, .side = ""};
+    char time[32];
+    run_timeline_init(&r, a, STEP_NONE);
+    page_timeline_init(&out);
+    choose_part(&out, &r, &part);
+    if (out.nops > 0) {
+        struct buf title = BUF_INIT;
+        buf_printf(&title, "Timeline: %" PRIu64 " operations on %zu rank%s in %s", out.nops,
+                   (a->nranks + part.every - 1) / part.every, a->nranks > part.every ? "s" : "",
+                   text_ns(time, sizeof time, (double)out.end_ns));
+        page_heading(p, "timeline", "Timeline", title.data);
+        if (part.step != STEP_NONE)
+            buf_printf(&p->body,
+                       "<p class=note>The recording is too large for a page: this is step %" PRIu32
+                       " of %" PRIu32 ", the one of median length, on each rank.</p>",
+                       part.step + 1, a->job_steps.count);
+        if (part.every > 1)
+            buf_printf(&p->body, "<p class=note>One of %zu ranks is shown.</p>", part.every);
+        if (a->run->nranks > 1 && !a->run->clock_aligned)
+            buf_puts(&p->body, "<p class=note>Clocks of the ranks cannot be compared: each rank's "
+                               "times are its own.</p>");
+        page_timeline_put(&p->body, &out, true);
+        buf_release(&title);
+    }
+    page_timeline_release(&out);
+    run_timeline_release(&r);
+}
+
 /* ---- tables ---- */
 
 /* Groups of tables, by the first of each in the order of SHEETS. */
@@ -365,12 +433,8 @@ int analyze_html(const struct analysis *a, const struct findings *f, const char 
     put_parts(x);
     put_findings(x);
     buf_puts(&x->page.body, "</div>\n");
-    analyze_put_timeline(&x->page, a);
-    analyze_put_ranks(&x->page, a);
-    analyze_put_steps(&x->page, a);
-    analyze_put_collectives(&x->page, a);
-    analyze_put_grids(&x->page, a);
-    analyze_put_roofline(&x->page, a);
+    put_timeline(&x->page, a);
+    analyze_put_charts(&x->page, a);
     put_tables(x);
     put_input(x);
     put_notes(x);

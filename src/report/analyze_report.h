@@ -50,24 +50,4 @@ void analyze_json(const struct analysis *a, const struct findings *f, FILE *out)
 int analyze_html(const struct analysis *a, const struct findings *f, const char *path,
                  struct err *e);
 
-/* ---- what text and page share ---- */
-
-/* The GPU's name when all ranks have the same, "" when they have none. */
-const char *analyze_gpu(const struct analysis *a);
-
-/* "clocks of 2 hosts" where each has a host of its own name, else "2 clocks": dumps of processes
- * may name no host, and each has a clock. In buf, which it returns. */
-char *clock_text(char *buf, size_t size, const struct run *run);
-
-/* Many ranks in few lines: the spread of each time, and the ranks that are extreme in one. */
-#define RANK_EXTREMES 5 /* of span, compute, exposed communication and copies, idle time */
-
-/* Smallest, middle and largest of one time, an int64_t at `offset` in struct time_breakdown, over
- * the timed ranks, of which there is one; written into the three splits at the same place. */
-void rank_spread(const struct analysis *a, size_t offset, struct time_breakdown spread[3]);
-
-/* The ranks that a user wants to see by number: places in a->ranks of those where one of the times
- * is largest, each once. Returns how many. */
-size_t rank_extremes(const struct analysis *a, size_t list[RANK_EXTREMES]);
-
 #endif

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * The first screen of `specter analyze`: the answer (analyze_answer.h) in so many lines and
+ * The first screen of `specter analyze`: the answer (analyze_answer.c) in so many lines and
  * columns.
  */
-#include "report/analyze_answer.h"
+#include "report/analyze_internal.h"
 #include "report/analyze_report.h"
 
 #include <math.h>

@@ -5,6 +5,7 @@
 #include "base/buf.h"
 #include "base/opt.h"
 #include "base/order.h"
+#include "report/analyze_internal.h"
 #include "report/analyze_sheets.h"
 #include "report/table.h"
 
