@@ -3,7 +3,7 @@
  * The report of `specter analyze --summary`: one screen, its tables as sheets (sheet.h), and all of
  * it as JSON (schema "specter.analyze_summary/1", docs/analyze.md).
  *
- * To add a table: a line in CLOSING_SHEETS, sheet_of_<name>() in sheet_closing.c, docs/analyze.md.
+ * To add a table: a line in CLOSING_SHEETS, sheet_of_<name>() in closing_report.c, docs/analyze.md.
  */
 #ifndef SPECTER_REPORT_CLOSING_REPORT_H
 #define SPECTER_REPORT_CLOSING_REPORT_H
@@ -24,10 +24,6 @@ struct closing_report {
     const struct run *run; /* id, source, world size, notes */
 };
 
-#define X(name) void sheet_of_##name(struct sheet *s, const struct closing_report *r);
-CLOSING_SHEETS(X)
-#undef X
-
 extern const char *const closing_sheet_names[CLOSING_SHEET_COUNT];
 
 /* All of them; to be released. */
@@ -38,20 +34,5 @@ void closing_screen(const struct closing_report *r, struct screen *s);
 
 /* Without a newline after it. */
 void closing_json(const struct closing_report *r, FILE *out);
-
-/* The first `n` classes (an operation, a class of sizes) by time; returns how many there are. */
-struct closing_place {
-    int op, size;
-};
-size_t closing_by_time(const struct closing_sums *s, struct closing_place *list, size_t n);
-
-/* For a cell or JSON; NAN where it is unknown. */
-double closing_rank_number(int64_t rank);
-
-/* "8", "5-8", "-" in buf, which it returns. */
-char *closing_sizes_text(char *buf, size_t size, const struct closing_class *c);
-
-/* timed bytes (or bus bytes) / time, in GB/s; NAN. */
-double closing_GBps(struct long_sum bytes, const struct closing_class *c);
 
 #endif
