@@ -8,10 +8,9 @@
 #include "compare/compare.h"
 #include "compare/conditions.h"
 #include "compare/ranking.h"
-#include "report/analyze_workbook.h"
 #include "report/compare_report.h"
-#include "report/compare_workbook.h"
 #include "report/sheet.h"
+#include "report/workbooks.h"
 
 #include <cjson/cJSON.h>
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "report/analyze_workbook.h"
+#include "report/workbooks.h"
 
 #include "base/buf.h"
 #include "base/order.h"

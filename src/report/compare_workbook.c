@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-#include "report/compare_workbook.h"
+#include "report/workbooks.h"
 
 #include "base/buf.h"
 #include "base/order.h"
 #include "compare/prediction.h"
-#include "report/analyze_workbook.h"
 #include "report/gpu_times.h"
 #include "report/sheet.h"
 #include "report/xlsx.h"
