@@ -7,7 +7,6 @@
 
 #include "analysis/step_grid.h"
 #include "base/arena.h"
-#include "report/html.h"
 #include "report/op_text.h"
 #include "report/page.h"
 #include "report/plot.h"

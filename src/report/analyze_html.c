@@ -9,7 +9,6 @@
 #include "report/analyze_internal.h"
 #include "report/analyze_sheets.h"
 #include "report/findings_rules.h"
-#include "report/html.h"
 #include "report/page.h"
 #include "report/run_timeline.h"
 #include "report/table.h"

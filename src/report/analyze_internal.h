@@ -27,7 +27,7 @@ struct answer_part {
     const char *name, *verdict; /* what is said where it is the largest */
     int64_t ns;                 /* over all ranks and steps */
     const char *why;            /* behind its row; "" */
-    int colour;                 /* of pages: html.h */
+    int colour;                 /* of pages: page.h */
 };
 
 struct answer {

@@ -43,7 +43,7 @@ int analyze_check_names(const char *names, const char *const *known, size_t n, c
 /* All of it, row by row; without a newline after it. */
 void analyze_json(const struct analysis *a, const struct findings *f, FILE *out);
 
-/* One page that needs nothing else (html.h): findings, the time of each rank and the steps as
+/* One page that needs nothing else (page.h): findings, the time of each rank and the steps as
  * charts, every table with its first rows. What comes from a trace is escaped; the same analysis
  * gives the same bytes. a->all_rows: the tables say how many rows they have beyond those that are
  * shown. 0, or -1 with e filled: the file cannot be written. */

@@ -6,7 +6,7 @@
 #include "base/sink.h"
 #include "bench/samples.h"
 #include "report/bench_common.h"
-#include "report/html.h"
+#include "report/page.h"
 #include "report/plot.h"
 
 #include <math.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What a benchmark measured as one page that needs nothing else (html.h): the checks, curves of
+ * What a benchmark measured as one page that needs nothing else (page.h): the checks, curves of
  * what was measured beside the models, heat maps of links, temperatures, drift. Each picture has
  * its numbers as CSV after it.
  */

@@ -7,7 +7,6 @@
 #include "report/compare_report.h"
 
 #include "base/arena.h"
-#include "report/html.h"
 #include "report/page.h"
 #include "report/plot.h"
 #include "report/run_timeline.h"

@@ -26,6 +26,31 @@
 
 #include <stddef.h>
 
+/* ---- what all pages have in common ----
+ *
+ * A page needs nothing else (no network: its policy forbids it), has one style for light, dark,
+ * phone and print (page.css), and text that comes from outside is escaped. Charts: plot.h.
+ *
+ * Colours are classes: k0 compute, k1 work that was only counted, k2 communication, k3 copies,
+ * k4 waiting, k7 idle; k5, k6 and k8 are free.
+ */
+
+/* A page without a script, up to <body>, and its end. */
+void html_begin(struct buf *b, const char *title);
+void html_end(struct buf *b);
+
+/* page.css and page.js, line by line; the last is NULL. Made by page.mk. */
+extern const char *const page_style[], *const page_script[];
+
+/* Text as text, also within quotes: & < > " ' escaped, what is no UTF-8 replaced. */
+void html_text(struct buf *b, const char *text);
+
+void html_fact(struct buf *b, const char *what, const char *text); /* in <dl>; NULL: nothing */
+void html_item(struct buf *b, const char *text);                   /* in <ul> or <ol> */
+void html_key(struct buf *b, int colour, const char *text);        /* in <div class=keys> */
+
+/* ---- the page of a report ---- */
+
 #define PAGE_ROWS_MAX 300 /* of a table: below it stands how to have all */
 
 struct sheet;

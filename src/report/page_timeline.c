@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "report/page_timeline.h"
 
-#include "report/html.h"
 #include "report/op_text.h"
+#include "report/page.h"
 #include "report/table.h"
 #include "trace/activity.h"
 

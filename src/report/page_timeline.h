@@ -67,7 +67,7 @@ void page_timeline_init(struct page_timeline *t);
 void page_timeline_release(struct page_timeline *t);
 
 /* The number of an operation's name with what the name alone tells of it: size, type, group. Colour
- * as of pages (html.h). */
+ * as of pages (page.h). */
 uint32_t page_timeline_name(struct page_timeline *t, const struct run *run, const struct op *op);
 uint32_t page_timeline_text(struct page_timeline *t, const char *title, int colour,
                             const char *what);

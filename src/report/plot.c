@@ -2,7 +2,7 @@
 #include "report/plot.h"
 
 #include "base/arena.h"
-#include "report/html.h"
+#include "report/page.h"
 #include "report/table.h"
 
 #include <math.h>

@@ -8,7 +8,6 @@
 #include "base/arena.h"
 #include "base/order.h"
 #include "base/sink.h"
-#include "report/html.h"
 #include "report/page.h"
 #include "report/plot.h"
 #include "report/replay_internal.h"
