@@ -8,8 +8,7 @@
 #include "cmd/cmd.h"
 #include "cmd/hardware.h"
 #include "model/profile_json.h"
-#include "report/calibrate_report.h"
-#include "report/validate_report.h"
+#include "report/calib_report.h"
 
 #include <cjson/cJSON.h>
 #include <stdlib.h>

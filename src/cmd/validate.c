@@ -6,7 +6,7 @@
 #include "base/whole_file.h"
 #include "cmd/cmd.h"
 #include "cmd/hardware.h"
-#include "report/validate_report.h"
+#include "report/calib_report.h"
 
 #include <stdio.h>
 #include <string.h>

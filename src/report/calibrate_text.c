@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "report/calibrate_report.h"
+#include "report/calib_report.h"
 
 #include "base/buf.h"
 #include "report/screen.h"

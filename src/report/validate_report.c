@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "report/validate_report.h"
+#include "report/calib_report.h"
 
 #include "base/arena.h"
 #include "base/buf.h"

@@ -3,7 +3,7 @@
  * The first screen of `specter validate`: how far the models are from these rows, whether the
  * stated intervals hold, and on what the models are worst.
  */
-#include "report/validate_report.h"
+#include "report/calib_report.h"
 
 #include "report/screen.h"
 #include "report/table.h"
