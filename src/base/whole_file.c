@@ -18,10 +18,10 @@
 
 /* A handler may read it at any moment, so that names are copied and never freed. */
 static struct {
-    atomic_int state; /* FREE; TAKEN: the name is not there yet */
+    atomic_int state; /* FREE; CLAIMED: the name is not there yet */
     char name[4096];
 } begun[BEGUN_MAX];
-enum { FREE, TAKEN, BEGUN };
+enum { FREE, CLAIMED, BEGUN };
 
 static int add_begun(const char *name)
 {
@@ -29,7 +29,7 @@ static int add_begun(const char *name)
         return -1;
     for (int i = 0; i < BEGUN_MAX; i++) {
         int was = FREE;
-        if (!atomic_compare_exchange_strong(&begun[i].state, &was, TAKEN))
+        if (!atomic_compare_exchange_strong(&begun[i].state, &was, CLAIMED))
             continue;
         memcpy(begun[i].name, name, strlen(name) + 1);
         atomic_store(&begun[i].state, BEGUN);

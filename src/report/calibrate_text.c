@@ -306,7 +306,7 @@ static void put_differences(struct buf *b, const struct measured_pair *d)
 
 void calibrate_summary(const struct calibrate_report *r, FILE *out)
 {
-    enum { FITTED, BOUND, OPEN, DIFFER, LINES };
+    enum { FITTED, BOUND, UNDETERMINED, DIFFER, LINES };
     struct buf lines[LINES] = {BUF_INIT, BUF_INIT, BUF_INIT, BUF_INIT};
     struct screen s;
     size_t kept = 1;
@@ -314,10 +314,10 @@ void calibrate_summary(const struct calibrate_report *r, FILE *out)
     list_params(&lines[FITTED], r->c, "Fitted (before): ", is_determined, true);
     list_params(&lines[BOUND], r->c, "At its bound: is a unit or the profile wrong? ", is_at_bound,
                 true);
-    list_params(&lines[OPEN], r->c, "Not determined, near the value before: ", calibration_is_open,
-                false);
-    if (lines[OPEN].len > 0)
-        put_advice(&lines[OPEN], r->c);
+    list_params(&lines[UNDETERMINED], r->c,
+                "Not determined, near the value before: ", calibration_is_open, false);
+    if (lines[UNDETERMINED].len > 0)
+        put_advice(&lines[UNDETERMINED], r->c);
     put_differences(&lines[DIFFER], &r->differ);
     put_answer(&s, r);
     for (int i = 0; i < LINES; i++)
