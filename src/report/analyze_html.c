@@ -10,7 +10,7 @@
 #include "report/analyze_sheets.h"
 #include "report/findings_rules.h"
 #include "report/page.h"
-#include "report/run_timeline.h"
+#include "report/page_timeline.h"
 #include "report/table.h"
 
 #include <ctype.h>

@@ -9,7 +9,7 @@
 #include "base/arena.h"
 #include "report/page.h"
 #include "report/plot.h"
-#include "report/run_timeline.h"
+#include "report/page_timeline.h"
 #include "report/sheet.h"
 #include "report/table.h"
 

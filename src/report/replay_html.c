@@ -11,8 +11,8 @@
 #include "report/page.h"
 #include "report/plot.h"
 #include "report/replay_internal.h"
-#include "report/replay_timeline.h"
 #include "report/table.h"
+#include "sim/replay/job.h"
 
 #include <math.h>
 #include <stdlib.h>

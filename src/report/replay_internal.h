@@ -5,6 +5,7 @@
 #ifndef SPECTER_REPORT_REPLAY_INTERNAL_H
 #define SPECTER_REPORT_REPLAY_INTERNAL_H
 
+#include "report/page_timeline.h"
 #include "sim/replay/replay.h"
 
 /* The parts of an iteration, which add up to it. */
@@ -89,5 +90,26 @@ const char *replay_spread_text(struct replay *rep);
 
 /* Work of an iteration, and the peak: "4.19e+06 tokens, 3.2e+15 FLOPs (told); ..."; NULL: none. */
 const char *replay_work_text(struct replay *rep);
+
+/* ---- the timeline of the page ----
+ *
+ * One step of some ranks as it was recorded and, in a row below each, as it was predicted, with the
+ * same operation of both linked. */
+
+struct replay_job;
+
+struct replay_timeline {
+    struct page_timeline out;
+    size_t ranks, shown;          /* of the run that was simulated; with rows */
+    int64_t source_ns, target_ns; /* how long the step takes in each */
+    bool full;                    /* no more rows had room */
+};
+
+void replay_timeline_init(struct replay_timeline *t);
+void replay_timeline_release(struct replay_timeline *t);
+
+/* Adds the last step, while the job can tell when everything ran: after the recording was measured,
+ * or (simulated) after a simulation. */
+void replay_timeline_add(struct replay_timeline *t, const struct replay_job *job, bool simulated);
 
 #endif

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-#include "report/replay_timeline.h"
+#include "report/replay_internal.h"
 
 #include "base/arena.h"
 #include "base/order.h"
+#include "sim/replay/job.h"
 #include "trace/match.h"
 
 #include <stdio.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#include "report/run_timeline.h"
+#include "report/page_timeline.h"
 
+#include "analysis/analysis.h"
 #include "base/arena.h"
 #include "base/order.h"
 #include "report/tracks.h"

@@ -7,7 +7,6 @@
 #include "made_analysis.h"
 #include "report/page_timeline.h"
 #include "report/plot.h"
-#include "report/run_timeline.h"
 
 #include <string.h>
 
