@@ -37,7 +37,6 @@ static void add_rank(struct analysis *a, size_t index)
     const struct rank *rank = &a->run->ranks[index];
     const struct intervals *wait = a->comm.wait_known[index] ? &a->comm.wait[index] : NULL;
     const struct step_window *window = &a->step_time.windows[index];
-    struct stream_lanes lanes;
     ARRAY_GROW(a->ranks, a->cap_ranks, a->nranks + 1);
     struct rank_result *r = &a->ranks[a->nranks++];
     r->rank = rank;
@@ -49,11 +48,7 @@ static void add_rank(struct analysis *a, size_t index)
     other_work_add_rank(&a->other_work, rank);
     operations_add_rank(&a->operations, rank);
     steps_add_rank(&a->steps, a->run, index, &a->job_steps);
-    lanes_init(&lanes, rank);
-    idle_add_rank(&a->idle, rank, &lanes, window);
-    launch_add_rank(&a->launches, rank, &lanes);
-    queue_add_rank(&a->queues, rank, &lanes);
-    lanes_release(&lanes);
+    streams_add_rank(&a->idle, &a->launches, &a->queues, rank, window);
     a->gemm_rate = rank->gemm_rate > a->gemm_rate ? rank->gemm_rate : a->gemm_rate;
     a->coverage &= rank->coverage;
 }
@@ -87,9 +82,7 @@ static void release_ranks(struct analysis *a)
 {
     work_release(&a->work);
     other_work_release(&a->other_work);
-    idle_release(&a->idle);
-    launch_release(&a->launches);
-    queue_release(&a->queues);
+    streams_release(&a->idle, &a->launches, &a->queues);
     operations_release(&a->operations);
     steps_release(&a->steps);
     free(a->ranks);

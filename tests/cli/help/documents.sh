@@ -43,7 +43,7 @@ def named(document, names, how="`%s`"):
 
 named("docs/analyze.md", table("src/report/findings.h", "RULES")[0])
 named("docs/analyze.md", table("src/analysis/fail_on.h", "FAIL_ON_SHARES")[0])
-named("docs/analyze.md", table("src/analysis/idle.h", "IDLE_CAUSES")[0])
+named("docs/analyze.md", table("src/analysis/streams.h", "IDLE_CAUSES")[0])
 named("docs/metrics.md", table("src/metrics/metrics.h", "METRICS")[0])
 keys = re.findall(r"X\(\w+,\s*\"([^\"]+)\"", table("src/metrics/card.h", "CARD_FIELDS")[1].replace("\\\n", ""))
 named("docs/metrics.md", [key.split(",")[0] for key in keys])
