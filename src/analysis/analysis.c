@@ -46,7 +46,6 @@ static void add_rank(struct analysis *a, size_t index)
     time_breakdown_add(&a->total, &r->breakdown);
     work_add_rank(&a->work, rank);
     other_work_add_rank(&a->other_work, rank);
-    operations_add_rank(&a->operations, rank);
     steps_add_rank(&a->steps, a->run, index, &a->job_steps);
     streams_add_rank(&a->idle, &a->launches, &a->queues, rank, window);
     a->gemm_rate = rank->gemm_rate > a->gemm_rate ? rank->gemm_rate : a->gemm_rate;
@@ -66,7 +65,6 @@ static void begin_ranks(struct analysis *a)
     a->idle = (struct idle){0};
     a->launches = (struct launch_table){0};
     a->queues = (struct queue_table){0};
-    a->operations = (struct operations){0};
     a->steps = (struct steps){0};
 }
 
@@ -74,7 +72,6 @@ static void finish_ranks(struct analysis *a)
 {
     work_finish(&a->work);
     other_work_finish(&a->other_work);
-    operations_finish(&a->operations);
     steps_finish(&a->steps, a->run, &a->job_steps, &a->step_time);
 }
 
@@ -83,7 +80,6 @@ static void release_ranks(struct analysis *a)
     work_release(&a->work);
     other_work_release(&a->other_work);
     streams_release(&a->idle, &a->launches, &a->queues);
-    operations_release(&a->operations);
     steps_release(&a->steps);
     free(a->ranks);
 }

@@ -48,7 +48,6 @@ struct analysis {
     struct idle idle;             /* of them, as are the next four */
     struct launch_table launches;
     struct queue_table queues;
-    struct operations operations;
     struct job_steps job_steps; /* over all ranks */
     struct step_time step_time; /* of them */
     struct steps steps;

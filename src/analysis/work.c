@@ -25,6 +25,10 @@ void work_release(struct work *w)
     free(w->gemms);
     free(w->operators);
     name_index_release(&w->names);
+    for (size_t i = 0; i < w->operations.count; i++)
+        sample_release(&w->operations.list[i].times);
+    free(w->operations.list);
+    name_index_release(&w->operations.names);
     work_init(w);
 }
 
@@ -315,70 +319,9 @@ static void add_operator(struct work *w, const struct op *op, double dur_ns, boo
     }
 }
 
-void work_add_rank(struct work *w, const struct rank *rank)
-{
-    const struct gpu_profile *gpu = NULL;
-    if (rank->gpu != NULL && rank->gpu[0] != '\0')
-        gpu = gpu_profile_of_device(rank->gpu);
-    for (size_t i = 0; i < rank->nops; i++) {
-        const struct op *op = &rank->ops[i];
-        int64_t dur_ns = 0;
-        bool timed = op_device_duration(op, &dur_ns);
-        if (timed && (i == 0 || !op_same_kernel(op - 1, op))) {
-            add_top(w, op, (double)dur_ns);
-            add_length(w, op, dur_ns);
-        }
-        if (timed)
-            dur_ns += op_rest_ns(op);
-        if (op->class == OP_GEMM)
-            add_gemm(w, op, timed ? (double)dur_ns : 0, timed, gpu);
-        else if (op_flops(op) > 0)
-            add_operator(w, op, timed ? (double)dur_ns : 0, timed, gpu);
-    }
-}
-
-void work_finish(struct work *w)
-{
-    join_shapes(w);
-    for (size_t i = 0; i < w->ngemms; i++) {
-        struct gemm_row *g = &w->gemms[i];
-        double flops = 2.0 * g->m * g->n * g->k * g->batch * (double)g->timed;
-        if (g->total_ns > 0 && flops > 0)
-            g->tflops = flops / g->total_ns / 1e3; /* flop/ns = 1e9 flop/s */
-    }
-    if (w->ngemms > 0)
-        qsort(w->gemms, w->ngemms, sizeof *w->gemms, gemm_by_cost);
-    join_operators(w);
-    for (size_t i = 0; i < w->noperators; i++) {
-        struct flops_row *row = &w->operators[i];
-        if (row->total_ns > 0)
-            row->tflops = row->flops * (double)row->timed / row->total_ns / 1e3;
-    }
-    if (w->noperators > 0)
-        qsort(w->operators, w->noperators, sizeof *w->operators, operator_by_cost);
-    measure_times(w);
-    if (w->ntop > 0)
-        qsort(w->top, w->ntop, sizeof *w->top, top_by_cost);
-    name_index_release(&w->names); /* the rows have moved */
-}
-
-struct gemm_sum work_gemms(const struct work *w)
-{
-    struct gemm_sum sum = {0};
-    for (size_t i = 0; i < w->ngemms; i++) {
-        const struct gemm_row *g = &w->gemms[i];
-        if (isnan(g->tflops) || isnan(g->peak_tflops))
-            continue;
-        sum.total_ns += g->total_ns;
-        sum.flops += g->tflops * g->total_ns * 1e3;
-        sum.peak_flops += g->peak_tflops * g->total_ns * 1e3;
-    }
-    return sum;
-}
-
 /* ---- operations of the framework ---- */
 
-void operations_add_rank(struct operations *o, const struct rank *rank)
+static void add_operations(struct operations *o, const struct rank *rank)
 {
     for (size_t i = 0; i < rank->nops; i++) {
         const struct op *op = &rank->ops[i];
@@ -416,7 +359,7 @@ static int operation_by_cost(const void *x, const void *y)
     return strcmp(a->name, b->name);
 }
 
-void operations_finish(struct operations *o)
+static void finish_operations(struct operations *o)
 {
     for (size_t i = 0; i < o->count; i++) {
         struct operation_row *row = &o->list[i];
@@ -432,13 +375,69 @@ void operations_finish(struct operations *o)
     name_index_release(&o->names); /* the rows have moved */
 }
 
-void operations_release(struct operations *o)
+/* ---- all of it ---- */
+
+void work_add_rank(struct work *w, const struct rank *rank)
 {
-    for (size_t i = 0; i < o->count; i++)
-        sample_release(&o->list[i].times);
-    free(o->list);
-    name_index_release(&o->names);
-    memset(o, 0, sizeof *o);
+    const struct gpu_profile *gpu = NULL;
+    if (rank->gpu != NULL && rank->gpu[0] != '\0')
+        gpu = gpu_profile_of_device(rank->gpu);
+    for (size_t i = 0; i < rank->nops; i++) {
+        const struct op *op = &rank->ops[i];
+        int64_t dur_ns = 0;
+        bool timed = op_device_duration(op, &dur_ns);
+        if (timed && (i == 0 || !op_same_kernel(op - 1, op))) {
+            add_top(w, op, (double)dur_ns);
+            add_length(w, op, dur_ns);
+        }
+        if (timed)
+            dur_ns += op_rest_ns(op);
+        if (op->class == OP_GEMM)
+            add_gemm(w, op, timed ? (double)dur_ns : 0, timed, gpu);
+        else if (op_flops(op) > 0)
+            add_operator(w, op, timed ? (double)dur_ns : 0, timed, gpu);
+    }
+    add_operations(&w->operations, rank);
+}
+
+void work_finish(struct work *w)
+{
+    join_shapes(w);
+    for (size_t i = 0; i < w->ngemms; i++) {
+        struct gemm_row *g = &w->gemms[i];
+        double flops = 2.0 * g->m * g->n * g->k * g->batch * (double)g->timed;
+        if (g->total_ns > 0 && flops > 0)
+            g->tflops = flops / g->total_ns / 1e3; /* flop/ns = 1e9 flop/s */
+    }
+    if (w->ngemms > 0)
+        qsort(w->gemms, w->ngemms, sizeof *w->gemms, gemm_by_cost);
+    join_operators(w);
+    for (size_t i = 0; i < w->noperators; i++) {
+        struct flops_row *row = &w->operators[i];
+        if (row->total_ns > 0)
+            row->tflops = row->flops * (double)row->timed / row->total_ns / 1e3;
+    }
+    if (w->noperators > 0)
+        qsort(w->operators, w->noperators, sizeof *w->operators, operator_by_cost);
+    measure_times(w);
+    if (w->ntop > 0)
+        qsort(w->top, w->ntop, sizeof *w->top, top_by_cost);
+    name_index_release(&w->names); /* the rows have moved */
+    finish_operations(&w->operations);
+}
+
+struct gemm_sum work_gemms(const struct work *w)
+{
+    struct gemm_sum sum = {0};
+    for (size_t i = 0; i < w->ngemms; i++) {
+        const struct gemm_row *g = &w->gemms[i];
+        if (isnan(g->tflops) || isnan(g->peak_tflops))
+            continue;
+        sum.total_ns += g->total_ns;
+        sum.flops += g->tflops * g->total_ns * 1e3;
+        sum.peak_flops += g->peak_tflops * g->total_ns * 1e3;
+    }
+    return sum;
 }
 
 bool operations_known(const struct operations *o)

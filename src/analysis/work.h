@@ -91,6 +91,24 @@ struct flops_row {
     double tflops, peak_tflops; /* as of a product */
 };
 
+/* Device work by the operation of the framework that launched it ("aten::mm"). Work of which no
+ * operation is known has a row of its own, so that the rows add up to all device time. */
+struct operation_row {
+    const char *name;                 /* borrowed from the run; NULL: none is known */
+    uint64_t count;                   /* kernels, copies and communication, with device times */
+    double total_ns;                  /* sum of device times: what overlaps counts twice */
+    double min_ns, median_ns, max_ns; /* after work_finish */
+    double comm_ns, memory_ns;        /* parts of the total */
+    struct sample times;              /* while it is added up: every time */
+};
+
+struct operations {
+    struct operation_row *list; /* owned; after work_finish by total_ns, largest first */
+    size_t count, cap;
+    double total_ns; /* of all */
+    struct name_index names;
+};
+
 struct work {
     struct top_row *top; /* owned; after work_finish by total_ns, largest first */
     size_t ntop, cap_top;
@@ -102,6 +120,7 @@ struct work {
                                               work_finish */
     struct work_sum lengths[WORK_LENGTH_COUNT]; /* of kernels */
     struct kind_sum kinds[WORK_KINDS];          /* after work_finish */
+    struct operations operations;
 };
 
 void work_init(struct work *w);
@@ -122,29 +141,6 @@ struct gemm_sum work_gemms(const struct work *w);
 /* Kernels shorter than WORK_SHORT_NS; all kernels. */
 struct work_sum work_short(const struct work *w);
 struct work_sum work_kernels(const struct work *w);
-
-/* Device work by the operation of the framework that launched it ("aten::mm"). Work of which no
- * operation is known has a row of its own, so that the rows add up to all device time. */
-struct operation_row {
-    const char *name;                 /* borrowed from the run; NULL: none is known */
-    uint64_t count;                   /* kernels, copies and communication, with device times */
-    double total_ns;                  /* sum of device times: what overlaps counts twice */
-    double min_ns, median_ns, max_ns; /* after operations_finish */
-    double comm_ns, memory_ns;        /* parts of the total */
-    struct sample times;              /* while it is added up: every time */
-};
-
-struct operations {
-    struct operation_row *list; /* owned; after operations_finish by total_ns, largest first */
-    size_t count, cap;
-    double total_ns; /* of all */
-    struct name_index names;
-};
-
-/* `o` starts zeroed. */
-void operations_add_rank(struct operations *o, const struct rank *rank);
-void operations_finish(struct operations *o);
-void operations_release(struct operations *o);
 
 /* Some operation is known. */
 bool operations_known(const struct operations *o);

@@ -221,7 +221,7 @@ const char *answer_advice(const struct analysis *a, const struct finding *f)
 {
     enum idle_cause causes[IDLE_CAUSE_COUNT];
     if (f->id == RULE_compute)
-        return compute_advice[a->work.ngemms > 0][operations_known(&a->operations)];
+        return compute_advice[a->work.ngemms > 0][operations_known(&a->work.operations)];
     if (f->id == RULE_exposed_comm && !a->total.wait_known && run_alone(a->run))
         return "How much of it is waiting, the other ranks' traces tell: --table overlap";
     if (f->id != RULE_idle)

@@ -84,7 +84,7 @@ void sheet_of_operations(struct sheet *s, const struct analysis *a)
         {NULL, "max", SHEET_TIME, 0},
         {"median_us", "median", SHEET_TIME, 0},
     };
-    const struct operations *o = &a->operations;
+    const struct operations *o = &a->work.operations;
     sheet_init(s, "operations",
                "Device work by the operation that launched it, of the whole recording",
                SHEET_COLUMNS(columns));

@@ -174,7 +174,7 @@ void sheet_of_top(struct sheet *s, const struct analysis *a)
                a->nranks > 1 ? "Top operations by device time, all ranks added"
                              : "Top operations by device time, this rank",
                SHEET_COLUMNS(columns));
-    s->off_page = operations_known(&a->operations) || shown_elsewhere(&a->work);
+    s->off_page = operations_known(&a->work.operations) || shown_elsewhere(&a->work);
     for (size_t i = 0; i < a->work.ntop; i++) {
         const struct top_row *row = &a->work.top[i];
         sheet_text(s, row->name);

@@ -66,7 +66,6 @@ TEST(kineto_batch_is_one_kernel)
 {
     struct run run;
     struct work w;
-    struct operations o = {0};
     load_text(&run, "rank0.json",
               quoted("{" DISTRIBUTED("0") EVENTS(SEND("10", "0", "1", "100") RECV(
                   "13", "1", "0", "300") LAUNCH("20", "5") EXCHANGE("30", "5")) "}"));
@@ -75,11 +74,8 @@ TEST(kineto_batch_is_one_kernel)
     work_finish(&w);
     CHECK_INT(w.kinds[WORK_COMM].count, 1);
     CHECK_DOUBLE(w.kinds[WORK_COMM].total_ns, 50000, 0);
-    operations_add_rank(&o, &run.ranks[0]);
-    CHECK_DOUBLE(o.total_ns, 50000, 0);
-    operations_finish(&o);
-    CHECK_DOUBLE(o.list[0].median_ns, 50000, 0);
-    operations_release(&o);
+    CHECK_DOUBLE(w.operations.total_ns, 50000, 0);
+    CHECK_DOUBLE(w.operations.list[0].median_ns, 50000, 0);
     work_release(&w);
     run_release(&run);
 }

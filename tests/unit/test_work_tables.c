@@ -55,7 +55,7 @@ TEST(operations_add_up)
 {
     struct run run;
     struct analysis a;
-    const struct operations *o = &a.operations;
+    const struct operations *o = &a.work.operations;
     device_run(&run, 1);
     named(&run, "k1", "aten::mm", 0, 300);
     named(&run, "k2", "aten::mm", 1000, 100);
