@@ -120,7 +120,6 @@ int analysis_init_on(struct analysis *a, const struct run *run, int64_t rank,
     comm_rows_init(&a->collectives_named, &a->comm, &context, false, true);
     comm_rows_init(&a->p2p, &a->comm, &context, true, false);
     traffic_init(&a->traffic, &a->comm, &a->node_map, &a->job_steps);
-    pairs_init(&a->pairs, &a->comm, &a->node_map);
     alltoalls_init(&a->alltoalls, &a->comm);
     stragglers_init(&a->stragglers, &a->comm, &a->job_steps);
     hangs_find(&a->hangs, run);
@@ -147,7 +146,6 @@ void analysis_release(struct analysis *a)
     comm_study_release(&a->comm);
     node_map_release(&a->node_map);
     traffic_release(&a->traffic);
-    pairs_release(&a->pairs);
     alltoalls_release(&a->alltoalls);
     bubbles_release(&a->bubbles);
     critical_release(&a->critical);

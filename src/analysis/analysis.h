@@ -45,7 +45,7 @@ struct analysis {
     unsigned coverage;            /* enum coverage: what the traces of all of them look at */
     struct work work;             /* of them */
     struct other_work other_work; /* of them */
-    struct idle idle;             /* of them, as are the next four */
+    struct idle idle;             /* of them, as are the next two */
     struct launch_table launches;
     struct queue_table queues;
     struct job_steps job_steps; /* over all ranks */
@@ -57,7 +57,6 @@ struct analysis {
     struct comm_study comm;
     struct stragglers stragglers;
     struct traffic traffic;
-    struct pairs pairs;
     struct alltoalls alltoalls;
     bool all_rows; /* the caller prints tables in full: their sheets have all rows, however many */
     struct hangs hangs;                 /* over all ranks, as communication is */

@@ -409,41 +409,6 @@ static void time_groups(struct traffic *t, const struct run *run, const struct j
     free(times);
 }
 
-void traffic_init(struct traffic *t, const struct comm_study *study,
-                  const struct node_map *node_map, const struct job_steps *job)
-{
-    struct items items = {0};
-    uint32_t *group_of = array_new(study->run->ncomms + 1, sizeof *group_of);
-    size_t kept = 0;
-    memset(t, 0, sizeof *t);
-    memset(group_of, 0xff, (study->run->ncomms + 1) * sizeof *group_of);
-    collect(&items, study, node_map);
-    make_groups(t, &items, group_of);
-    time_groups(t, study->run, job, group_of);
-    for (size_t i = 0; i < items.count; i++) {
-        if (items.list[i].data)
-            items.list[kept++] = items.list[i];
-    }
-    t->without_data = items.count - kept;
-    items.count = kept;
-    make_rows(t, &items);
-    make_sizes(t, &items);
-    if (t->nrows > 0)
-        qsort(t->rows, t->nrows, sizeof *t->rows, rows_by_bytes);
-    if (t->ngroups > 0)
-        qsort(t->groups, t->ngroups, sizeof *t->groups, groups_by_time);
-    free(group_of);
-    free(items.list);
-}
-
-void traffic_release(struct traffic *t)
-{
-    free(t->rows);
-    free(t->sizes);
-    free(t->groups);
-    memset(t, 0, sizeof *t);
-}
-
 /* ---- pairs of ranks ---- */
 
 struct pair_message {
@@ -514,11 +479,11 @@ static void add_pair(struct pairs *p, const struct pair_message *list, size_t n,
         row->time_ns = NAN;
 }
 
-void pairs_init(struct pairs *p, const struct comm_study *study, const struct node_map *node_map)
+static void find_pairs(struct pairs *p, const struct comm_study *study,
+                       const struct node_map *node_map)
 {
     struct pair_message *list = NULL;
     size_t n = 0, cap = 0;
-    memset(p, 0, sizeof *p);
     for (size_t i = 0; i < study->count; i++) {
         const struct comm_instance *in = &study->list[i];
         struct pair_message m = {.in = in};
@@ -553,8 +518,41 @@ void pairs_init(struct pairs *p, const struct comm_study *study, const struct no
     free(list);
 }
 
-void pairs_release(struct pairs *p)
+/* ---- all of it ---- */
+
+void traffic_init(struct traffic *t, const struct comm_study *study,
+                  const struct node_map *node_map, const struct job_steps *job)
 {
-    free(p->list);
-    memset(p, 0, sizeof *p);
+    struct items items = {0};
+    uint32_t *group_of = array_new(study->run->ncomms + 1, sizeof *group_of);
+    size_t kept = 0;
+    memset(t, 0, sizeof *t);
+    memset(group_of, 0xff, (study->run->ncomms + 1) * sizeof *group_of);
+    collect(&items, study, node_map);
+    make_groups(t, &items, group_of);
+    time_groups(t, study->run, job, group_of);
+    for (size_t i = 0; i < items.count; i++) {
+        if (items.list[i].data)
+            items.list[kept++] = items.list[i];
+    }
+    t->without_data = items.count - kept;
+    items.count = kept;
+    make_rows(t, &items);
+    make_sizes(t, &items);
+    if (t->nrows > 0)
+        qsort(t->rows, t->nrows, sizeof *t->rows, rows_by_bytes);
+    if (t->ngroups > 0)
+        qsort(t->groups, t->ngroups, sizeof *t->groups, groups_by_time);
+    free(group_of);
+    free(items.list);
+    find_pairs(&t->pairs, study, node_map);
+}
+
+void traffic_release(struct traffic *t)
+{
+    free(t->rows);
+    free(t->sizes);
+    free(t->groups);
+    free(t->pairs.list);
+    memset(t, 0, sizeof *t);
 }

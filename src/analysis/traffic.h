@@ -58,32 +58,6 @@ struct group_row {
     struct traffic_sum sum;
 };
 
-struct traffic {
-    struct traffic_row *rows; /* owned; most wire bytes first */
-    size_t nrows, cap_rows;
-    struct size_row *sizes; /* owned; by operation, then size */
-    size_t nsizes, cap_sizes;
-    struct group_row *groups; /* owned; longest time first */
-    size_t ngroups, cap_groups;
-    double per_step;       /* collectives of a rank in its steps / these steps; NAN without steps */
-    uint64_t without_data; /* instances known to move nothing */
-};
-
-/* Bytes of one instance: leaving all n members' GPUs together, and of them leaving a node. */
-struct wire {
-    double all, inter; /* NAN unknown */
-};
-
-struct wire wire_of(unsigned op, double bytes, int n, const struct comm_nodes *comm_nodes);
-
-/* Returns the sums of one instance, without its time. */
-struct traffic_sum traffic_of(const struct comm_study *study, const struct comm_instance *in,
-                              const struct node_map *node_map);
-
-void traffic_init(struct traffic *t, const struct comm_study *study,
-                  const struct node_map *node_map, const struct job_steps *job);
-void traffic_release(struct traffic *t);
-
 /* Messages between ranks: one row for each directed pair (sender -> receiver).
  *
  *   time   length of the union of the times in which the pair's messages moved
@@ -105,8 +79,32 @@ struct pairs {
     uint64_t endless; /* messages of which neither or one end is not known: in no row */
 };
 
-void pairs_init(struct pairs *p, const struct comm_study *study, const struct node_map *node_map);
-void pairs_release(struct pairs *p);
+struct traffic {
+    struct traffic_row *rows; /* owned; most wire bytes first */
+    size_t nrows, cap_rows;
+    struct size_row *sizes; /* owned; by operation, then size */
+    size_t nsizes, cap_sizes;
+    struct group_row *groups; /* owned; longest time first */
+    size_t ngroups, cap_groups;
+    double per_step;       /* collectives of a rank in its steps / these steps; NAN without steps */
+    uint64_t without_data; /* instances known to move nothing */
+    struct pairs pairs;
+};
+
+/* Bytes of one instance: leaving all n members' GPUs together, and of them leaving a node. */
+struct wire {
+    double all, inter; /* NAN unknown */
+};
+
+struct wire wire_of(unsigned op, double bytes, int n, const struct comm_nodes *comm_nodes);
+
+/* Returns the sums of one instance, without its time. */
+struct traffic_sum traffic_of(const struct comm_study *study, const struct comm_instance *in,
+                              const struct node_map *node_map);
+
+void traffic_init(struct traffic *t, const struct comm_study *study,
+                  const struct node_map *node_map, const struct job_steps *job);
+void traffic_release(struct traffic *t);
 
 /* Sender and receiver of a message; -1 unknown. */
 void pair_of(const struct comm_instance *in, const struct run *run, int *src, int *dst);

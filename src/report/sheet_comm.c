@@ -195,7 +195,7 @@ void sheet_of_communication(struct sheet *s, const struct analysis *a)
     sheet_number(s, (double)messages);
     sheet_number(s, (double)unknown);
     sheet_number(s, (double)a->traffic.without_data);
-    sheet_number(s, (double)a->pairs.count);
-    sheet_number(s, (double)a->pairs.endless);
+    sheet_number(s, (double)a->traffic.pairs.count);
+    sheet_number(s, (double)a->traffic.pairs.endless);
     sheet_number(s, a->traffic.per_step);
 }

@@ -135,11 +135,11 @@ void sheet_of_pairs(struct sheet *s, const struct analysis *a)
         {"timed", NULL, SHEET_COUNT, 0},    {"two_sided", NULL, SHEET_COUNT, 0},
         {"time_us", "time", SHEET_TIME, 0}, {"bw_GBps", "GB/s", SHEET_RATE, 0},
     };
-    size_t rows = a->all_rows ? a->pairs.count : PAIRS_LISTED;
+    size_t rows = a->all_rows ? a->traffic.pairs.count : PAIRS_LISTED;
     sheet_init(s, "pairs", "Messages between two ranks", SHEET_COLUMNS(columns));
     s->json_rows = PAIRS_LISTED;
-    for (size_t i = 0; i < a->pairs.count && i < rows; i++) {
-        const struct pair_row *row = &a->pairs.list[i];
+    for (size_t i = 0; i < a->traffic.pairs.count && i < rows; i++) {
+        const struct pair_row *row = &a->traffic.pairs.list[i];
         sheet_number(s, row->src);
         sheet_number(s, row->dst);
         int across = row->across;
@@ -155,9 +155,9 @@ void sheet_of_pairs(struct sheet *s, const struct analysis *a)
         sheet_number(s, row->time_ns);
         sheet_number(s, row->bw_GBps);
     }
-    if (a->pairs.endless > 0)
+    if (a->traffic.pairs.endless > 0)
         sheet_note(s, "without messages that do not tell both of their ends: %llu",
-                   (unsigned long long)a->pairs.endless);
+                   (unsigned long long)a->traffic.pairs.endless);
 }
 
 void sheet_of_alltoall(struct sheet *s, const struct analysis *a)

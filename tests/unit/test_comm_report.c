@@ -265,8 +265,8 @@ TEST(pairs_by_hand)
     message(&run, 1, 2, 1, 450, 560, 450, 560); /* beside it: to 560, so 160 together */
     add(&run, 3, 0, SPECTER_SEND, 0, 0, 70, 1000)->coll.peer = 0; /* nobody saw it received */
     device_analyze(&a, &run);
-    CHECK_INT((int64_t)a.pairs.count, 3);
-    const struct pair_row *p = a.pairs.list;
+    CHECK_INT((int64_t)a.traffic.pairs.count, 3);
+    const struct pair_row *p = a.traffic.pairs.list;
     CHECK_INT(p[0].src, 0);
     CHECK_INT(p[0].dst, 1);
     CHECK_INT(p[0].across, 0);
