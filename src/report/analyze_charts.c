@@ -5,7 +5,6 @@
  */
 #include "report/analyze_internal.h"
 
-#include "analysis/step_grid.h"
 #include "base/arena.h"
 #include "report/op_text.h"
 #include "report/page.h"

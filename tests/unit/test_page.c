@@ -2,7 +2,7 @@
  *
  * What pages are made of: hashes, the data of the timeline, ranks by steps.
  */
-#include "analysis/step_grid.h"
+#include "analysis/steps.h"
 #include "base/sha256.h"
 #include "made_analysis.h"
 #include "report/page_timeline.h"
