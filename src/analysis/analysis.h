@@ -14,18 +14,17 @@
 #ifndef SPECTER_ANALYSIS_ANALYSIS_H
 #define SPECTER_ANALYSIS_ANALYSIS_H
 
-#include "analysis/bubble.h"
 #include "analysis/comm.h"
 #include "analysis/comm_rows.h"
 #include "analysis/critical.h"
-#include "analysis/other_work.h"
 #include "analysis/hang.h"
-#include "analysis/streams.h"
-#include "analysis/work.h"
-#include "analysis/traffic.h"
-#include "analysis/time_breakdown.h"
+#include "analysis/bubble.h"
 #include "analysis/steps.h"
 #include "analysis/stragglers.h"
+#include "analysis/streams.h"
+#include "analysis/time_breakdown.h"
+#include "analysis/traffic.h"
+#include "analysis/work.h"
 #include "trace/verdict.h"
 
 #define ANALYSIS_ALL_RANKS INT64_MIN

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "analysis/other_work.h"
+#include "analysis/work.h"
 
 #include "analysis/time_breakdown.h"
 #include "base/arena.h"

@@ -4,7 +4,7 @@
  */
 #include "test.h"
 
-#include "analysis/other_work.h"
+#include "analysis/work.h"
 #include "made_device.h"
 
 #include <string.h>
