@@ -18,7 +18,7 @@
 #include "analysis/comm_rows.h"
 #include "analysis/critical.h"
 #include "analysis/hang.h"
-#include "analysis/bubble.h"
+#include "analysis/pipeline.h"
 #include "analysis/steps.h"
 #include "analysis/stragglers.h"
 #include "analysis/streams.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "analysis/bubble.h"
+#include "analysis/pipeline.h"
 
 #include "analysis/comm.h"
 #include "analysis/time_breakdown.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "analysis/stages.h"
+#include "analysis/pipeline.h"
 
 #include "analysis/comm.h"
 #include "base/arena.h"
@@ -60,7 +60,8 @@ struct messages {
     bool computes; /* the rank's computations are in the trace */
 };
 
-int message_peer(const struct run *run, const struct op *op)
+/* The global rank at the other end of a message; -1 unknown, or no message. */
+static int message_peer(const struct run *run, const struct op *op)
 {
     const struct comm *comm;
     if (op->class != OP_P2P || op->coll.comm < 0 || (size_t)op->coll.comm >= run->ncomms)

@@ -5,7 +5,7 @@
  */
 #include "test.h"
 
-#include "analysis/bubble.h"
+#include "analysis/pipeline.h"
 #include "timed_pipeline.h"
 
 #include <math.h>

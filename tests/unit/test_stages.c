@@ -4,7 +4,7 @@
  */
 #include "test.h"
 
-#include "analysis/stages.h"
+#include "analysis/pipeline.h"
 #include "made_device.h"
 
 #include <math.h>
