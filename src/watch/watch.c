@@ -2,14 +2,18 @@
 #include "watch/watch.h"
 
 #include "analysis/sample.h"
+#include "base/child.h"
 #include "base/condition.h"
 #include "base/now.h"
+#include "trace/reader.h"
 #include "trace/step_time.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
+#define QUIET_S 6                  /* a tracer writes a clock record every four seconds */
 #define LATE_NS INT64_C(200000000) /* what tracers have seen by then is in their files */
 
 const char *watch_state_name(enum watch_state state)
@@ -20,6 +24,58 @@ const char *watch_state_name(enum watch_state state)
 #undef X
     };
     return names[state];
+}
+
+/* ---- the run, out of what is kept of its files ---- */
+
+/* What is kept of the newest run, finished. False: nothing yet. */
+static bool read_run(const struct trace_folder *f, struct run *run)
+{
+    struct buf text = BUF_INIT;
+    run_init(run);
+    run->source = f->path;
+    for (size_t i = 0; i < f->count; i++) {
+        const struct trace_tail *t = &f->list[i];
+        if (!trace_folder_has(f, t))
+            continue;
+        buf_reset(&text);
+        trace_tail_text(t, &text);
+        jsonl_read_text(run, text.data, text.len, t->name, NULL); /* one that holds nothing is
+                                                                     as good as not there yet */
+    }
+    buf_release(&text);
+    if (run->nranks == 0)
+        return false;
+    reader_jsonl.finish(run);
+    run_finish(run);
+    return true;
+}
+
+/* The file that a rank of that run was read from. */
+static const struct trace_tail *file_of(const struct trace_folder *f, const struct rank *rank)
+{
+    for (size_t i = 0; i < f->count; i++) {
+        if (strcmp(f->list[i].name, rank->file) == 0)
+            return &f->list[i];
+    }
+    return NULL;
+}
+
+/* A process in a container has another number here: as long as its file is written it lives. */
+static bool is_written(const struct trace_tail *t)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    return now.tv_sec - t->stat.st_mtim.tv_sec < QUIET_S;
+}
+
+/* Whether the process of a file has ended: with its closing record; or without one, where it is no
+ * process of this machine any more and its file has not been written for QUIET_S. */
+static bool has_ended(const struct trace_folder *f, const struct trace_tail *t)
+{
+    if (t->closed || t->pid <= 0 || t->host == NULL || strcmp(t->host, f->host) != 0)
+        return t->closed;
+    return !is_written(t) && !child_is_alive(t->pid);
 }
 
 /* ---- the clock ---- */
@@ -175,7 +231,7 @@ static void add_states(struct watch *w, const struct trace_folder *f)
     w->ended = true;
     for (size_t r = 0; r < w->nranks; r++) {
         struct watch_rank *rank = &w->ranks[r];
-        if (trace_folder_ended(f, rank->file))
+        if (has_ended(f, rank->file))
             rank->state = rank->file->closed ? WATCH_ENDED : WATCH_LOST;
         else
             w->ended = false;
@@ -193,18 +249,15 @@ static void add_ranks(struct watch *w, const struct trace_folder *f)
         struct watch_rank *rank = &w->ranks[r];
         struct rank *of = &w->run.ranks[r];
         int64_t now;
-        *rank = (struct watch_rank){.rank = of,
-                                    .file = trace_folder_tail(f, of),
-                                    .step = -1,
-                                    .age_ns = UNKNOWN_NS,
-                                    .skew_ns = NAN};
+        *rank = (struct watch_rank){
+            .rank = of, .file = file_of(f, of), .step = -1, .age_ns = UNKNOWN_NS, .skew_ns = NAN};
         now = moment_of(f, rank);
         add_last(rank, now);
         if (w->wall_ns - rank->file->real_ns > w->since_ns)
             w->since_ns = w->wall_ns - rank->file->real_ns;
         /* The trace of a process that lives tells of every moment until now. */
-        if (!trace_folder_ended(f, rank->file) && strcmp(of->host, f->host) == 0 &&
-            now != UNKNOWN_NS && now - LATE_NS > of->end_ns)
+        if (!has_ended(f, rank->file) && strcmp(of->host, f->host) == 0 && now != UNKNOWN_NS &&
+            now - LATE_NS > of->end_ns)
             of->end_ns = now - LATE_NS;
     }
 }
@@ -271,7 +324,7 @@ void watch_init(struct watch *w, const struct trace_folder *folder)
     w->wall_ns = wall_ns();
     w->step = -1;
     w->still_ns = UNKNOWN_NS;
-    w->any = trace_folder_run(folder, &w->run);
+    w->any = read_run(folder, &w->run);
     if (!w->any)
         return;
     add_ranks(w, folder);
