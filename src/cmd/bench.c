@@ -5,8 +5,7 @@
 #include "cmd/bench.h"
 
 #include "cmd/hardware.h"
-#include "report/bench_p2p.h"
-#include "report/bench_page.h"
+#include "report/bench_report.h"
 
 #include <cjson/cJSON.h>
 #include <stdbool.h>

@@ -12,10 +12,8 @@
 #include "cmd/bench_job.h"
 #include "cmd/hardware.h"
 #include "cmd/predict.h"
-#include "report/bench_page.h"
-#include "report/bench_report.h"
 #include "report/bench_common.h"
-#include "report/bench_table.h"
+#include "report/bench_report.h"
 
 #include <cjson/cJSON.h>
 #include <errno.h>

@@ -6,9 +6,8 @@
 #include "base/whole_file.h"
 #include "cmd/bench_job.h"
 #include "cmd/progress.h"
-#include "report/bench_drift.h"
 #include "report/bench_common.h"
-#include "report/bench_page.h"
+#include "report/bench_report.h"
 
 #include <cjson/cJSON.h>
 #include <math.h>

@@ -10,7 +10,7 @@
 #include "cmd/hardware.h"
 #include "cmd/progress.h"
 #include "report/bench_common.h"
-#include "report/bench_gemm.h"
+#include "report/bench_report.h"
 
 #include <cjson/cJSON.h>
 #include <errno.h>

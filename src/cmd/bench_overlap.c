@@ -10,7 +10,7 @@
 #include "cmd/bench_job.h"
 #include "cmd/hardware.h"
 #include "report/bench_common.h"
-#include "report/bench_overlap.h"
+#include "report/bench_report.h"
 
 #include <cjson/cJSON.h>
 

@@ -9,8 +9,7 @@
 #include "cmd/bench_conditions.h"
 #include "cmd/bench_job.h"
 #include "cmd/progress.h"
-#include "report/bench_drift.h"
-#include "report/bench_p2p.h"
+#include "report/bench_report.h"
 
 #include <ctype.h>
 #include <errno.h>

@@ -8,8 +8,6 @@
 #include "cmd/bench.h"
 #include "cmd/hardware.h"
 #include "report/bench_common.h"
-#include "report/bench_p2p.h"
-#include "report/bench_page.h"
 #include "report/bench_report.h"
 
 #include <cjson/cJSON.h>

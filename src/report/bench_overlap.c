@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "report/bench_overlap.h"
+#include "report/bench_report.h"
 
 #include "base/buf.h"
 #include "calib/measured_names.h"

@@ -4,7 +4,7 @@
  */
 #include "bench/links.h"
 #include "report/bench_common.h"
-#include "report/bench_p2p.h"
+#include "report/bench_report.h"
 #include "report/json_add.h"
 #include "report/table.h"
 

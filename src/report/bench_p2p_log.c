@@ -3,7 +3,7 @@
  * The files of a folder of `specter bench p2p`.
  */
 #include "base/buf.h"
-#include "report/bench_p2p.h"
+#include "report/bench_report.h"
 #include "report/table.h"
 
 #include <math.h>

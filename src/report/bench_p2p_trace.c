@@ -5,7 +5,7 @@
  * other modes are not in them.
  */
 #include "base/err.h"
-#include "report/bench_p2p.h"
+#include "report/bench_report.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -6,7 +6,7 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "bench/read.h"
-#include "report/bench_table.h"
+#include "report/bench_report.h"
 #include "test.h"
 #include "trace_files.h"
 
