@@ -4,7 +4,6 @@
 #include "base/buf.h"
 #include "base/order.h"
 #include "report/analyze_sheets.h"
-#include "report/gpu_times.h"
 #include "report/op_text.h"
 #include "report/xlsx.h"
 

@@ -4,7 +4,6 @@
 #include "base/buf.h"
 #include "base/order.h"
 #include "compare/prediction.h"
-#include "report/gpu_times.h"
 #include "report/sheet.h"
 #include "report/xlsx.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "report/gpu_times.h"
+#include "report/workbooks.h"
 
 #include <math.h>
 
