@@ -35,8 +35,7 @@ int analyze_workbooks(const char *dir, const struct analysis *a, FILE *notes, st
 int compare_workbooks(const char *dir, const struct compare_report *r, struct compare_runs base,
                       struct compare_runs test, struct err *e);
 
-/* ---- what both share (gpu_times.c): the types of a GPU's time that TraceLens' timelines have ----
- */
+/* ---- what both share (gpu_times.c): types of a GPU's time as in TraceLens' timelines ---- */
 
 /* X(name, which direction is better, the part of compare.h) */
 #define GPU_TIMES(X)                               \
