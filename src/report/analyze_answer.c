@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 #include "report/analyze_internal.h"
 
+#include "base/arena.h"
+#include "base/order.h"
 #include "report/findings_rules.h"
 
 #include <math.h>
+#include <stdlib.h>
+#include <string.h>
 
 #define LARGE 0.5     /* of the step: such a part is its bound */
 #define MEAN_OFF 0.01 /* of the median step: a mean that is nearer is not told */
@@ -229,4 +233,82 @@ const char *answer_advice(const struct analysis *a, const struct finding *f)
     if (!(a->coverage & COVER_KERNELS))
         return "What runs then: a PyTorch or Nsight profile of the job has all kernels";
     return idle_advice[idle_by_cost(&a->idle.total, causes) > 0 ? causes[0] : IDLE_host_late];
+}
+
+/* ---- what text and page share ---- */
+
+const char *analyze_gpu(const struct analysis *a)
+{
+    const char *name = a->ranks[0].rank->gpu;
+    for (size_t i = 1; i < a->nranks; i++) {
+        if (strcmp(a->ranks[i].rank->gpu, name) != 0)
+            return "several GPU models";
+    }
+    return name;
+}
+
+static bool hosts_differ(const struct run *run)
+{
+    for (int i = 0; i < run->ndomains; i++) {
+        if (run->domains[i].host[0] == '\0')
+            return false;
+        for (int k = 0; k < i; k++) {
+            if (strcmp(run->domains[i].host, run->domains[k].host) == 0)
+                return false;
+        }
+    }
+    return true;
+}
+
+char *clock_text(char *buf, size_t size, const struct run *run)
+{
+    snprintf(buf, size, hosts_differ(run) ? "clocks of %d hosts" : "%d clocks", run->ndomains);
+    return buf;
+}
+
+static int64_t time_at(const struct rank_result *r, size_t offset)
+{
+    int64_t ns;
+    memcpy(&ns, (const char *)&r->breakdown + offset, sizeof ns);
+    return ns;
+}
+
+void rank_spread(const struct analysis *a, size_t offset, struct time_breakdown spread[3])
+{
+    int64_t *values = array_new(a->nranks, sizeof *values);
+    size_t n = 0;
+    for (size_t i = 0; i < a->nranks; i++) {
+        if (a->ranks[i].breakdown.timed_ops > 0)
+            values[n++] = time_at(&a->ranks[i], offset);
+    }
+    qsort(values, n, sizeof *values, order_int64s);
+    const int64_t picked[] = {values[0], values[n / 2], values[n - 1]};
+    for (int k = 0; k < 3; k++)
+        memcpy((char *)&spread[k] + offset, &picked[k], sizeof picked[k]);
+    free(values);
+}
+
+size_t rank_extremes(const struct analysis *a, size_t list[RANK_EXTREMES])
+{
+    static const size_t offsets[RANK_EXTREMES] = {
+        offsetof(struct time_breakdown, span_ns), offsetof(struct time_breakdown, compute_ns),
+        offsetof(struct time_breakdown, exposed_comm_ns),
+        offsetof(struct time_breakdown, exposed_memory_ns),
+        offsetof(struct time_breakdown, idle_ns)};
+    size_t n = 0;
+    for (size_t k = 0; k < RANK_EXTREMES; k++) {
+        int64_t best = 0;
+        size_t at = a->nranks;
+        for (size_t i = 0; i < a->nranks; i++) {
+            if (time_at(&a->ranks[i], offsets[k]) > best) {
+                best = time_at(&a->ranks[i], offsets[k]);
+                at = i;
+            }
+        }
+        for (size_t j = 0; j < n && at < a->nranks; j++)
+            at = list[j] == at ? a->nranks : at;
+        if (at < a->nranks)
+            list[n++] = at;
+    }
+    return n;
 }
