@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The answer of a replay in sentences, which its first screen and its page share.
+ * What the writers of a replay share: its answer in sentences, numbers, the parts of a step.
  */
 #include "report/replay_internal.h"
 
@@ -8,9 +8,14 @@
 #include "report/table.h"
 
 #include <math.h>
+#include <stdlib.h>
+#include <string.h>
 
+#define SHOWN 0.00005 /* smaller shares round to 0.0 % everywhere: no column */
 #define LIMIT_MIN 0.1 /* of the critical path: the second largest part is named from here on */
 #define BASIS_MIN 0.005
+
+/* ---- the answer ---- */
 
 static double ratio_of(const struct replay *rep, const struct replay_scale *s)
 {
@@ -116,4 +121,100 @@ void replay_basis_text(struct buf *b, const struct replay *rep)
                    100 * u->shares[top]);
     }
     buf_puts(b, replay_unmeasured(last) ? "; ?: assumed in part." : ".");
+}
+
+/* ---- numbers ---- */
+
+/* "+2.1 %"; what rounds to nothing has no minus. */
+char *replay_change(char *buf, size_t size, double share)
+{
+    snprintf(buf, size, "%+.1f %%", fabs(share) < 0.0005 ? 0.0 : 100 * share);
+    return buf;
+}
+
+char *replay_rate(char *buf, size_t size, double per_s)
+{
+    static const char *const units[] = {"", " k", " M", " G", " T", " P", " E", " Z", " Y"};
+    size_t unit = 0;
+    if (isnan(per_s)) {
+        snprintf(buf, size, "-");
+        return buf;
+    }
+    while (per_s >= 999.5 && unit + 1 < sizeof units / sizeof *units) {
+        per_s /= 1000;
+        unit++;
+    }
+    snprintf(buf, size, "%.3g%s", per_s, units[unit]);
+    return buf;
+}
+
+char *replay_interval(char *buf, size_t size, const double ends_ns[2])
+{
+    char low[32], high[32];
+    size_t n;
+    if (!isfinite(ends_ns[0]) || !isfinite(ends_ns[1])) {
+        snprintf(buf, size, "not known");
+        return buf;
+    }
+    text_ns(low, sizeof low, ends_ns[0]);
+    text_ns(high, sizeof high, ends_ns[1]);
+    n = strcspn(low, " ");
+    if (strcmp(low + n, high + strcspn(high, " ")) == 0) /* the unit once */
+        low[n] = '\0';
+    else if (ends_ns[1] > 0)
+        snprintf(low, sizeof low, "%.2f", ends_ns[0] / ends_ns[1] * strtod(high, NULL));
+    snprintf(buf, size, "%s to %s", low, high);
+    return buf;
+}
+
+bool replay_unmeasured(const struct replay_scale *s)
+{
+    return isfinite(s->error.share) && s->error.unmeasured > SHOWN;
+}
+
+/* ---- parts of a step ---- */
+
+const struct replay_share replay_shares[REPLAY_SHARES] = {
+    {"compute", "compute", offsetof(struct iteration_time, compute_ns)},
+    {"untimed", "untimed", offsetof(struct iteration_time, untraced_ns)},
+    {"exposed comm", "comm", offsetof(struct iteration_time, exposed_comm_ns)},
+    {"copies", "copies", offsetof(struct iteration_time, exposed_memory_ns)},
+    {"pipeline bubble", "bubble", offsetof(struct iteration_time, bubble_ns)},
+    {"host-bound", "host", offsetof(struct iteration_time, host_bound_ns)},
+    {"waits for other streams", "streams", offsetof(struct iteration_time, stream_wait_ns)},
+    {"idle", "idle", offsetof(struct iteration_time, other_idle_ns)},
+    {"waits for ranks not recorded", "absent", offsetof(struct iteration_time, absent_wait_ns)},
+};
+
+static double share_ns(const struct iteration_time *time, int share)
+{
+    return *(const double *)((const char *)time + replay_shares[share].offset);
+}
+
+double replay_share_of(const struct iteration_time *time, int share)
+{
+    return time->span_ns > 0 ? share_ns(time, share) / time->span_ns : 0;
+}
+
+bool replay_share_seen(const struct replay *rep, int share)
+{
+    for (size_t i = 0; i < rep->nscales; i++) {
+        if (replay_share_of(&rep->scales[i].time, share) >= SHOWN)
+            return true;
+    }
+    return share == 0;
+}
+
+const struct axis_time *replay_axis(const struct replay_scale *s, const char *name)
+{
+    for (int i = 0; i < s->axes.count; i++) {
+        if (strcmp(s->axes.list[i].name, name) == 0)
+            return &s->axes.list[i];
+    }
+    return NULL;
+}
+
+double replay_exposed_percent(const struct replay_scale *s, const struct axis_time *axis)
+{
+    return s->time.span_ns > 0 ? 100 * axis->exposed_ns / s->time.span_ns : 0;
 }

@@ -34,7 +34,7 @@ int replay_html_open(struct replay_html **out, const char *path, struct err *e)
         free(h);
         return -1;
     }
-    replay_timeline_init(&h->step);
+    page_timeline_init(&h->step.out);
     *out = h;
     return 0;
 }
@@ -430,7 +430,7 @@ int replay_html_close(struct replay_html *h, struct replay *rep, const struct ru
     page_put(&p, h->sink);
     rc = sink_close(h->sink, e);
     page_release(&p);
-    replay_timeline_release(&h->step);
+    page_timeline_release(&h->step.out);
     free(h);
     return rc;
 }
@@ -438,6 +438,6 @@ int replay_html_close(struct replay_html *h, struct replay *rep, const struct ru
 void replay_html_discard(struct replay_html *h)
 {
     sink_discard(h->sink);
-    replay_timeline_release(&h->step);
+    page_timeline_release(&h->step.out);
     free(h);
 }

@@ -18,14 +18,10 @@ struct replay_share {
 
 extern const struct replay_share replay_shares[REPLAY_SHARES];
 
-double replay_share_ns(const struct iteration_time *time, int share);
 double replay_share_of(const struct iteration_time *time, int share); /* of the iteration */
 bool replay_share_seen(const struct replay *rep, int share);          /* at any scale */
 
-/* "6.2 %", "38 %"; in buf, which it returns. */
-char *replay_percent(char *buf, size_t size, double share);
-
-/* "9.10 to 11.2 ms"; "not known". */
+/* "9.10 to 11.2 ms"; "not known"; in buf, which it returns. */
 char *replay_interval(char *buf, size_t size, const double ends_ns[2]);
 
 /* "+2.1 %", "-0.3 %", "+0.0 %". */
@@ -98,15 +94,13 @@ const char *replay_work_text(struct replay *rep);
 
 struct replay_job;
 
+/* Starts zeroed, with page_timeline_init(). */
 struct replay_timeline {
     struct page_timeline out;
     size_t ranks, shown;          /* of the run that was simulated; with rows */
     int64_t source_ns, target_ns; /* how long the step takes in each */
     bool full;                    /* no more rows had room */
 };
-
-void replay_timeline_init(struct replay_timeline *t);
-void replay_timeline_release(struct replay_timeline *t);
 
 /* Adds the last step, while the job can tell when everything ran: after the recording was measured,
  * or (simulated) after a simulation. */

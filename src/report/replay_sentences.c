@@ -144,6 +144,19 @@ static const char *reason_text(struct replay *rep, const struct uncertainty *u, 
     }
 }
 
+/* "0.4 %", "6.2 %", "38 %", "> 999 %". */
+static char *percent_text(char *buf, size_t size, double share)
+{
+    double percent = 100 * share;
+    if (!isfinite(percent))
+        snprintf(buf, size, "-");
+    else if (percent > 999)
+        snprintf(buf, size, "> 999 %%");
+    else
+        snprintf(buf, size, percent < 9.95 ? "%.1f %%" : "%.0f %%", percent);
+    return buf;
+}
+
 static const char *basis_text(struct replay *rep, enum basis basis)
 {
     static const char *const on[] = {[BASIS_COLLECTIVE] = "collectives",
@@ -158,10 +171,10 @@ static const char *basis_text(struct replay *rep, enum basis basis)
     char share[32], error[32], shorter[32], longer[32];
     if (!(effect_of(s, basis) > 0.0005))
         return NULL;
-    replay_percent(share, sizeof share, u->shares[basis]);
-    replay_percent(error, sizeof error, u->errors[basis]);
-    replay_percent(shorter, sizeof shorter, u->shorter_ns[basis] / s->time.span_ns);
-    replay_percent(longer, sizeof longer, u->longer_ns[basis] / s->time.span_ns);
+    percent_text(share, sizeof share, u->shares[basis]);
+    percent_text(error, sizeof error, u->errors[basis]);
+    percent_text(shorter, sizeof shorter, u->shorter_ns[basis] / s->time.span_ns);
+    percent_text(longer, sizeof longer, u->longer_ns[basis] / s->time.span_ns);
     return arena_printf(
         &rep->arena, "%s: %s of the critical path%s%s (%s); a step %s shorter to %s longer",
         on[basis], share, u->shares[basis] > 0 ? ", error " : "", u->shares[basis] > 0 ? error : "",
@@ -181,7 +194,7 @@ const char *replay_error_text(struct replay *rep, const char *list[REPLAY_BARS_M
     list[n] = NULL;
     for (size_t i = 0; i < rep->nscales; i++)
         unmeasured = unmeasured || replay_unmeasured(&rep->scales[i]);
-    replay_percent(off, sizeof off, rep->scales[0].error.replay);
+    percent_text(off, sizeof off, rep->scales[0].error.replay);
     return arena_printf(
         &rep->arena, "%s%s%s%s",
         rep->own_error > REPLAY_ERROR_MAX

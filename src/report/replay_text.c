@@ -17,72 +17,11 @@
  * They have at most 80 columns: a number of GPUs has 10 digits at most (GROW_GPUS_MAX), a time 7
  * characters or, from a million seconds on, 9. */
 
-#define AXES_SHOWN 4  /* of the communication; all are in the JSON */
-#define SHOWN 0.00005 /* smaller shares round to 0.0 % everywhere: no column */
+#define AXES_SHOWN 4 /* of the communication; all are in the JSON */
 
 static void cell_gpus(struct table *t, const struct replay_scale *s)
 {
     table_cell(t, "%lld", (long long)s->gpus);
-}
-
-/* "0.4 %", "6.2 %", "38 %", "> 999 %". */
-char *replay_percent(char *buf, size_t size, double share)
-{
-    double percent = 100 * share;
-    if (!isfinite(percent))
-        snprintf(buf, size, "-");
-    else if (percent > 999)
-        snprintf(buf, size, "> 999 %%");
-    else
-        snprintf(buf, size, percent < 9.95 ? "%.1f %%" : "%.0f %%", percent);
-    return buf;
-}
-
-/* "+2.1 %"; what rounds to nothing has no minus. */
-char *replay_change(char *buf, size_t size, double share)
-{
-    snprintf(buf, size, "%+.1f %%", fabs(share) < 0.0005 ? 0.0 : 100 * share);
-    return buf;
-}
-
-char *replay_rate(char *buf, size_t size, double per_s)
-{
-    static const char *const units[] = {"", " k", " M", " G", " T", " P", " E", " Z", " Y"};
-    size_t unit = 0;
-    if (isnan(per_s)) {
-        snprintf(buf, size, "-");
-        return buf;
-    }
-    while (per_s >= 999.5 && unit + 1 < sizeof units / sizeof *units) {
-        per_s /= 1000;
-        unit++;
-    }
-    snprintf(buf, size, "%.3g%s", per_s, units[unit]);
-    return buf;
-}
-
-char *replay_interval(char *buf, size_t size, const double ends_ns[2])
-{
-    char low[32], high[32];
-    size_t n;
-    if (!isfinite(ends_ns[0]) || !isfinite(ends_ns[1])) {
-        snprintf(buf, size, "not known");
-        return buf;
-    }
-    text_ns(low, sizeof low, ends_ns[0]);
-    text_ns(high, sizeof high, ends_ns[1]);
-    n = strcspn(low, " ");
-    if (strcmp(low + n, high + strcspn(high, " ")) == 0) /* the unit once */
-        low[n] = '\0';
-    else if (ends_ns[1] > 0)
-        snprintf(low, sizeof low, "%.2f", ends_ns[0] / ends_ns[1] * strtod(high, NULL));
-    snprintf(buf, size, "%s to %s", low, high);
-    return buf;
-}
-
-bool replay_unmeasured(const struct replay_scale *s)
-{
-    return isfinite(s->error.share) && s->error.unmeasured > SHOWN;
 }
 
 static void print_scaling(const struct replay *rep, FILE *out)
@@ -180,37 +119,6 @@ static void print_variation(const struct replay *rep, FILE *out)
 
 /* ---- where the step goes ---- */
 
-const struct replay_share replay_shares[REPLAY_SHARES] = {
-    {"compute", "compute", offsetof(struct iteration_time, compute_ns)},
-    {"untimed", "untimed", offsetof(struct iteration_time, untraced_ns)},
-    {"exposed comm", "comm", offsetof(struct iteration_time, exposed_comm_ns)},
-    {"copies", "copies", offsetof(struct iteration_time, exposed_memory_ns)},
-    {"pipeline bubble", "bubble", offsetof(struct iteration_time, bubble_ns)},
-    {"host-bound", "host", offsetof(struct iteration_time, host_bound_ns)},
-    {"waits for other streams", "streams", offsetof(struct iteration_time, stream_wait_ns)},
-    {"idle", "idle", offsetof(struct iteration_time, other_idle_ns)},
-    {"waits for ranks not recorded", "absent", offsetof(struct iteration_time, absent_wait_ns)},
-};
-
-double replay_share_ns(const struct iteration_time *time, int share)
-{
-    return *(const double *)((const char *)time + replay_shares[share].offset);
-}
-
-double replay_share_of(const struct iteration_time *time, int share)
-{
-    return time->span_ns > 0 ? replay_share_ns(time, share) / time->span_ns : 0;
-}
-
-bool replay_share_seen(const struct replay *rep, int share)
-{
-    for (size_t i = 0; i < rep->nscales; i++) {
-        if (replay_share_of(&rep->scales[i].time, share) >= SHOWN)
-            return true;
-    }
-    return share == 0;
-}
-
 static void print_shares(const struct replay *rep, FILE *out)
 {
     struct table t;
@@ -233,20 +141,6 @@ static void print_shares(const struct replay *rep, FILE *out)
 }
 
 /* ---- communication ---- */
-
-const struct axis_time *replay_axis(const struct replay_scale *s, const char *name)
-{
-    for (int i = 0; i < s->axes.count; i++) {
-        if (strcmp(s->axes.list[i].name, name) == 0)
-            return &s->axes.list[i];
-    }
-    return NULL;
-}
-
-double replay_exposed_percent(const struct replay_scale *s, const struct axis_time *axis)
-{
-    return s->time.span_ns > 0 ? 100 * axis->exposed_ns / s->time.span_ns : 0;
-}
 
 static void print_axes(const struct replay *rep, FILE *out)
 {

@@ -12,17 +12,6 @@
 
 #define RANKS_SHOWN 16
 
-void replay_timeline_init(struct replay_timeline *t)
-{
-    memset(t, 0, sizeof *t);
-    page_timeline_init(&t->out);
-}
-
-void replay_timeline_release(struct replay_timeline *t)
-{
-    page_timeline_release(&t->out);
-}
-
 /* An operation on its row. */
 struct step_slice {
     uint32_t stream; /* of the rank: index into its streams */
