@@ -139,57 +139,6 @@ static void add_launches(cJSON *doc, const struct analysis *a)
     json_add_us(o, "max_gap_us", l->max_gap_ns != UNKNOWN_NS ? (double)l->max_gap_ns : NAN);
 }
 
-static void add_op(cJSON *o, const char *key, const struct op *op)
-{
-    struct buf text = BUF_INIT;
-    if (op == NULL) {
-        cJSON_AddNullToObject(o, key);
-        return;
-    }
-    hang_op_text(&text, op);
-    buf_putc(&text, '\0');
-    json_add_text(o, key, text.data);
-    buf_release(&text);
-}
-
-void hang_json(cJSON *o, const struct hang *h, const struct run *run)
-{
-    const struct comm *comm = h->comm >= 0 ? &run->comms[h->comm] : NULL;
-    bool moves = op_is_comm(h->op) || h->op->class == OP_MEMORY;
-    bool sized = moves && !(h->op->flags & OP_BYTES_UNKNOWN);
-    struct buf text = BUF_INIT;
-    hang_text(&text, h, run);
-    buf_putc(&text, '\0');
-    json_add_text(o, "cause", hang_cause_name(h->cause));
-    json_add_text(o, "text", text.data);
-    /* A member that no trace names is null. */
-    cJSON *array = array_in(o, "ranks");
-    for (size_t i = 0; i < h->nranks; i++)
-        cJSON_AddItemToArray(array, h->ranks[i] >= 0 ? cJSON_CreateNumber(h->ranks[i])
-                                                     : cJSON_CreateNull());
-    json_add_text(o, "op", h->op->name);
-    json_add_number(o, "bytes", sized ? (double)h->op->bytes : NAN);
-    json_add_text(o, "dtype",
-                  h->op->dtype < SPECTER_DTYPE_COUNT ? specter_dtype_name(h->op->dtype) : NULL);
-    json_add_text(o, "comm", comm != NULL ? comm->id : NULL);
-    json_add_text(o, "comm_name", comm != NULL ? comm->name : NULL);
-    json_add_number(o, "comm_size", comm != NULL && comm->size > 0 ? comm->size : NAN);
-    json_add_number(o, "seq", h->seq >= 0 ? (double)h->seq : NAN);
-    json_add_number(o, "first_seq", h->first >= 0 ? (double)h->first : NAN);
-    json_add_number(o, "sender", h->sender >= 0 ? h->sender : NAN);
-    json_add_number(o, "receiver", h->receiver >= 0 ? h->receiver : NAN);
-    add_op(o, "instead", h->instead);
-    add_count(o, "waiting_ranks", h->waiting);
-    json_add_us(o, "waited_us", (double)h->waited_ns);
-    json_add_us(o, "timed_out_us", h->timed_out_ns != UNKNOWN_NS ? (double)h->timed_out_ns : NAN);
-    add_count(o, "finished_ranks", h->finished);
-    add_count(o, "followers", h->followers);
-    cJSON_AddBoolToObject(o, "possible", h->possible);
-    cJSON_AddBoolToObject(o, "undecided", h->undecided);
-    json_add_us(o, "timeout_us", h->timeout_ns != UNKNOWN_NS ? (double)h->timeout_ns : NAN);
-    buf_release(&text);
-}
-
 /* null without messages; with "reason" where they form no pipeline. */
 static void add_pipeline_json(cJSON *doc, const struct analysis *a)
 {

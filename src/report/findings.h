@@ -100,7 +100,4 @@ bool hang_culprits_text(struct buf *out, const struct hangs *h);
 /* Likewise of what is under way and no hang as far as the traces show; there must be some. */
 void hang_under_way_text(struct buf *out, const struct hangs *h, const struct run *run);
 
-/* "AllReduce #17", "Send #3", "GemmEx": how an operation is called in a sentence. */
-void hang_op_text(struct buf *out, const struct op *op);
-
 #endif

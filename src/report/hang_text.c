@@ -3,8 +3,11 @@
 
 #include "base/arena.h"
 #include "base/order.h"
+#include "report/json_add.h"
 #include "report/table.h"
 
+#include <cjson/cJSON.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -56,7 +59,8 @@ static void put_size(struct buf *out, const struct op *op)
         buf_printf(out, " %s", specter_dtype_name((enum specter_dtype)op->dtype));
 }
 
-void hang_op_text(struct buf *out, const struct op *op)
+/* "AllReduce #17", "Send #3", "GemmEx": how an operation is called in a sentence. */
+static void op_text(struct buf *out, const struct op *op)
 {
     int64_t seq;
     if (op->class == OP_GRAPH) {
@@ -102,7 +106,7 @@ static void put_instead(struct buf *out, const struct hang *hang, const struct r
         buf_puts(out, " waits in ");
     else
         buf_puts(out, " called last ");
-    hang_op_text(out, op);
+    op_text(out, op);
     if (op->class == OP_P2P && op->coll.comm >= 0) {
         const struct comm *comm = &run->comms[op->coll.comm];
         bool receives = op->coll.op == SPECTER_RECV || op->coll.op == SPECTER_WAIT_SIGNAL;
@@ -178,7 +182,7 @@ static void put_other(struct buf *out, const struct hang *hang, const struct run
 {
     put_ranks(out, hang->ranks, hang->nranks);
     buf_puts(out, " called ");
-    hang_op_text(out, hang->instead);
+    op_text(out, hang->instead);
     buf_puts(out, " (");
     put_size(out, hang->instead);
     buf_puts(out, ") where the others called ");
@@ -195,7 +199,7 @@ static void put_differ(struct buf *out, const struct hang *hang, const struct ru
         put_ranks(out, hang->ranks, hang->nranks);
         buf_puts(out, " do not call the same: rank ");
         buf_printf(out, "%d called ", hang->ranks[0]);
-        hang_op_text(out, hang->instead);
+        op_text(out, hang->instead);
         buf_puts(out, " (");
         put_size(out, hang->instead);
         buf_puts(out, "), another one ");
@@ -245,7 +249,7 @@ static void put_circle(struct buf *out, const struct hang *hang, const struct ru
 static void put_work(struct buf *out, const struct hang *hang)
 {
     char time[32];
-    hang_op_text(out, hang->op);
+    op_text(out, hang->op);
     buf_puts(out, " on ");
     put_ranks(out, hang->ranks, hang->nranks);
     buf_printf(out, " has not ended for %s", text_ns(time, sizeof time, (double)hang->waited_ns));
@@ -364,7 +368,7 @@ void hang_under_way_text(struct buf *out, const struct hangs *h, const struct ru
 {
     char time[32];
     if (h->oldest.cause == HANG_WORK) {
-        hang_op_text(out, h->oldest.op);
+        op_text(out, h->oldest.op);
         buf_puts(out, " on ");
         put_ranks(out, h->oldest.ranks, h->oldest.nranks);
         buf_puts(out, " had not ended, begun");
@@ -441,4 +445,57 @@ void hang_text(struct buf *out, const struct hang *hang, const struct run *run)
         put_ranks(out, &other, 1);
         buf_puts(out, " has not called");
     }
+}
+
+/* ---- JSON ---- */
+
+static void add_op(cJSON *o, const char *key, const struct op *op)
+{
+    struct buf text = BUF_INIT;
+    if (op == NULL) {
+        cJSON_AddNullToObject(o, key);
+        return;
+    }
+    op_text(&text, op);
+    buf_putc(&text, '\0');
+    json_add_text(o, key, text.data);
+    buf_release(&text);
+}
+
+void hang_json(cJSON *o, const struct hang *h, const struct run *run)
+{
+    const struct comm *comm = h->comm >= 0 ? &run->comms[h->comm] : NULL;
+    bool moves = op_is_comm(h->op) || h->op->class == OP_MEMORY;
+    bool sized = moves && !(h->op->flags & OP_BYTES_UNKNOWN);
+    struct buf text = BUF_INIT;
+    hang_text(&text, h, run);
+    buf_putc(&text, '\0');
+    json_add_text(o, "cause", hang_cause_name(h->cause));
+    json_add_text(o, "text", text.data);
+    /* A member that no trace names is null. */
+    cJSON *array = cJSON_AddArrayToObject(o, "ranks");
+    for (size_t i = 0; i < h->nranks; i++)
+        cJSON_AddItemToArray(array, h->ranks[i] >= 0 ? cJSON_CreateNumber(h->ranks[i])
+                                                     : cJSON_CreateNull());
+    json_add_text(o, "op", h->op->name);
+    json_add_number(o, "bytes", sized ? (double)h->op->bytes : NAN);
+    json_add_text(o, "dtype",
+                  h->op->dtype < SPECTER_DTYPE_COUNT ? specter_dtype_name(h->op->dtype) : NULL);
+    json_add_text(o, "comm", comm != NULL ? comm->id : NULL);
+    json_add_text(o, "comm_name", comm != NULL ? comm->name : NULL);
+    json_add_number(o, "comm_size", comm != NULL && comm->size > 0 ? comm->size : NAN);
+    json_add_number(o, "seq", h->seq >= 0 ? (double)h->seq : NAN);
+    json_add_number(o, "first_seq", h->first >= 0 ? (double)h->first : NAN);
+    json_add_number(o, "sender", h->sender >= 0 ? h->sender : NAN);
+    json_add_number(o, "receiver", h->receiver >= 0 ? h->receiver : NAN);
+    add_op(o, "instead", h->instead);
+    cJSON_AddNumberToObject(o, "waiting_ranks", (double)h->waiting);
+    json_add_us(o, "waited_us", (double)h->waited_ns);
+    json_add_us(o, "timed_out_us", h->timed_out_ns != UNKNOWN_NS ? (double)h->timed_out_ns : NAN);
+    cJSON_AddNumberToObject(o, "finished_ranks", (double)h->finished);
+    cJSON_AddNumberToObject(o, "followers", (double)h->followers);
+    cJSON_AddBoolToObject(o, "possible", h->possible);
+    cJSON_AddBoolToObject(o, "undecided", h->undecided);
+    json_add_us(o, "timeout_us", h->timeout_ns != UNKNOWN_NS ? (double)h->timeout_ns : NAN);
+    buf_release(&text);
 }
