@@ -13,6 +13,27 @@
 #define BAR_COLUMNS 16
 #define TIME_TEXT 32
 
+/* A bar for a share of 0 to 1, `columns` long, filled from the left, without trailing spaces; in
+ * buf, of at least 4 * columns bytes, which it returns. */
+static char *bar_text(const struct screen *s, char *buf, double share, size_t columns)
+{
+    static const char *const eighths[] = {"",       "\u258f", "\u258e", "\u258d",
+                                          "\u258c", "\u258b", "\u258a", "\u2589"};
+    long cells = lround(fmin(fmax(share, 0), 1) * (double)columns * 8);
+    size_t full = (size_t)cells / 8;
+    char *at = buf;
+    if (!s->utf8) {
+        full = (size_t)(cells + 4) / 8;
+        memset(buf, '#', full);
+        buf[full] = '\0';
+        return buf;
+    }
+    for (size_t i = 0; i < full; i++)
+        at = stpcpy(at, "\u2588");
+    strcpy(at, eighths[cells % 8]);
+    return buf;
+}
+
 static void put_parts(struct screen *s, const struct analysis *a, const struct answer *x)
 {
     const struct time_unit unit = x->unit;
@@ -26,7 +47,7 @@ static void put_parts(struct screen *s, const struct analysis *a, const struct a
             continue;
         snprintf(time, sizeof time, "%.*f %s", unit.decimals,
                  answer_mean_ns(a, parts[i].ns) / unit.ns, unit.name);
-        screen_bar(s, bar, share, columns);
+        bar_text(s, bar, share, columns);
         used = (size_t)snprintf(row, sizeof row, "  %-14s %10s %3.0f %%  ", parts[i].name, time,
                                 100 * share);
         if (used + columns + 1 + strlen(parts[i].why) <= s->width && parts[i].why[0] != '\0') {

@@ -5,7 +5,6 @@
 #include "base/opt.h"
 #include "report/table.h"
 
-#include <math.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -127,23 +126,4 @@ void screen_table(struct screen *s, const struct table *t)
          line = strtok_r(NULL, "\n", &save))
         screen_row(s, line);
     free(printed);
-}
-
-char *screen_bar(const struct screen *s, char *buf, double share, size_t columns)
-{
-    static const char *const eighths[] = {"",       "\u258f", "\u258e", "\u258d",
-                                          "\u258c", "\u258b", "\u258a", "\u2589"};
-    long cells = lround(fmin(fmax(share, 0), 1) * (double)columns * 8);
-    size_t full = (size_t)cells / 8;
-    char *at = buf;
-    if (!s->utf8) {
-        full = (size_t)(cells + 4) / 8;
-        memset(buf, '#', full);
-        buf[full] = '\0';
-        return buf;
-    }
-    for (size_t i = 0; i < full; i++)
-        at = stpcpy(at, "\u2588");
-    strcpy(at, eighths[cells % 8]);
-    return buf;
 }

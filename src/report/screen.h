@@ -62,8 +62,4 @@ void screen_row(struct screen *s, const char *text);
 struct table;
 void screen_table(struct screen *s, const struct table *t);
 
-/* A bar for a share of 0 to 1, `columns` long, filled from the left, without trailing spaces; in
- * buf, of at least 4 * columns bytes, which it returns. */
-char *screen_bar(const struct screen *s, char *buf, double share, size_t columns);
-
 #endif
