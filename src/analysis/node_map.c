@@ -199,11 +199,6 @@ void node_map_release(struct node_map *p)
     memset(p, 0, sizeof *p);
 }
 
-const char *node_map_source_name(enum node_map_source by)
-{
-    return by == NODE_MAP_HOSTS ? "hosts" : by == NODE_MAP_LAYOUT ? "layout" : NULL;
-}
-
 int node_map_across(const struct node_map *p, const struct run *run, int a, int b, int32_t comm)
 {
     if (comm >= 0 && (size_t)comm < run->ncomms) {

@@ -41,9 +41,6 @@ struct node_map {
 void node_map_init(struct node_map *p, const struct run *run, const struct network_profile *net);
 void node_map_release(struct node_map *p);
 
-/* "hosts", "layout"; NULL unknown. */
-const char *node_map_source_name(enum node_map_source by);
-
 /* Returns whether two ranks sit on different nodes: 1 yes, 0 no, -1 unknown. Global ranks, of which
  * either may be unknown (-1); comm: index of one that both are in, which may tell; -1 none. */
 int node_map_across(const struct node_map *p, const struct run *run, int a, int b, int32_t comm);

@@ -189,7 +189,9 @@ void sheet_of_communication(struct sheet *s, const struct analysis *a)
     sheet_text(s, m->by == NETWORK_TOLD ? "given" : m->by == NETWORK_USUAL ? "usual" : "");
     sheet_number(s, expected_error(m, false));
     sheet_number(s, expected_error(m, true));
-    sheet_text(s, node_map_source_name(a->node_map.by));
+    sheet_text(s, a->node_map.by == NODE_MAP_HOSTS    ? "hosts"
+                  : a->node_map.by == NODE_MAP_LAYOUT ? "layout"
+                                                      : NULL);
     sheet_number(s, a->node_map.nodes > 0 ? a->node_map.nodes : NAN);
     sheet_number(s, (double)collectives);
     sheet_number(s, (double)messages);
