@@ -13,7 +13,6 @@
 #include "cmd/hardware.h"
 #include "report/analyze_report.h"
 #include "report/analyze_sheets.h"
-#include "report/closing_report.h"
 #include "report/findings.h"
 #include "report/workbooks.h"
 #include "sim/replay/recorded_bounds.h"

@@ -4,7 +4,6 @@
 #include "base/opt.h"
 #include "base/whole_file.h"
 #include "cmd/cmd.h"
-#include "report/closing_report.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -8,6 +8,7 @@
 #define SPECTER_REPORT_ANALYZE_REPORT_H
 
 #include "analysis/analysis.h"
+#include "analysis/closing_sums.h"
 #include "report/findings.h"
 #include "report/screen.h"
 #include "report/sheet.h"
@@ -26,7 +27,6 @@ void analyze_text(const struct analysis *a, const struct findings *f, FILE *out)
 void analyze_tables(const struct analysis *a, const char *names, enum sheet_form form, FILE *out);
 
 /* One table in such a form: `alone` where no others are printed, else `first` of them or not. */
-struct sheet;
 void analyze_table(const struct sheet *s, enum sheet_form form, bool alone, bool first, FILE *out);
 
 /* What each table tells, and how many rows it has, a line each. */
@@ -49,5 +49,36 @@ void analyze_json(const struct analysis *a, const struct findings *f, FILE *out)
  * shown. 0, or -1 with e filled: the file cannot be written. */
 int analyze_html(const struct analysis *a, const struct findings *f, const char *path,
                  struct err *e);
+
+/* ---- `analyze --summary` (closing_report.c) ----
+ *
+ * One screen, its tables as sheets (sheet.h), and all of it as JSON (schema
+ * "specter.analyze_summary/1", docs/analyze.md).
+ *
+ * To add a table: a line in CLOSING_SHEETS, sheet_of_<name>() in closing_report.c, docs/analyze.md.
+ */
+
+#define CLOSING_SHEETS(X) X(summary_ranks) X(summary_ops) X(summary_comms)
+
+#define X(name) +1
+enum { CLOSING_SHEET_COUNT = 0 CLOSING_SHEETS(X) };
+#undef X
+
+/* The numbers, and the run whose records they are of. */
+struct closing_report {
+    const struct closing_sums *sums;
+    const struct run *run; /* id, source, world size, notes */
+};
+
+extern const char *const closing_sheet_names[CLOSING_SHEET_COUNT];
+
+/* All of them; to be released. */
+void closing_sheets(struct sheet sheets[CLOSING_SHEET_COUNT], const struct closing_report *r);
+
+/* At most SCREEN_LINES, where the screen is 80 columns wide. */
+void closing_screen(const struct closing_report *r, struct screen *s);
+
+/* Without a newline after it. */
+void closing_json(const struct closing_report *r, FILE *out);
 
 #endif

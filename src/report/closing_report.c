@@ -2,7 +2,7 @@
  *
  * The report of `specter analyze --summary`: its sheets, its screen, its JSON.
  */
-#include "report/closing_report.h"
+#include "report/analyze_report.h"
 
 #include "base/order.h"
 #include "report/json_add.h"

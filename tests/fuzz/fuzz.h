@@ -21,7 +21,6 @@
 #include "model/profile_json.h"
 #include "report/analyze_report.h"
 #include "report/bench_report.h"
-#include "report/closing_report.h"
 #include "report/export.h"
 #include "report/metrics_report.h"
 #include "trace/job.h"
