@@ -65,9 +65,9 @@ show() {
 cat <<'EOF'
 # Accuracy
 
-Errors of the models on published measurements, in per cent; `make accuracy` wrote this page. The command above each
-table shows more classes; GPUs and networks with fewer than ten rows are not here. [validate.md](validate.md) defines
-the figures and what is left out, [src/model/README.md](../src/model/README.md) says where the models are wrong.
+Errors of the models on published measurements, in per cent, by `make accuracy`. The command above each table shows
+more classes; GPUs and networks with fewer than ten rows are not here. [validate.md](validate.md) defines the figures,
+[src/model/README.md](../src/model/README.md) says where the models are wrong.
 
 **In sample**: the parameters were fitted on these rows, too. **Left out**: they were fitted without them; expect these
 errors of a machine without measurements.
@@ -77,13 +77,13 @@ EOF
 show network+ validate collectives.csv collectives_more.csv --worst 0
 if [[ -z $IN_SAMPLE ]]; then
     printf '\n## Collectives, left out\n'
-    show 'size collective network+ nodes source' validate collectives.csv collectives_more.csv --leave-one-out source --worst 0
+    show 'size collective network+ nodes' validate collectives.csv collectives_more.csv --leave-one-out source --worst 0
 fi
 printf '\n## GEMMs, in sample\n'
 show gpu+ validate gemm.csv --worst 0
 if [[ -z $IN_SAMPLE ]]; then
     printf '\n## GEMMs, left out\n'
-    show 'dtype gpu+ source' validate gemm.csv --leave-one-out gpu --worst 0
+    show 'dtype gpu+' validate gemm.csv --leave-one-out gpu --worst 0
 fi
 printf '\n## Messages between two GPUs, in sample\n'
 show network+ validate p2p.csv --worst 0
@@ -91,7 +91,7 @@ cat <<'EOF'
 
 ## The fitted parameters
 
-src/model/params.h defines them, profiles/fitted.def has their values. Those that the above rests on:
+Defined in src/model/params.h, with their values in profiles/fitted.def. Those that the above rests on:
 
     specter validate collectives.csv collectives_more.csv gemm.csv p2p.csv --parameters
 EOF

@@ -316,11 +316,12 @@ judged() {
     ! is_inside "$said" 0 "$1" || inside=$((inside + 1))
 }
 
-# pytorch RANKS [brief]: brief sums up what is replayed on the GPU of its recording.
+# pytorch RANKS [brief]: brief sums up all that is within the limit.
 pytorch() {
-    local each name reads from to own_us of_own=0 of_copies=0 n=0 inside worst=0 cells
-    row 'pattern | reads a step | recorded on | for | truth, ms | own trace, off % | stated, % | PyTorch profile, off % | stated, % | apart, %'
-    row '--- | ---: | --- | --- | ---: | ---: | ---: | ---: | ---: | ---:'
+    local each name reads from to own_us of_own=0 of_copies=0 n=0 inside same=0 other=0 apart=0 cells
+    [[ ${2:-} == brief ]] ||
+        row 'pattern | reads a step | recorded on | for | truth, ms | own trace, off % | stated, % | PyTorch profile, off % | stated, % | apart, %'
+    [[ ${2:-} == brief ]] || row '--- | ---: | --- | --- | ---: | ---: | ---: | ---: | ---: | ---:'
     for each in $READS; do
         name=${each%:*} reads=${each#*:}
         for from in h100 a100; do
@@ -337,20 +338,55 @@ pytorch() {
                 n=$((n + 1))
                 cells="$(pattern $name 3) | $reads | $from | $to | $(ms "$truth") | $own | $judged |"
                 cells+=" $(limited "$(off "$predicted" "$own_us")" $LIMIT_APART)"
-                if [[ ${2:-} == brief && $from == "$to" && $cells != *' !' ]]; then
-                    worst=$(farther "$worst" "${judged%% |*}")
+                if [[ ${2:-} == brief && $cells != *' !' ]]; then
+                    apart=$(farther "$apart" "$(off "$predicted" "$own_us")")
+                    if [[ $from == "$to" ]]; then
+                        same=$(farther "$same" "${judged%% |*}")
+                    else
+                        other=$(farther "$other" "${judged%% |*}")
+                    fi
                 else
                     row "$cells"
                 fi
             done
         done
     done
-    [[ ${2:-} != brief ]] || printf '\nOn the GPU of their recording PyTorch profiles are at most %s %% off.\n' "$worst"
+    [[ ${2:-} != brief ]] || printf 'PyTorch profiles are at most %s %% off on the GPU of their recording, %s %% on another. %s\n' \
+        "$same" "$other" "The two
+replays are at most $apart % apart."
     printf '\nTruths inside the interval of 80 %%: %d of %d by own traces, %d of %d by PyTorch profiles.\n' \
         $of_own $n $of_copies $n
 }
 
 # ---- everything ----
+
+# without COLUMN COMMAND...: what it prints, less a column of its table.
+without() {
+    "${@:2}" >"$work/table"
+    awk -F ' [|] ' -v OFS=' | ' -v column="$1" '
+        /^[|]/ { for (i = column; i < NF; i++) $i = $(i + 1); NF-- }
+        { print }' "$work/table"
+}
+
+# What identity() prints as a sentence; as it is, where a figure is above its limit.
+identity_sentence() {
+    identity "$@" >"$work/table"
+    if grep -q ' ! ' "$work/table"; then
+        cat "$work/table"
+        return
+    fi
+    awk -F ' *[|] *' '
+        function size(x) { return x < 0 ? -x : x + 0 }
+        NR <= 2 { next }
+        { n++; least = n == 1 || $4 < least ? $4 : least; most = $4 > most ? $4 : most }
+        size($5) > off { off = size($5) }
+        $6 > worst { worst = $6 + 0 }
+        $7 > waits { waits = $7 + 0; of = $2 }
+        END {
+            printf "%d recordings (five patterns at 8 and 64 ranks, steps of %.1f to %.1f ms) are at most %.2f %% off, ", n, least, most, off
+            printf "their ranks\n%.2f %%, their waits at the median %.2f %% (%s).\n", worst, waits, of
+        }' "$work/table"
+}
 
 # The patterns of the last section; the others of $READS are for the tests.
 DOCUMENTED_READS='dp:4 tp:2 pp:3 fsdp:1 ep:2'
@@ -383,17 +419,17 @@ EOF
     echo
     profile_table
     printf '\n## On its own hardware (%s %% in all and of every rank, waits %s %%)\n\n' $LIMIT_IDENTITY $LIMIT_WAITS
-    identity 8 64
+    identity_sentence 8 64
     profile=$work/h100.json
     printf '\n## At another size (%s %%)\n\n' $LIMIT_SCALING
-    scaling 8 16 64
+    without 3 scaling 8 16 64
     printf '\n## From rank 0 alone (%s %%, or inside an interval of %s %% to either side)\n\n' $LIMIT_ALONE $LIMIT_INTERVAL
     printf 'The file of rank 0 of 8, with `--parallel`: what other ranks do, and when, is not known.\n\n'
     PATTERNS="$PATTERNS $PROGRAMS" alone 8 32
     printf '\n## Other programs at another size (%s %%, or inside the interval of 80 %%)\n\n' $LIMIT_PROGRAMS
-    programs 8 32
+    without 3 programs 8 32
     printf '\n## On another GPU (%s %%)\n\n' $LIMIT_GPUS
-    gpus 8
+    without 4 gpus 8
     printf '\n## With the profiles of the kind of machine\n\n'
     printf 'As in the two sections above, but with the profiles to start from: nothing was measured on the machines.\n\n'
     PROFILES=shipped
