@@ -52,9 +52,9 @@ for page in getting-started slurm launchers troubleshooting; do
 done | sed "s|$PWD/||g" | grep -v '^status 0: PATH'
 # What the stand-in was handed by .deepspeed_env made the second capture.
 ls traces | wc -l
-# The Kubernetes files name what --print-env prints.
+# The Kubernetes file names what --print-env prints.
 specter capture -o /traces --print-env | sed -n 's/^export \([A-Z0-9_]*\)=.*/\1/p' | sort >wanted
 sed -n '/^```yaml/,/^```$/p' "$ROOT/docs/launchers.md" | grep -o '{name: [A-Z][A-Z0-9_]*, value' | grep -o '[A-Z][A-Z0-9_]*' |
-    sort | uniq -c | awk '$1 == 2 { print $2 }' | diff wanted - && echo "the pods hand over all of these"
+    sort | uniq -c | awk '$1 == 1 { print $2 }' | diff wanted - && echo "the pod hands over all of these"
 grep -o '"\(LD_PRELOAD\|NVTX_INJECTION64_PATH\|SPECTER_OUTPUT\)"' "$ROOT/docs/launchers.md" | tr -d '"' | sort -u | diff wanted - &&
     echo "and so does Ray"
