@@ -74,19 +74,19 @@ errors of a machine without measurements.
 
 ## Collectives, in sample
 EOF
-show network+ validate collectives.csv collectives_more.csv --worst 0
+show '' validate collectives.csv collectives_more.csv --worst 0
 if [[ -z $IN_SAMPLE ]]; then
     printf '\n## Collectives, left out\n'
     show 'size collective network+ nodes' validate collectives.csv collectives_more.csv --leave-one-out source --worst 0
 fi
 printf '\n## GEMMs, in sample\n'
-show gpu+ validate gemm.csv --worst 0
+show '' validate gemm.csv --worst 0
 if [[ -z $IN_SAMPLE ]]; then
     printf '\n## GEMMs, left out\n'
     show 'dtype gpu+' validate gemm.csv --leave-one-out gpu --worst 0
 fi
 printf '\n## Messages between two GPUs, in sample\n'
-show network+ validate p2p.csv --worst 0
+show '' validate p2p.csv --worst 0
 cat <<'EOF'
 
 ## The fitted parameters

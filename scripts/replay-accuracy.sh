@@ -406,18 +406,16 @@ programs of tests/parallel.
 
 ## The profiles
 
-Errors of the models on measured rows that had no part in the fit (messages: in \`all\`), in %. These parameters, which
-the rows do not determine, keep the value of the machine's kind, or stay near it:
-
 EOF
     profile h100 2 8 16 32 64
     profile a100 2 8 16 32 64
+    printf 'Median errors on rows that had no part in the fit: h100 %s, a100 %s.\n' \
+        "$(profile_errors h100)" "$(profile_errors a100)"
+    printf 'Parameters that the rows do not determine keep the value of the kind of machine, or stay near it:\n\n'
     for fabric in h100 a100; do
         printf -- '- %s: %s\n' "$fabric" \
             "$(sed -nE 's/^ *([a-z_A-Z0-9]+) .* (no effect|uncertain|not to be told .*|left-out rows .*)$/\1/p' "$work/$fabric.fit" | paste -sd, | sed 's/,/, /g')"
     done
-    echo
-    profile_table
     printf '\n## On its own hardware (%s %% in all and of every rank, waits %s %%)\n\n' $LIMIT_IDENTITY $LIMIT_WAITS
     identity_sentence 8 64
     profile=$work/h100.json
@@ -449,27 +447,9 @@ EOF
     READS=$DOCUMENTED_READS pytorch 8 brief
 }
 
-# The errors that calibrate prints for both machines, side by side: of all rows, of each collective and of GEMMs by size.
-profile_table() {
-    row 'rows | how many | h100, median | p90 | a100, median | p90'
-    row '--- | ---: | ---: | ---: | ---: | ---:'
-    awk '
-        FNR == 1 { on = 0 }
-        /^  all / { on = 1 }
-        on && NF == 0 { on = 0 }
-        !on || /iB/ { next }
-        {
-            line = $0
-            gsub(/ %/, "", line)
-            n = split(line, f, " ")
-            name = f[1]
-            for (i = 2; i <= n - 7; i++) name = name " " f[i]
-            if (name ~ /FLOP/) name = "GEMMs " name
-            if (FNR == NR) { order[++rows] = name; count[name] = f[n - 6] }
-            figures[name] = figures[name] " | " f[n - 1] " | " f[n]
-        }
-        END { for (i = 1; i <= rows; i++) print "| " order[i] " | " count[order[i]] figures[order[i]] " |" }
-    ' "$work/h100.fit" "$work/a100.fit"
+# The errors of left-out rows that calibrate prints for a machine: median and 90 % quantile.
+profile_errors() {
+    awk '/^  all / { gsub(/ %/, ""); print $(NF - 1) " % (90 %: " $NF " %)" }' "$work/$1.fit"
 }
 
 case ${1:-} in
