@@ -62,7 +62,8 @@ show() {
     { "$SPECTER" "${@:2}" --format md || [[ $? == 4 ]]; } | errors $1
 }
 
-cat <<'EOF'
+page() {
+    cat <<'EOF'
 # Accuracy
 
 Errors of the models on published measurements, in per cent, by `make accuracy`. The command above each table shows
@@ -74,20 +75,20 @@ errors of a machine without measurements.
 
 ## Collectives, in sample
 EOF
-show '' validate collectives.csv collectives_more.csv --worst 0
-if [[ -z $IN_SAMPLE ]]; then
-    printf '\n## Collectives, left out\n'
-    show 'size collective network+ nodes' validate collectives.csv collectives_more.csv --leave-one-out source --worst 0
-fi
-printf '\n## GEMMs, in sample\n'
-show '' validate gemm.csv --worst 0
-if [[ -z $IN_SAMPLE ]]; then
-    printf '\n## GEMMs, left out\n'
-    show 'dtype gpu+' validate gemm.csv --leave-one-out gpu --worst 0
-fi
-printf '\n## Messages between two GPUs, in sample\n'
-show '' validate p2p.csv --worst 0
-cat <<'EOF'
+    show '' validate collectives.csv collectives_more.csv --worst 0
+    if [[ -z $IN_SAMPLE ]]; then
+        printf '\n## Collectives, left out\n'
+        show 'size collective network+ nodes' validate collectives.csv collectives_more.csv --leave-one-out source --worst 0
+    fi
+    printf '\n## GEMMs, in sample\n'
+    show '' validate gemm.csv --worst 0
+    if [[ -z $IN_SAMPLE ]]; then
+        printf '\n## GEMMs, left out\n'
+        show 'dtype gpu+' validate gemm.csv --leave-one-out gpu --worst 0
+    fi
+    printf '\n## Messages between two GPUs, in sample\n'
+    show '' validate p2p.csv --worst 0
+    cat <<'EOF'
 
 ## The fitted parameters
 
@@ -95,3 +96,6 @@ Defined in src/model/params.h, with their values in profiles/fitted.def. Those t
 
     specter validate collectives.csv collectives_more.csv gemm.csv p2p.csv --parameters
 EOF
+}
+
+page | awk -f "$ROOT/scripts/plain_tables.awk"

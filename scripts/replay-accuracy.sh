@@ -453,7 +453,10 @@ profile_errors() {
 }
 
 case ${1:-} in
-'') document ;;
+'')
+    document >"$work/page"
+    awk -f "$ROOT/scripts/plain_tables.awk" "$work/page"
+    ;;
 identity) identity "${@:2}" ;;
 scaling)
     profile h100 2 8 16

@@ -8,8 +8,8 @@ BUILD=$(dirname "$SPECTER") "$ROOT"/scripts/accuracy.sh --in-sample >two.md || e
 cmp one.md two.md || exit
 awk '/^## / { left_out = / left out$/ } !left_out' "$ROOT"/docs/accuracy.md >page.md
 awk '
-    # Counts stand alone in their cell and are exact; what has a fraction or a unit was rounded.
-    function rounded(x, next_one) { return x ~ /^[+-]?[0-9]+([.][0-9]+)?$/ && (x ~ /[.]/ || next_one != "|") }
+    # Counts in tables are exact; what has a fraction was rounded.
+    function rounded(x, table) { return x ~ /^[+-]?[0-9]+([.][0-9]+)?$/ && (x ~ /[.]/ || !table) }
     FNR == NR { want[FNR] = $0; n = FNR; next }
     {
         fields = split(want[FNR], w, " ")
@@ -18,7 +18,7 @@ awk '
             off = $i - w[i]
             if (off < 0) off = -off
             size = w[i] < 0 ? -w[i] : w[i] + 0
-            bad = rounded($i, $(i + 1)) && rounded(w[i], w[i + 1]) ? off > 0.101 && off > 0.01 * size : $i != w[i]
+            bad = rounded($i, /^    /) && rounded(w[i], /^    /) ? off > 0.101 && off > 0.01 * size : $i != w[i]
         }
         if (bad && shown++ < 5) print "line " FNR " is stale (make accuracy):\n- " want[FNR] "\n+ " $0
     }
