@@ -360,11 +360,17 @@ replays are at most $apart % apart."
 
 # ---- everything ----
 
-# without COLUMN COMMAND...: what it prints, less a column of its table.
+# without COLUMNS COMMAND...: what it prints, less these columns of its table, the last one first.
 without() {
     "${@:2}" >"$work/table"
-    awk -F ' [|] ' -v OFS=' | ' -v column="$1" '
-        /^[|]/ { for (i = column; i < NF; i++) $i = $(i + 1); NF-- }
+    awk -F ' [|] ' -v OFS=' | ' -v columns="$1" '
+        BEGIN { n = split(columns, column, ",") }
+        /^[|]/ {
+            for (k = 1; k <= n; k++) {
+                for (i = column[k]; i < NF; i++) $i = $(i + 1)
+                NF--
+            }
+        }
         { print }' "$work/table"
 }
 
@@ -419,13 +425,13 @@ EOF
     printf '\n## On its own hardware (%s %% in all and of every rank, waits %s %%)\n\n' $LIMIT_IDENTITY $LIMIT_WAITS
     identity_sentence 8 64
     profile=$work/h100.json
-    printf '\n## At another size (%s %%)\n\n' $LIMIT_SCALING
-    without 3 scaling 8 16 64
-    printf '\n## From rank 0 alone (%s %%, or inside an interval of %s %% to either side)\n\n' $LIMIT_ALONE $LIMIT_INTERVAL
+    printf '\n## From 8 to 64 ranks (%s %%)\n\n' $LIMIT_SCALING
+    without 3,2 scaling 8 64
+    printf '\n## From rank 0 alone, 8 to 32 ranks (%s %%, or inside an interval of %s %% to either side)\n\n' $LIMIT_ALONE $LIMIT_INTERVAL
     printf 'The file of rank 0 of 8, with `--parallel`: what other ranks do, and when, is not known.\n\n'
-    PATTERNS="$PATTERNS $PROGRAMS" alone 8 32
-    printf '\n## Other programs at another size (%s %%, or inside the interval of 80 %%)\n\n' $LIMIT_PROGRAMS
-    without 3 programs 8 32
+    PATTERNS="$PATTERNS $PROGRAMS" without 2 alone 8 32
+    printf '\n## Other programs, from 8 to 32 ranks (%s %%, or inside the interval of 80 %%)\n\n' $LIMIT_PROGRAMS
+    without 3,2 programs 8 32
     printf '\n## On another GPU (%s %%)\n\n' $LIMIT_GPUS
     without 4 gpus 8
     printf '\n## With the profiles of the kind of machine\n\n'
