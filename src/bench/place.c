@@ -3,6 +3,7 @@
 
 #include "base/arena.h"
 #include "base/hash.h"
+#include "base/launcher.h"
 #include "base/now.h"
 #include "base/opt.h"
 
@@ -24,34 +25,11 @@
 #include <time.h>
 #include <unistd.h>
 
-/* The variables of a launcher. `needed`: the process belongs to it where this one is set, too. */
-struct launcher {
-    const char *name, *rank, *world, *local_rank, *local_world, *needed;
-};
-
-/* mpirun may run in a job step (srun --pty bash), so its variables come before Slurm's. srun sets
- * PMI_RANK, too (--mpi=pmi2), but MPI_LOCALRANKID only MPI's own launchers do. */
-static const struct launcher launchers[] = {
-    {"torchrun", "RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE", NULL},
-    {"mpirun", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_RANK",
-     "OMPI_COMM_WORLD_LOCAL_SIZE", NULL},
-    {"MPI", "PMI_RANK", "PMI_SIZE", "MPI_LOCALRANKID", "MPI_LOCALNRANKS", "MPI_LOCALRANKID"},
-    /* A batch script has SLURM_PROCID, too; only a job step's tasks have SLURM_STEP_ID. */
-    {"srun", "SLURM_PROCID", "SLURM_STEP_NUM_TASKS", "SLURM_LOCALID", NULL, "SLURM_STEP_ID"},
-    {"MPI", "PMI_RANK", "PMI_SIZE", "MPI_LOCALRANKID", "MPI_LOCALNRANKS", NULL},
-};
-
 /* Names of the job that all of its processes have alike. */
 static const char *const job_names[] = {
     BENCH_ENV_NONCE,           "TORCHELASTIC_RUN_ID", "SLURM_JOB_ID", "SLURM_STEP_ID",
     "OMPI_MCA_ess_base_jobid", "PMIX_NAMESPACE",      "PMI_JOBID",
 };
-
-static const char *env(const char *name)
-{
-    const char *value = name != NULL ? getenv(name) : NULL;
-    return value != NULL && *value != '\0' ? value : NULL;
-}
 
 /* ---- hosts ---- */
 
@@ -90,9 +68,9 @@ int bench_place_first_host(const char *list, char *host, size_t size)
 /* Rank 0's machine: as the environment names it, the first of Slurm's list, or this one. */
 static int find_master(struct bench_place *p, struct err *e)
 {
-    const char *named = env("MASTER_ADDR"), *list = env("SLURM_STEP_NODELIST");
+    const char *named = launcher_env("MASTER_ADDR"), *list = launcher_env("SLURM_STEP_NODELIST");
     if (list == NULL)
-        list = env("SLURM_JOB_NODELIST");
+        list = launcher_env("SLURM_JOB_NODELIST");
     if (named == NULL && list != NULL && strcmp(p->launcher, "srun") == 0) {
         if (bench_place_first_host(list, p->master, sizeof p->master) == 0)
             return 0;
@@ -114,10 +92,10 @@ static int find_master(struct bench_place *p, struct err *e)
 static int read_number(const char *name, int64_t least, int64_t most, int *value, struct err *e)
 {
     int64_t number;
-    if (opt_parse_i64(name, env(name), &number, e) < 0)
+    if (opt_parse_i64(name, launcher_env(name), &number, e) < 0)
         return -1;
     if (number < least || number > most)
-        return err_set(e, ERR_USAGE, "%s=%s is out of range", name, env(name));
+        return err_set(e, ERR_USAGE, "%s=%s is out of range", name, launcher_env(name));
     *value = (int)number;
     return 0;
 }
@@ -127,18 +105,20 @@ static int read_number(const char *name, int64_t least, int64_t most, int *value
 static int read_launcher(const struct launcher *l, struct bench_place *p, struct err *e)
 {
     const int most = 1 << 24;
-    if (env(l->world) == NULL)
+    if (launcher_env(l->world) == NULL)
         return err_set(e, ERR_USAGE, "%s is set and %s is not: export %s=N, the number of ranks",
                        l->rank, l->world, l->world);
     if (read_number(l->world, 1, most, &p->world, e) < 0 ||
         read_number(l->rank, 0, p->world - 1, &p->rank, e) < 0)
         return -1;
-    if (env(l->local_rank) != NULL && read_number(l->local_rank, 0, most, &p->local_rank, e) < 0)
+    if (launcher_env(l->local_rank) != NULL &&
+        read_number(l->local_rank, 0, most, &p->local_rank, e) < 0)
         return -1;
-    if (env(l->local_world) != NULL && read_number(l->local_world, 1, most, &p->local_world, e) < 0)
+    if (launcher_env(l->local_world) != NULL &&
+        read_number(l->local_world, 1, most, &p->local_world, e) < 0)
         return -1;
     p->launched = true;
-    p->launcher = env(BENCH_ENV_NONCE) != NULL ? "specter" : l->name;
+    p->launcher = launcher_env(BENCH_ENV_NONCE) != NULL ? "specter" : l->name;
     return 0;
 }
 
@@ -148,7 +128,7 @@ static void make_nonce(struct bench_place *p)
     for (uint64_t half = 0; half < 2; half++) {
         uint64_t hash = hash_mix(HASH_BYTES + half, (uint64_t)p->world);
         for (size_t i = 0; i < sizeof job_names / sizeof *job_names; i++) {
-            const char *value = env(job_names[i]);
+            const char *value = launcher_env(job_names[i]);
             hash = hash_mix(hash, i);
             if (value != NULL)
                 hash = hash_bytes(hash, value, strlen(value));
@@ -160,11 +140,8 @@ static void make_nonce(struct bench_place *p)
 int bench_place_read(struct bench_place *place, struct err *e)
 {
     *place = (struct bench_place){.world = 1, .launcher = "", .local_rank = -1, .local_world = -1};
-    for (size_t i = 0; i < sizeof launchers / sizeof *launchers && !place->launched; i++) {
-        const struct launcher *l = &launchers[i];
-        if (env(l->rank) == NULL || (l->needed != NULL && env(l->needed) == NULL))
-            continue;
-        if (read_launcher(l, place, e) < 0)
+    for (int i = LAUNCHER_TORCHRUN; i <= LAUNCHER_PMI && !place->launched; i++) {
+        if (launcher_started(&launchers[i]) && read_launcher(&launchers[i], place, e) < 0)
             return -1;
     }
     make_nonce(place);
@@ -173,11 +150,11 @@ int bench_place_read(struct bench_place *place, struct err *e)
         place->local_world = 1;
     }
     place->port = BENCH_PORT;
-    if (env("MASTER_PORT") != NULL) {
+    if (launcher_env("MASTER_PORT") != NULL) {
         if (read_number("MASTER_PORT", 1, 65534, &place->port, e) < 0)
             return -1;
         /* torchrun's own store listens there while its processes run: ours listens on the next. */
-        place->port += env("TORCHELASTIC_RUN_ID") != NULL;
+        place->port += launcher_env("TORCHELASTIC_RUN_ID") != NULL;
     }
     return find_master(place, e);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "cmd/capture_step.h"
 
+#include "base/launcher.h"
 #include "base/now.h"
 
 #include <dirent.h>
@@ -22,7 +23,7 @@
 
 static const char *env(const char *name)
 {
-    const char *value = getenv(name);
+    const char *value = launcher_env(name);
     return value != NULL ? value : "";
 }
 
@@ -52,13 +53,18 @@ static int tasks_of_node(const char *list, int index)
     return -1;
 }
 
+static void read_launcher(struct capture_step *s, const struct launcher *l)
+{
+    s->task = number(l->rank);
+    s->tasks = number(l->world);
+    s->node_tasks = number(l->local_world);
+    s->leads_node = number(l->local_rank) == 0;
+}
+
 /* Processes of mpirun. srun sets PMIX_NAMESPACE, too, but not the other variables. */
 static bool read_open_mpi(struct capture_step *s)
 {
-    s->task = number("OMPI_COMM_WORLD_RANK");
-    s->tasks = number("OMPI_COMM_WORLD_SIZE");
-    s->node_tasks = number("OMPI_COMM_WORLD_LOCAL_SIZE");
-    s->leads_node = number("OMPI_COMM_WORLD_LOCAL_RANK") == 0;
+    read_launcher(s, &launchers[LAUNCHER_OPEN_MPI]);
     if (s->task < 0 || s->tasks < 2 || s->node_tasks < 1 || *env("PMIX_NAMESPACE") == '\0')
         return false;
     snprintf(s->run, sizeof s->run, "%s", env("PMIX_NAMESPACE"));
@@ -73,10 +79,8 @@ static bool read_open_mpi(struct capture_step *s)
 static bool read_slurm(struct capture_step *s)
 {
     int restarts = number("SLURM_RESTART_COUNT");
-    s->task = number("SLURM_PROCID");
-    s->tasks = number("SLURM_STEP_NUM_TASKS");
+    read_launcher(s, &launchers[LAUNCHER_SRUN]);
     s->node_tasks = tasks_of_node(env("SLURM_STEP_TASKS_PER_NODE"), number("SLURM_NODEID"));
-    s->leads_node = number("SLURM_LOCALID") == 0;
     if (s->task < 0 || s->tasks < 2 || number("SLURM_STEP_ID") < 0 ||
         *env("SLURM_JOB_ID") == '\0' || *env("TORCHELASTIC_RUN_ID") != '\0')
         return false;

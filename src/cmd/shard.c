@@ -3,53 +3,34 @@
 
 #include "base/buf.h"
 #include "base/err.h"
+#include "base/launcher.h"
 #include "base/opt.h"
 
 #include <stdbool.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-
-/* Variables of what starts processes. `lowest` and `step`: of the numbers that it gives, 0 and 1
- * where NULL or not set. `needed`: the process belongs to it where this one is set, too. */
-static const struct starter {
-    const char *name, *number, *count, *lowest, *step, *needed;
-} starters[] = {
-    {"mpirun", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", NULL, NULL, NULL},
-    /* A batch script has SLURM_PROCID, too; only a job step's tasks have SLURM_STEP_ID. */
-    {"srun", "SLURM_PROCID", "SLURM_STEP_NUM_TASKS", NULL, NULL, "SLURM_STEP_ID"},
-    {"MPI", "PMI_RANK", "PMI_SIZE", NULL, NULL, NULL},
-    {"a job array", "SLURM_ARRAY_TASK_ID", "SLURM_ARRAY_TASK_COUNT", "SLURM_ARRAY_TASK_MIN",
-     "SLURM_ARRAY_TASK_STEP", NULL},
-    {"Kubernetes", "JOB_COMPLETION_INDEX", "JOB_COMPLETIONS", NULL, NULL, NULL},
-};
-
-static const char *env(const char *name)
-{
-    const char *value = name != NULL ? getenv(name) : NULL;
-    return value != NULL && *value != '\0' ? value : NULL;
-}
 
 static int read_number(const char *name, int64_t standard, int64_t *out, struct err *e)
 {
     *out = standard;
-    return env(name) == NULL ? 0 : opt_parse_i64(name, env(name), out, e);
+    return launcher_env(name) == NULL ? 0 : opt_parse_i64(name, launcher_env(name), out, e);
 }
 
-static int read_starter(const struct starter *s, int64_t most, struct shard *out, struct err *e)
+static int read_launcher(const struct launcher *l, int64_t most, struct shard *out, struct err *e)
 {
     int64_t number, lowest, step;
-    if (env(s->count) == NULL)
-        return err_set(e, ERR_USAGE, "--shard auto: %s is set and %s is not: export %s=N",
-                       s->number, s->count, s->count);
-    if (read_number(s->number, 0, &number, e) < 0 || read_number(s->count, 1, &out->parts, e) < 0 ||
-        read_number(s->lowest, 0, &lowest, e) < 0 || read_number(s->step, 1, &step, e) < 0)
+    if (launcher_env(l->world) == NULL)
+        return err_set(e, ERR_USAGE, "--shard auto: %s is set and %s is not: export %s=N", l->rank,
+                       l->world, l->world);
+    if (read_number(l->rank, 0, &number, e) < 0 || read_number(l->world, 1, &out->parts, e) < 0 ||
+        read_number(l->lowest, 0, &lowest, e) < 0 || read_number(l->step, 1, &step, e) < 0)
         return -1;
     if (step < 1 || out->parts < 1 || out->parts > most || number < lowest ||
         (number - lowest) % step != 0 || (number - lowest) / step >= out->parts)
         return err_set(e, ERR_USAGE,
                        "--shard auto: %s=%s is not one of the %s=%s numbers from %lld on: use I/N",
-                       s->number, env(s->number), s->count, env(s->count), (long long)lowest);
+                       l->rank, launcher_env(l->rank), l->world, launcher_env(l->world),
+                       (long long)lowest);
     out->part = (number - lowest) / step + 1;
     return 0;
 }
@@ -57,11 +38,10 @@ static int read_starter(const struct starter *s, int64_t most, struct shard *out
 static int read_environment(int64_t most, struct shard *out, struct err *e)
 {
     bool found = false;
-    for (size_t i = 0; i < sizeof starters / sizeof *starters; i++) {
-        const struct starter *s = &starters[i];
-        if (env(s->number) == NULL || (s->needed != NULL && env(s->needed) == NULL))
+    for (int i = LAUNCHER_OPEN_MPI; i < LAUNCHER_COUNT; i++) {
+        if (!launcher_started(&launchers[i]))
             continue;
-        if (read_starter(s, most, out, e) < 0)
+        if (read_launcher(&launchers[i], most, out, e) < 0)
             return -1;
         if (out->parts > 1) /* one task may be that of an array's element */
             return 0;
