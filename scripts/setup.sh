@@ -11,9 +11,10 @@
 #   scripts/setup.sh [--build | --ci]
 #
 # --build builds as well: from a fresh clone to build/specter in one command. --ci adds what single tests and
-# .ci/run want: C++, gloo, MPI, Slurm, clang with its sanitizers, clang-format, Python with
-# PyTorch, sqlite3, zstd, protoc, locales, a compiler and qemu for aarch64, mandoc, zsh, fish, rpmbuild, lintian; and packages from PyPI
-# (packaging/python/tools.txt) in build/deps/python. What of these cannot be had is said, and does without.
+# .ci/run want: C++, gloo, MPI, Slurm, clang with its sanitizers, clang-format, Python with PyTorch, sqlite3, zstd,
+# protoc, locales, a compiler and qemu for aarch64, mandoc, zsh, fish, rpmbuild, lintian, Environment Modules; and
+# packages from PyPI (packaging/python/tools.txt) in build/deps/python. What of these cannot be had is said, and does
+# without.
 set -euo pipefail
 
 cd "$(dirname "$0")/.."
@@ -53,7 +54,13 @@ has_openpyxl() {
     [[ -x /usr/bin/python3 ]] && /usr/bin/python3 -c \
         'import importlib.util, sys; sys.exit(importlib.util.find_spec("openpyxl") is None)'
 }
-has_chromium() { command -v chromium >/dev/null || command -v chromium-browser >/dev/null || command -v google-chrome >/dev/null; }
+has_chromium() {
+    local name
+    for name in chromium chromium-browser google-chrome; do
+        command -v "$name" >/dev/null && return
+    done
+    return 1
+}
 has_sqlite_cli() { command -v sqlite3 >/dev/null; }
 has_zstd_cli() { command -v zstd >/dev/null; }
 has_protoc() { command -v protoc >/dev/null; }
@@ -62,9 +69,9 @@ has_gloo() { [[ -e /usr/include/gloo/allreduce.h ]]; }
 has_mpi() { command -v mpicc >/dev/null && command -v mpirun >/dev/null; }
 has_slurm() { command -v srun >/dev/null && command -v slurmd >/dev/null && command -v munged >/dev/null; }
 has_locales() { [[ -e /usr/share/i18n/locales/de_DE ]]; }
+has_qemu() { command -v qemu-aarch64 >/dev/null; }
 has_aarch64() {
-    command -v qemu-aarch64 >/dev/null && command -v aarch64-linux-gnu-gcc >/dev/null &&
-        [[ -e /usr/aarch64-linux-gnu/lib/ld-linux-aarch64.so.1 ]]
+    command -v aarch64-linux-gnu-gcc >/dev/null && [[ -e /usr/aarch64-linux-gnu/lib/ld-linux-aarch64.so.1 ]]
 }
 has_mandoc() { command -v mandoc >/dev/null; }
 has_shells() { command -v zsh >/dev/null && command -v fish >/dev/null; }
@@ -73,6 +80,7 @@ has_clang_rt() { CC=clang builds 'int main(void) { return 0; }' -fsanitize=addre
 has_clang_format() { command -v clang-format >/dev/null; }
 has_rpmbuild() { command -v rpmbuild >/dev/null; }
 has_lintian() { command -v lintian >/dev/null; }
+has_modules() { command -v modulecmd >/dev/null || [[ -e /usr/share/lmod/lmod/libexec/lmod ]]; }
 has_python_tools() { [[ -e $DEPS/python/complete ]] && cmp -s packaging/python/tools.txt "$DEPS/python/complete"; }
 has_torch() {
     [[ -x /usr/bin/python3 ]] && /usr/bin/python3 -c \
@@ -99,7 +107,8 @@ gloo|libgloo-dev|gloo-devel|gloo|gloo-dev|gloo-devel
 mpi|libopenmpi-dev openmpi-bin|openmpi-devel|openmpi|openmpi-dev|openmpi-devel
 slurm|slurm-wlm munge|slurm slurm-slurmctld slurm-slurmd munge|slurm-llnl munge|slurm munge|slurm slurm-node munge
 locales|locales|glibc-locale-source|glibc|musl-locales|glibc-i18ndata
-aarch64|qemu-user gcc-aarch64-linux-gnu libc6-dev-arm64-cross|qemu-user-static gcc-aarch64-linux-gnu|qemu-user aarch64-linux-gnu-gcc|qemu-aarch64|qemu-linux-user
+qemu|qemu-user|qemu-user-static|qemu-user|qemu-aarch64|qemu-linux-user
+aarch64|gcc-aarch64-linux-gnu libc6-dev-arm64-cross|gcc-aarch64-linux-gnu|aarch64-linux-gnu-gcc||
 mandoc|mandoc|mandoc|mandoc|mandoc|mandoc
 shells|zsh fish|zsh fish|zsh fish|zsh fish|zsh fish
 clang|clang|clang|clang|clang|clang
@@ -107,6 +116,7 @@ clang_rt|libclang-rt-dev|compiler-rt|compiler-rt|compiler-rt|clang
 clang_format|clang-format|clang-tools-extra|clang|clang-extra-tools|clang-tools
 rpmbuild|rpm|rpm-build|rpm-tools|rpm|rpm-build
 lintian|lintian|lintian|lintian|lintian|lintian
+modules|environment-modules|environment-modules|env-modules|environment-modules|Modules
 torch|python3-torch|python3-torch|python-pytorch|py3-pytorch|python3-torch
 '
 
@@ -151,6 +161,7 @@ quietly() {
 # an update. A release that lacks one of the packages refuses all of them: then each alone.
 install_packages() {
     local sudo=$1 list=$2 package
+    [[ -n $list ]] || return 1
     export DEBIAN_FRONTEND=noninteractive
     say "installing $list"
     # shellcheck disable=SC2046,SC2086  # words
@@ -275,7 +286,8 @@ main() {
     fi
     [[ ${1:-} != --build ]] || exec make -j"$(nproc)"
     [[ ${1:-} == --ci ]] || return 0
-    for need in cxx gloo mpi slurm clang clang_rt clang_format torch sqlite_cli zstd_cli protoc locales aarch64 mandoc shells openpyxl chromium rpmbuild lintian; do
+    for need in cxx gloo mpi slurm clang clang_rt clang_format torch sqlite_cli zstd_cli protoc locales qemu aarch64 \
+        mandoc shells openpyxl chromium rpmbuild lintian modules; do
         "has_$need" && continue
         [[ $(id -u) != 0 ]] || install_packages "" "$(packages "$need")" || true
         "has_$need" || optional+=("$need")

@@ -7,8 +7,8 @@
 #
 #   tests/slurm/run.sh COMMAND...     status 77, with the reason: no Slurm here, or no right to start one
 #
-# A node has four GPUs for Slurm (devices that nothing opens) and the features that jobs of Perlmutter ask for; a job that is to end gets
-# SIGTERM and five seconds later SIGKILL. Accounts are not kept: --account takes any name.
+# A node has four GPUs for Slurm (devices that nothing opens) and the features that jobs of Perlmutter ask for; a job
+# that is to end gets SIGTERM and five seconds later SIGKILL. Accounts are not kept: --account takes any name.
 set -euo pipefail
 
 if [[ -z ${SLURM_LAB:-} ]]; then
@@ -58,8 +58,9 @@ InactiveLimit=0
 GresTypes=gpu
 ReturnToService=2
 SlurmdParameters=config_overrides
-NodeName=n1 NodeHostname=localhost NodeAddr=127.0.0.1 Port=$((SLURM_LAB_PORT + 1)) CPUs=8 RealMemory=1000 Gres=gpu:4 Feature=gpu,hbm80g State=UNKNOWN
-NodeName=n2 NodeHostname=localhost NodeAddr=127.0.0.1 Port=$((SLURM_LAB_PORT + 2)) CPUs=8 RealMemory=1000 Gres=gpu:4 Feature=gpu,hbm80g State=UNKNOWN
+NodeName=DEFAULT CPUs=8 RealMemory=1000 Gres=gpu:4 Feature=gpu,hbm80g State=UNKNOWN
+NodeName=n1 NodeHostname=localhost NodeAddr=127.0.0.1 Port=$((SLURM_LAB_PORT + 1))
+NodeName=n2 NodeHostname=localhost NodeAddr=127.0.0.1 Port=$((SLURM_LAB_PORT + 2))
 PartitionName=debug Nodes=ALL Default=YES MaxTime=INFINITE State=UP
 EOF
 for gpu in {0..7}; do
