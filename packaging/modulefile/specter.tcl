@@ -6,4 +6,5 @@ module-whatis "records, analyzes and predicts GPU training jobs"
 set root [expr {[info exists ::env(SPECTER_PREFIX)] ? $::env(SPECTER_PREFIX) : "/opt/specter"}]
 prepend-path PATH $root/bin
 prepend-path MANPATH $root/share/man
+append-path MANPATH "" ;# the system's manuals, too
 prepend-path CPATH $root/include
