@@ -3,7 +3,8 @@
 #
 # V=1 shows commands; WERROR=1 is what CI uses; SAN=address,undefined (or thread) builds into a folder
 # of its own, B=build/<name> into any other; WITHOUT_LIBS=1 builds without SQLite, zstd, libyaml,
-# libxlsxwriter and the modules of MPI and gloo. A changed compiler or flag rebuilds everything.
+# libxlsxwriter and the modules of MPI and gloo (scripts/deps.mk: without one of them). A changed
+# compiler or flag rebuilds everything.
 
 VERSION  := 0.1.0
 CC       ?= cc

@@ -11,8 +11,9 @@ ifneq ($(DEPS_ROOT),)
 endif
 DEPS_LIBS += -lcjson -lz
 
-# Optional: $(call optional,HEADER,MACRO,FLAG). WITHOUT_LIBS=1 builds as if there were none.
-optional = $(if $(WITHOUT_LIBS),,$(if $(shell echo '$(no_hash)include <$(1)>' | \
+# Optional: $(call optional,HEADER,NAME,FLAG). WITHOUT_LIBS=1 builds as if there were none, WITHOUT_LIBS="YAML XLSX"
+# without these.
+optional = $(if $(filter 1 $(2),$(WITHOUT_LIBS)),,$(if $(shell echo '$(no_hash)include <$(1)>' | \
            $(CC) $(DEPS_CPPFLAGS) -E -x c - >/dev/null 2>&1 && echo yes),$(eval \
            DEPS_CPPFLAGS += -DSPECTER_HAVE_$(2))$(eval DEPS_LIBS += $(3))))
 no_hash := \#
@@ -24,7 +25,7 @@ $(call optional,xlsxwriter.h,XLSX,-lxlsxwriter)
 # Libraries of collectives for `specter bench`, whose modules are built where they compile and link:
 # $(call builds,HEADER,COMPILER,FLAGS). MPI's flags are those of its compiler's wrapper (Open MPI), or
 # of pkg-config (MPICH).
-builds = $(if $(WITHOUT_LIBS),,$(shell printf '$(no_hash)include <$(1)>\nint main(void) { return 0; }\n' | \
+builds = $(if $(filter 1,$(WITHOUT_LIBS)),,$(shell printf '$(no_hash)include <$(1)>\nint main(void) { return 0; }\n' | \
          $(2) - -o /dev/null $(DEPS_CPPFLAGS) $(3) >/dev/null 2>&1 && echo yes))
 MPI_CPPFLAGS := $(shell mpicc --showme:compile 2>/dev/null || pkg-config --cflags mpich 2>/dev/null)
 MPI_LIBS     := $(shell mpicc --showme:link 2>/dev/null || pkg-config --libs mpich 2>/dev/null)

@@ -3,6 +3,11 @@
 #   spack develop --path CLONE specter@main && spack install
 from spack.package import *
 
+try:
+    from spack_repo.builtin.build_systems.makefile import MakefilePackage
+except ImportError:
+    pass  # before Spack 1.0 spack.package has it
+
 
 class Specter(MakefilePackage):
     """Records, analyzes and predicts GPU training jobs: a tracer of NCCL and cuBLAS, readers of PyTorch's and Nsight
@@ -26,7 +31,10 @@ class Specter(MakefilePackage):
     depends_on("mpi", when="+mpi")
 
     def make_arguments(self):
-        return [f"prefix={self.prefix}", "GLOO_FOUND="] + ([] if "+mpi" in self.spec else ["MPI_FOUND="])
+        # Spack has no libxlsxwriter: without workbooks. What a system has beside Spack is not taken.
+        left_out = ["XLSX"] + [name.upper() for name in ("sqlite", "zstd", "yaml") if f"+{name}" not in self.spec]
+        arguments = [f"prefix={self.prefix}", "GLOO_FOUND=", "WITHOUT_LIBS=" + " ".join(left_out)]
+        return arguments + ([] if "+mpi" in self.spec else ["MPI_FOUND="])
 
     def build(self, spec, prefix):
         make(*self.make_arguments())
