@@ -6,8 +6,8 @@
 #   packaging/deb/build.sh TREE VERSION FOLDER     prints the path of FOLDER/specter_VERSION-1_ARCH.deb
 #
 # TREE has bin/, lib/, share/ and include/ as below /usr. The libraries that the program needs become dependencies:
-# those of this system's packages. DEB_MAINTAINER names who answers for it, "NAME <MAIL>". The bytes depend on the files
-# alone, and on $SOURCE_DATE_EPOCH.
+# those of this system's packages. DEB_MAINTAINER names who answers for it, "NAME <MAIL>"; without it stands an address
+# that cannot exist (RFC 2606). The bytes depend on the files alone, and on $SOURCE_DATE_EPOCH.
 set -euo pipefail
 PATH=$PATH:/usr/sbin:/sbin # ldconfig
 
@@ -18,7 +18,7 @@ tree=$1 version=$2 folder=$3
     exit 1
 }
 arch=$(dpkg --print-architecture)
-maintainer=${DEB_MAINTAINER:-The specter authors <specter@localhost>}
+maintainer=${DEB_MAINTAINER:-The specter authors <authors@specter.invalid>}
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 root=$work/specter_$version-1_$arch
@@ -33,8 +33,8 @@ gzip -9n "$root"/usr/share/man/man1/*.1
 cp "$here/copyright" "$root/usr/share/doc/specter/copyright"
 gzip -9nc "$here/../../CHANGELOG.md" >"$root/usr/share/doc/specter/changelog.gz"
 export SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-315532800}
-printf 'specter (%s) unstable; urgency=medium\n\n  * What is new is in changelog.gz.\n\n -- %s  %s\n' "$version-1" "$maintainer" \
-    "$(LC_ALL=C date -u -d "@$SOURCE_DATE_EPOCH" '+%a, %d %b %Y %H:%M:%S +0000')" |
+printf 'specter (%s) unstable; urgency=medium\n\n  * What is new is in changelog.gz.\n\n -- %s  %s\n' \
+    "$version-1" "$maintainer" "$(LC_ALL=C date -u -d "@$SOURCE_DATE_EPOCH" '+%a, %d %b %Y %H:%M:%S +0000')" |
     gzip -9n >"$root/usr/share/doc/specter/changelog.Debian.gz"
 strip --strip-unneeded --remove-section=.comment --remove-section=.note.gnu.gold-version \
     "$root/usr/bin/specter" "$root"/usr/lib/specter/*.so
@@ -48,7 +48,8 @@ done | cut -d: -f1 | LC_ALL=C sort -u | while read -r package; do
         echo "libc6 (>= $(objdump -T "$root/usr/bin/specter" "$root"/usr/lib/specter/*.so | grep -o 'GLIBC_[0-9.]*' |
             sed 's/GLIBC_//' | sort -Vu | tail -n 1))"
     else
-        echo "$package (>= $(dpkg-query -W -f '${Version}' "$package" | sed 's/^\([0-9]*:\)\?\([0-9.]*[0-9]\).*/\1\2/'))"
+        version=$(dpkg-query -W -f '${Version}' "$package" | sed 's/^\([0-9]*:\)\?\([0-9.]*[0-9]\).*/\1\2/')
+        echo "$package (>= $version)"
     fi
 done | paste -sd, | sed 's/,/, /g')
 
