@@ -5,19 +5,7 @@
 # libraries in lib/, and launch.sh and train. Each check is a line; the last one counts.
 set -uo pipefail
 
-passed=0 failed=0
-check() { # WHAT COMMAND...
-    local what=$1
-    shift
-    if "$@" >log 2>&1; then
-        echo "ok $what"
-        passed=$((passed + 1))
-    else
-        echo "fail $what: $*"
-        tail -n 10 log | sed 's/^/    /'
-        failed=$((failed + 1))
-    fi
-}
+. ./count.bash
 
 records() {
     rm -rf traces
@@ -75,5 +63,4 @@ tarball)
     check "removed: leaves nothing" leaves_nothing
     ;;
 esac
-echo "$passed passed, $failed failed"
-[[ $failed == 0 ]]
+counts

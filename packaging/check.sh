@@ -6,8 +6,8 @@
 #   BUILD=build packaging/check.sh deb SUITE FILE.deb
 #   BUILD=build packaging/check.sh tarball SUITE FILE.tar.gz      unpacked into /opt
 #
-# BUILD has the stand-in libraries and the example that are recorded: BUILD/emu/lib, BUILD/examples/train. Needs root and
-# debootstrap (scripts/root.bash); status 77 with the reason where there are none. Ends with a line of counts.
+# BUILD has the stand-in libraries and the example that are recorded: BUILD/emu/lib, BUILD/examples/train. Needs root
+# and debootstrap (scripts/root.bash); status 77 with the reason where there are none. Ends with a line of counts.
 set -euo pipefail
 
 cd "$(dirname "$0")/.."
@@ -23,7 +23,7 @@ main() {
     trap 'on_signal 143' TERM HUP
     make_root "$root" "$suite" ""
     mkdir -p "$root/src/lib"
-    cp "$file" packaging/check-inside.sh examples/launch.sh "$BUILD/examples/train" "$root/src/"
+    cp "$file" packaging/check-inside.sh packaging/count.bash examples/launch.sh "$BUILD/examples/train" "$root/src/"
     cp -L "$BUILD"/emu/lib/*.so.* "$root/src/lib/"
     in_root "$root" /src bash check-inside.sh "$kind" "$(basename "$file")" || status=$?
     exit $status

@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: MIT
 # Packages of what `make install` installs (packaging/README.md). All are made from build/dist/stage.
 
-.PHONY: wheel deb check-deb rpm sbom check-reproducible check-tarball
+.PHONY: wheel deb check-deb rpm sbom check-reproducible check-tarball check-image
 
 # As below a prefix. -o all: that is here already, because the prerequisites are what `all` makes.
 STAGE  := $(B)/dist/stage
 STAGED := $(STAGE)/bin/specter
 $(STAGED): $(B)/specter $(B)/libspecter.so $(MODULES) $(wildcard include/specter/*.h share/schemas/*.json) Makefile
-	$(Q)rm -rf $(STAGE) && mkdir -p $(STAGE) && $(MAKE) --no-print-directory -o all install DESTDIR=$(STAGE) prefix= >$(B)/dist/stage.log
+	$(Q)rm -rf $(STAGE) && mkdir -p $(STAGE)
+	$(Q)$(MAKE) --no-print-directory -o all install DESTDIR=$(STAGE) prefix= >$(B)/dist/stage.log
 
 ## wheel: a Python wheel of this build, for this machine's glibc and newer, in build/dist
 WHEEL := $(B)/dist/specter-$(VERSION)-py3-none-linux_$(shell uname -m).whl
@@ -33,7 +34,8 @@ check-deb: deb emu
 ## rpm: an RPM package of this build, in build/dist (rpmbuild)
 rpm: $(STAGED)
 	$(Q)rpmbuild -bb --quiet --define "stage $(abspath $(STAGE))" --define "release_version $(VERSION)" \
-	    --define "_topdir $(abspath $(B)/dist/rpmbuild)" --define "_rpmdir $(abspath $(B)/dist)" --nodeps packaging/rpm/specter.spec
+	    --define "_topdir $(abspath $(B)/dist/rpmbuild)" --define "_rpmdir $(abspath $(B)/dist)" --nodeps \
+	    packaging/rpm/specter.spec
 
 ## sbom: an SPDX list of what this build consists of, build/dist/specter-VERSION.spdx.json
 sbom: $(B)/dist/specter-$(VERSION).spdx.json
@@ -48,10 +50,17 @@ check-reproducible:
 .PHONY: stand-ins
 stand-ins: $(EMU_LIBS) $(EXAMPLES)
 
+RELEASED  = build/release/specter-$(VERSION)-linux-$(shell uname -m).tar.gz
+# Behind a check: status 77 is a skip, whose reason it has said.
+or_skip  := status=$$?; [ $$status = 0 ] || [ $$status = 77 ] || exit $$status
+
 ## check-tarball: the tarball of `make release` in bare roots of bullseye and of the newest release (as root)
-NEWEST ?= trixie
+NEWEST   ?= trixie
 check-tarball:
 	$(Q)env -u MAKEFLAGS scripts/release.sh --stand-ins
 	$(Q)for suite in bullseye $(NEWEST); do \
-	    BUILD=build/release/$(shell uname -m) packaging/check.sh tarball $$suite build/release/specter-$(VERSION)-linux-$(shell uname -m).tar.gz; \
-	    status=$$?; [ $$status = 0 ] || [ $$status = 77 ] || exit $$status; done
+	    BUILD=build/release/$(shell uname -m) packaging/check.sh tarball $$suite $(RELEASED); $(or_skip); done
+
+## check-image: the container image of that tarball, built and run without a daemon (as root, buildah)
+check-image:
+	$(Q)packaging/check-image.sh $(RELEASED); $(or_skip)
