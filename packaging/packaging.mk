@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 # Packages of what `make install` installs (packaging/README.md). All are made from build/dist/stage.
 
-.PHONY: wheel deb check-deb rpm sbom check-reproducible check-tarball check-image
+.PHONY: wheel deb check-deb rpm sbom check-reproducible check-tarball check-foreign check-image
 
 # As below a prefix. -o all: that is here already, because the prerequisites are what `all` makes.
 STAGE  := $(B)/dist/stage
@@ -57,9 +57,14 @@ or_skip  := status=$$?; [ $$status = 0 ] || [ $$status = 77 ] || exit $$status
 ## check-tarball: the tarball of `make release` in bare roots of bullseye and of the newest release (as root)
 NEWEST   ?= trixie
 check-tarball:
-	$(Q)env -u MAKEFLAGS scripts/release.sh --stand-ins
+	$(Q)env -u MAKEFLAGS scripts/release.sh --stand-ins $(shell uname -m)
 	$(Q)for suite in bullseye $(NEWEST); do \
 	    BUILD=build/release/$(shell uname -m) packaging/check.sh tarball $$suite $(RELEASED); $(or_skip); done
+
+## check-foreign: tarball and wheel for aarch64 under qemu, and all that tests say of `make release`
+check-foreign: all
+	$(Q)env -u MAKEFLAGS scripts/release.sh --stand-ins aarch64
+	$(Q)BUILD=$(B) tests/run.sh --cli cli/packaging/release
 
 ## check-image: the container image of that tarball, built and run without a daemon (as root, buildah)
 check-image:

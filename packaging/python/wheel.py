@@ -61,13 +61,17 @@ def read(path):
 
 def members(tree, version, platform):
     """(name in the wheel, bytes, mode) of all but RECORD."""
-    info, data = f"specter-{version}.dist-info", f"specter-{version}.data"
+    info, data, licenses = f"specter-{version}.dist-info", f"specter-{version}.data", "share/doc/specter/licenses/"
     for name, path in files_below(os.path.join(HERE, "specter")):
         if "__pycache__" not in name:
             yield "specter/" + name, read(path), 0o644
     for name, path in files_below(tree):
-        top, _, rest = name.partition("/")
-        where = f"{data}/scripts/{rest}" if top == "bin" else f"{data}/data/{name}"
+        if name.startswith(licenses):
+            where = f"{info}/licenses/{name[len(licenses):]}"
+        elif name.startswith("bin/"):
+            where = f"{data}/scripts/{name[4:]}"
+        else:
+            where = f"{data}/data/{name}"
         yield where, read(path), os.stat(path).st_mode & 0o777
     readme = read(os.path.join(ROOT, "docs", "python.md"))
     yield info + "/METADATA", METADATA.format(version=version).encode() + readme, 0o644

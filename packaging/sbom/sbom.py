@@ -2,10 +2,11 @@
 # SPDX-License-Identifier: MIT
 """What a build consists of, as SPDX 2.3 JSON on stdout.
 
-    packaging/sbom/sbom.py TREE VERSION
+    packaging/sbom/sbom.py TREE VERSION [PROGRAM]
 
 TREE is what `make install` installed: each of its files with its SHA-256, the program's own package, and each library
-that `specter --version` names with the version that is compiled in or linked. The bytes depend on these alone, and on
+that `specter --version` names with the version that is compiled in or linked (PROGRAM's, where TREE is for another
+processor); one whose license is in TREE is inside of the program. The bytes depend on these alone, and on
 $SOURCE_DATE_EPOCH.
 """
 import hashlib
@@ -16,7 +17,9 @@ import sys
 import time
 
 LICENSES = {"cJSON": "MIT", "zlib": "Zlib", "SQLite": "blessing", "zstd": "BSD-3-Clause", "libyaml": "MIT",
-            "libxlsxwriter": "BSD-2-Clause"}
+            "libxlsxwriter": "BSD-2-Clause", "glibc": "LGPL-2.1-or-later",
+            "libgcc": "GPL-3.0-or-later WITH GCC-exception-3.1"}
+TEXTS = "share/doc/specter/licenses"  # in TREE: of what is inside of the programs, as scripts/release.sh puts it there
 
 
 def digest(path, kind):
@@ -38,6 +41,15 @@ def package(name, version, license_id, analyzed):
             "filesAnalyzed": analyzed}
 
 
+def compiler_parts(tree):
+    """NAME-VERSION among the texts: what the compiler added."""
+    if os.path.isdir(os.path.join(tree, TEXTS)):
+        for text in sorted(os.listdir(os.path.join(tree, TEXTS))):
+            name, dash, version = text.partition("-")
+            if dash:
+                yield package(name, version, LICENSES[name], False)
+
+
 def libraries(program):
     text = subprocess.run([program, "--version"], stdout=subprocess.PIPE, check=True).stdout.decode()
     for line in text.splitlines():
@@ -46,7 +58,13 @@ def libraries(program):
             yield package(name, version, LICENSES[name], False)
 
 
-def document(tree, version):
+def relation_to(tree, library):
+    name, version = library["name"], library["versionInfo"]
+    texts = [os.path.join(tree, TEXTS, text) for text in (name, f"{name}-{version}")]
+    return "STATIC_LINK" if any(map(os.path.exists, texts)) else "DEPENDS_ON"
+
+
+def document(tree, version, program):
     files = [{"SPDXID": f"SPDXRef-File-{number}", "fileName": "./" + name, "licenseConcluded": "MIT",
               "copyrightText": "NOASSERTION",
               "checksums": [{"algorithm": "SHA1", "checksumValue": digest(path, "sha1")},
@@ -56,10 +74,10 @@ def document(tree, version):
     sums = "".join(sorted(file["checksums"][0]["checksumValue"] for file in files))
     code = hashlib.sha1(sums.encode()).hexdigest()
     own["packageVerificationCode"] = {"packageVerificationCodeValue": code}
-    linked = list(libraries(os.path.join(tree, "bin", "specter")))
+    linked = list(libraries(program)) + list(compiler_parts(tree))
     relations = [("SPDXRef-DOCUMENT", "DESCRIBES", own["SPDXID"])]
     relations += [(own["SPDXID"], "CONTAINS", file["SPDXID"]) for file in files]
-    relations += [(own["SPDXID"], "DEPENDS_ON", library["SPDXID"]) for library in linked]
+    relations += [(own["SPDXID"], relation_to(tree, library), library["SPDXID"]) for library in linked]
     stamp = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(int(os.environ.get("SOURCE_DATE_EPOCH", 0))))
     return {"spdxVersion": "SPDX-2.3", "dataLicense": "CC0-1.0", "SPDXID": "SPDXRef-DOCUMENT",
             "name": f"specter-{version}", "documentNamespace": f"urn:specter:{version}:{code}",
@@ -70,9 +88,11 @@ def document(tree, version):
 
 
 def main():
-    if len(sys.argv) != 3:
+    if len(sys.argv) not in (3, 4):
         sys.exit(__doc__)
-    json.dump(document(*sys.argv[1:]), sys.stdout, indent=1)
+    tree, version = sys.argv[1:3]
+    program = sys.argv[3] if len(sys.argv) == 4 else os.path.join(tree, "bin", "specter")
+    json.dump(document(tree, version, program), sys.stdout, indent=1)
     print()
 
 
