@@ -5,7 +5,6 @@
 #include "driver.h"
 #include "filter.h"
 #include "ids.h"
-#include "launch.h"
 #include "threads.h"
 #include "tracer.h"
 

@@ -6,7 +6,7 @@
 #include "call.h"
 
 #include "device.h"
-#include "launch.h"
+#include "threads.h"
 
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "graph_ops.h"
+#include "output.h"
 
 #include "device.h"
 #include "format.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "launch.h"
+#include "threads.h"
 
 #include "call.h"
 #include "device.h"
@@ -7,7 +7,6 @@
 #include "filter.h"
 #include "loader.h"
 #include "signal_block.h"
-#include "threads.h"
 #include "tracer.h"
 
 #include <dlfcn.h>

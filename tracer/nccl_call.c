@@ -7,7 +7,6 @@
 #include "call.h"
 
 #include "device.h"
-#include "launch.h"
 #include "plugin.h"
 #include "threads.h"
 #include "tracer.h"

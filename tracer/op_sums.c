@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "op_sums.h"
+#include "output.h"
 
 #include "format.h"
 

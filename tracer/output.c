@@ -8,9 +8,7 @@
 #include "file.h"
 #include "filter.h"
 #include "flight.h"
-#include "graph_ops.h"
 #include "libraries.h"
-#include "op_sums.h"
 #include "tracer.h"
 #include "warn.h"
 

@@ -5,8 +5,6 @@
 #include "comm.h"
 #include "device.h"
 #include "filter.h"
-#include "graph_ops.h"
-#include "launch.h"
 #include "libraries.h"
 #include "mark.h"
 #include "output.h"

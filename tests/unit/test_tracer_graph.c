@@ -2,7 +2,7 @@
 #include "specter/trace.h"
 #include "test.h"
 
-#include "../../tracer/graph_ops.h"
+#include "../../tracer/output.h"
 
 #include <string.h>
 

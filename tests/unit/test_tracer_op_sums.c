@@ -2,7 +2,7 @@
 #include "test.h"
 
 #include "../../tracer/format.h"
-#include "../../tracer/op_sums.h"
+#include "../../tracer/output.h"
 
 #include <stdlib.h>
 #include <string.h>
