@@ -112,11 +112,6 @@ static _Atomic(ncclComm_t) *stranger_slot(ncclComm_t handle)
     return &strangers[hash & (STRANGERS - 1)];
 }
 
-static bool is_stranger(ncclComm_t handle)
-{
-    return atomic_load_explicit(stranger_slot(handle), memory_order_relaxed) == handle;
-}
-
 /* Pages that were never touched stay so. */
 static void reset(struct comm_counter *counter)
 {
@@ -293,17 +288,14 @@ static struct traced_comm *take_late(ncclComm_t handle)
     return found;
 }
 
-static struct traced_comm *add_unseen(ncclComm_t handle)
-{
-    struct traced_comm *kept = take_late(handle);
-    return kept != NULL ? add_kept(kept, handle) : comm_add(handle, &comm_init_unknown);
-}
-
 struct traced_comm *comm_find(ncclComm_t handle, function from)
 {
     struct traced_comm *c = comm_look_up(handle);
-    if (c == NULL && handle != NULL && handle != COMM_GONE && !is_stranger(handle))
-        c = add_unseen(handle);
+    if (c == NULL && handle != NULL && handle != COMM_GONE &&
+        atomic_load_explicit(stranger_slot(handle), memory_order_relaxed) != handle) {
+        c = take_late(handle);
+        c = c != NULL ? add_kept(c, handle) : comm_add(handle, &comm_init_unknown);
+    }
     if (c != NULL && atomic_load_explicit(&c->known, memory_order_acquire) != COMM_KNOWN)
         ask_all(c, handle, from);
     return c;

@@ -158,6 +158,15 @@ static void describe_handle(struct call *c, const struct call_handlers *handlers
     read_name(&c->init, config);
 }
 
+/* NCCL's own hash of a unique id (its getHash(): DJB2a). */
+static uint64_t nccl_hash(const ncclUniqueId *id)
+{
+    uint64_t h = 5381;
+    for (size_t i = 0; i < sizeof *id; i++)
+        h = h * 33 ^ (uint64_t)(int64_t)((const signed char *)id)[i];
+    return h;
+}
+
 /* NCCL takes at most one id a rank; another number of them is refused, and they are not looked at.
  */
 void describe_comm_init(struct call *c, ncclComm_t *handle, int size, const ncclUniqueId *ids,
@@ -167,7 +176,7 @@ void describe_comm_init(struct call *c, ncclComm_t *handle, int size, const nccl
     if (ids != NULL && nids >= 1 && nids <= size)
         c->init.id = comm_hash(ids, (size_t)nids * sizeof *ids, 0);
     if (ids != NULL && nids == 1) /* NCCL's own hash of several is not known */
-        c->init.nccl_hash = plugin_hash(ids, sizeof *ids);
+        c->init.nccl_hash = nccl_hash(ids);
     c->init.size = size;
     c->init.rank = rank;
 }

@@ -36,15 +36,11 @@ const char *config_variable(const char *const *environment, const char *name)
 }
 
 /* A value that is no flag's counts as not set. */
-static bool is_on(const char *value)
-{
-    struct setting_value v = {0, 0};
-    return value != NULL && setting_parse(SETTING_FLAG, value, &v) && v.number != 0;
-}
-
 bool config_is_disabled(const char *const *environment)
 {
-    return is_on(config_variable(environment, "SPECTER_DISABLE"));
+    struct setting_value v = {0, 0};
+    const char *value = config_variable(environment, "SPECTER_DISABLE");
+    return value != NULL && setting_parse(SETTING_FLAG, value, &v) && v.number != 0;
 }
 
 static int64_t number(const char *value)

@@ -109,14 +109,6 @@ static struct shared *find_shared(const struct record *r)
     return s;
 }
 
-static void clear_row(struct row *row, const struct record *r)
-{
-    memset(row, 0, sizeof *row);
-    row->comm = r->nccl.comm;
-    row->size = r->nccl.comm_size;
-    row->op = (uint8_t)r->op;
-}
-
 static struct row *find_row(const struct record *r)
 {
     uint64_t hash = (r->nccl.comm ^ (uint64_t)(uint32_t)r->nccl.comm_size << 16 ^ r->op) *
@@ -136,7 +128,10 @@ static struct row *find_row(const struct record *r)
     }
     row = &sums.rows[sums.nrows++];
     sums.index[at] = (uint16_t)sums.nrows;
-    clear_row(row, r);
+    memset(row, 0, sizeof *row);
+    row->comm = r->nccl.comm;
+    row->size = r->nccl.comm_size;
+    row->op = (uint8_t)r->op;
     return row;
 }
 

@@ -128,11 +128,6 @@ static struct line_note *note_of(uint64_t number)
     return &output.lines[number % LINES_MAX];
 }
 
-static void note_line(enum line_kind kind, uint64_t id)
-{
-    *note_of(output.nlines++) = (struct line_note){position(), id, kind};
-}
-
 /* The operation has ended, so that the line that shows it as not finished says nothing new. */
 static void note_replaced(uint64_t id)
 {
@@ -275,7 +270,7 @@ static struct out *line(enum line_kind kind, uint64_t id)
         flush();
     if (buffered() == 0)
         output.since_ns = clock_pace_ns();
-    note_line(kind, id);
+    *note_of(output.nlines++) = (struct line_note){position(), id, kind};
     return &output.out;
 }
 

@@ -35,14 +35,6 @@ static struct profiler_context {
 static _Atomic uint64_t context_count;
 static _Atomic bool active; /* NCCL has taken us as its plugin */
 
-uint64_t plugin_hash(const void *id, size_t len)
-{
-    uint64_t h = 5381;
-    for (size_t i = 0; i < len; i++)
-        h = h * 33 ^ (uint64_t)(int64_t)((const signed char *)id)[i];
-    return h;
-}
-
 static struct profiler_context *context_of(void *handle)
 {
     uintptr_t n = (uintptr_t)handle;

@@ -34,9 +34,6 @@ struct comm_init;
 
 #define PLUGIN_NO_NOTE 0
 
-/* NCCL's own hash of a unique id (its getHash(): DJB2a). */
-uint64_t plugin_hash(const void *id, size_t len);
-
 /* A communicator is known now: how many nodes it spans, if NCCL has said so; else `init`'s. */
 int32_t plugin_nodes(const struct comm_init *init);
 

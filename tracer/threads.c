@@ -235,14 +235,13 @@ static bool has_ended(struct thread *t)
     return atomic_load_explicit(&t->state, memory_order_acquire) == THREAD_ENDED;
 }
 
-bool threads_is_over(struct thread *t)
-{
-    return has_ended(t) && ring_peek(&t->ring) == NULL;
-}
-
-void threads_release(struct thread *t)
+void threads_end(struct thread *t, void (*take)(struct record *r))
 {
     int was = THREAD_ENDED;
+    if (!has_ended(t) || ring_peek(&t->ring) != NULL)
+        return;
+    mark_abandon(t, take);
+    launch_collect(t, take);
     atomic_compare_exchange_strong(&t->state, &was, THREAD_FREE);
 }
 

@@ -149,11 +149,12 @@ extern __thread unsigned thread_depth __attribute__((tls_model("initial-exec")))
  * whatever the tracer's state. More than its block knows: a group whose start was not recorded. */
 extern __thread unsigned thread_group_depth __attribute__((tls_model("initial-exec")));
 
-/* For the writer: the i-th block or NULL after the last; threads_release() frees the block of a
- * thread that is over: whose owner has ended, and whose ring is empty. */
+/* For the writer: the i-th block or NULL after the last. */
 struct thread *threads_get(uint32_t i);
-bool threads_is_over(struct thread *t);
-void threads_release(struct thread *t);
+
+/* For the writer: frees the block of a thread that is over, whose owner has ended and whose ring is
+ * empty. `take` gets what it left: launches that no record ended, ranges that were not closed. */
+void threads_end(struct thread *t, void (*take)(struct record *r));
 
 /* For the writer: has the kernel put memory behind the part of the ring that comes next, so that
  * the thread's hooks take no page faults (a quarter of a hook's time in the first round). */

@@ -51,13 +51,6 @@ static bool bracket(struct device_timeline *t, CUevent event, int64_t *lo, int64
     return result == CUDA_SUCCESS || result == CUDA_ERROR_NOT_READY;
 }
 
-static void swap_events(CUevent *a, CUevent *b)
-{
-    CUevent other = *a;
-    *a = *b;
-    *b = other;
-}
-
 /* The tightest of a few brackets; if none closes in time the last one, which is closed when it is
  * seen to have passed. */
 static bool renew(struct device_timeline *t)
@@ -70,7 +63,9 @@ static bool renew(struct device_timeline *t)
         if (!bracket(t, t->tries[i], &lo, &hi))
             return false;
         if (b->hi == NO_TIME || (hi != NO_TIME && hi - lo < b->hi - b->lo)) {
-            swap_events(&b->event, &t->tries[i]);
+            CUevent other = b->event;
+            b->event = t->tries[i];
+            t->tries[i] = other;
             b->lo = lo;
             b->hi = hi;
         }

@@ -158,11 +158,7 @@ static void drain(void)
     for (uint32_t i = 0; (t = threads_get(i)) != NULL; i++) {
         empty(&t->ring);
         threads_back(t);
-        if (threads_is_over(t)) {
-            mark_abandon(t, take_left);
-            launch_collect(t, take_left);
-            threads_release(t);
-        }
+        threads_end(t, take_left);
     }
 }
 
