@@ -151,7 +151,7 @@ static bool comes_past_us(enum hook_id id, const void *found, const void *handle
 {
     return (handle == RTLD_DEFAULT ||
             (handle == RTLD_NEXT && is_in_front_of_us(object_of(caller)))) &&
-           resolve_is_behind_us(id, found);
+           real_dlsym(RTLD_NEXT, function_names[id].name) == found;
 }
 
 /* The same for a name of the table. */

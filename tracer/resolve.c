@@ -436,12 +436,6 @@ void *resolve_behind_us(enum hook_id id, bool in_all_scopes, const void *caller)
     return found;
 }
 
-bool resolve_is_behind_us(enum hook_id id, const void *found)
-{
-    struct symbol_query r = {.id = id, .name = function_names[id].name};
-    return ask_global(&r) == found;
-}
-
 /* ---- entries: pointers that dlsym() gave ---- */
 
 __thread uint32_t resolve_entered __attribute__((tls_model("initial-exec")));

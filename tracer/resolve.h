@@ -59,10 +59,6 @@ function resolve_any(enum hook_id id);
  */
 void *resolve_behind_us(enum hook_id id, bool in_all_scopes, const void *caller);
 
-/* Returns whether that function is the next one in the global scope after the tracer's. Called
- * between pending_begin() and pending_end(), or in a dlsym() of the program. */
-bool resolve_is_behind_us(enum hook_id id, const void *found);
-
 /* Returns whether a library of such a file name is loaded. */
 bool resolve_is_loaded(const char *stem);
 
