@@ -89,9 +89,9 @@ bool resolve_is_own(enum hook_id id, function real);
  * object its dynamic section, or a function of the same library (resolve.c). Lock-free; where all
  * slots in reach are taken the newest entry replaces another, which is looked up again.
  *
- * An answer holds until a library has been unloaded: the place may then be another object's, and the
- * function gone. A new generation drops all of them. While destructors run they hold: a thread that
- * one of them waits for may be about to call. Public for tests alone. */
+ * An answer holds until a library has been unloaded: the place may then be another object's, and
+ * the function gone. A new generation drops all of them. While destructors run they hold: a thread
+ * that one of them waits for may be about to call. Public for tests alone. */
 
 /* The generation of answers that holds now: to be read before what an answer follows from. */
 extern _Atomic uint32_t answers_generation;
