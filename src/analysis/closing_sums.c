@@ -156,13 +156,6 @@ static void add_row(struct closing_class *c, const struct closing_row *row)
         c->hist[i] += row->hist[i];
 }
 
-/* What one process has of a class, whose rows may be of several communicators. */
-static void add_process(struct closing_class *c, int64_t ns, int64_t rank)
-{
-    note_extremes(&c->of_ranks, ns, rank, c->ranks == 0);
-    c->ranks++;
-}
-
 /* Of times that a record may hold; what is more than they can be is as much as they can be. */
 static int64_t add_time(int64_t a, int64_t b)
 {
@@ -187,8 +180,11 @@ static void add_rows(struct closing_sums *s, const struct closing *c)
     }
     for (int op = 0; op < SPECTER_COMM_OP_COUNT; op++) {
         for (int size = 0; size < CLOSING_SIZES; size++) {
-            if (ns[op][size] != none)
-                add_process(&s->classes[op][size], ns[op][size], c->rank);
+            struct closing_class *class = &s->classes[op][size];
+            if (ns[op][size] == none)
+                continue;
+            note_extremes(&class->of_ranks, ns[op][size], c->rank, class->ranks == 0);
+            class->ranks++;
         }
     }
 }
@@ -212,7 +208,8 @@ void closing_sums_add(struct closing_sums *s, const struct closing *c)
 
 /* ---- the result ---- */
 
-double closing_share_of(const struct closing_rank *rank, enum specter_sum_kind kind)
+/* The part of a process's recorded time that a kind of work took; NAN. */
+static double kind_share(const struct closing_rank *rank, enum specter_sum_kind kind)
 {
     double ns = (double)rank->recorded_ns * (double)rank->devices;
     return ns > 0 ? (double)rank->kinds[kind].ns / ns : NAN;
@@ -220,8 +217,7 @@ double closing_share_of(const struct closing_rank *rank, enum specter_sum_kind k
 
 double closing_communication_of(const struct closing_rank *rank)
 {
-    return closing_share_of(rank, SPECTER_SUM_COLLECTIVES) +
-           closing_share_of(rank, SPECTER_SUM_MESSAGES);
+    return kind_share(rank, SPECTER_SUM_COLLECTIVES) + kind_share(rank, SPECTER_SUM_MESSAGES);
 }
 
 static double communication_of(const struct closing_rank *rank, int unused)
@@ -232,7 +228,7 @@ static double communication_of(const struct closing_rank *rank, int unused)
 
 static double kind_of(const struct closing_rank *rank, int kind)
 {
-    return closing_share_of(rank, (enum specter_sum_kind)kind);
+    return kind_share(rank, (enum specter_sum_kind)kind);
 }
 
 static double recorded_of(const struct closing_rank *rank, int unused)

@@ -102,10 +102,7 @@ void closing_sums_release(struct closing_sums *s);
 void closing_sums_add(struct closing_sums *s, const struct closing *c);
 void closing_sums_finish(struct closing_sums *s);
 
-/* The part of a process's recorded time that a kind of work took; NAN. */
-double closing_share_of(const struct closing_rank *rank, enum specter_sum_kind kind);
-
-/* The same of collectives and messages together. */
+/* The part of a process's recorded time that collectives and messages took together; NAN. */
 double closing_communication_of(const struct closing_rank *rank);
 
 /* What the members of a communicator waited for others, at least: each has waited for so long as

@@ -17,11 +17,6 @@
 
 /* ---- the answer ---- */
 
-static double ratio_of(const struct replay *rep, const struct replay_scale *s)
-{
-    return rep->recorded.span_ns > 0 ? s->time.span_ns / rep->recorded.span_ns : NAN;
-}
-
 /* Returns whether the first row is the recording itself, with nothing changed. */
 static bool is_own(const struct replay *rep)
 {
@@ -40,7 +35,7 @@ static void put_change(struct buf *b, const struct replay *rep, double span_ns)
 void replay_answer_text(struct buf *b, const struct replay *rep)
 {
     const struct replay_scale *s = &rep->scales[0];
-    const double ratio = ratio_of(rep, s);
+    const double ratio = rep->recorded.span_ns > 0 ? s->time.span_ns / rep->recorded.span_ns : NAN;
     char time[32];
     buf_printf(b, "%d %s: %s a step, recorded. ", rep->world,
                rep->gpu_known   ? rep->from.gpu->name
@@ -186,14 +181,10 @@ const struct replay_share replay_shares[REPLAY_SHARES] = {
     {"waits for ranks not recorded", "absent", offsetof(struct iteration_time, absent_wait_ns)},
 };
 
-static double share_ns(const struct iteration_time *time, int share)
-{
-    return *(const double *)((const char *)time + replay_shares[share].offset);
-}
-
 double replay_share_of(const struct iteration_time *time, int share)
 {
-    return time->span_ns > 0 ? share_ns(time, share) / time->span_ns : 0;
+    const double ns = *(const double *)((const char *)time + replay_shares[share].offset);
+    return time->span_ns > 0 ? ns / time->span_ns : 0;
 }
 
 bool replay_share_seen(const struct replay *rep, int share)
