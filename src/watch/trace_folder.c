@@ -22,8 +22,7 @@
 #define UNFINISHED_MAX 1024
 #define CALLS_MAX 256
 #define HEAD_MAX ((size_t)4 << 20)
-#define RING_SHARE 200 /* a ring that takes so long to read is left alone for so many times that \
-                        */
+#define RING_SHARE 200 /* a ring is left alone for so many times what reading it took */
 
 /* ---- lines that are kept ---- */
 
