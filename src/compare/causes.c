@@ -4,14 +4,14 @@
 #include "base/order.h"
 #include "base/pool.h"
 #include "compare/cause_job.h"
-#include "compare/work_times.h"
+#include "compare/work_change.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#define BESIDE_LEAST 0.01 /* of what collectives change: less is not told apart */
 #define HIDDEN 0.1        /* of its own change: less in the step is hidden */
-#define FACTOR_MAX 1000.0 /* of one cost, either way */
 
 const char *cause_kind_name(enum cause_kind kind)
 {
@@ -36,158 +36,25 @@ struct finder {
     struct comparison *c;
     const struct run *run; /* the base's that is simulated: one of its runs, or steps of it */
     struct work_times base, test;
-    uint32_t *test_rank; /* [nranks] the same rank of the test; PROGRAM_NONE */
-    uint32_t *test_kind; /* [base.kinds.count] the same work; IDMAP_NONE */
-    bool *test_known;    /* [test.kinds.count] the base has such work */
-    double *common;      /* [base.kinds.count] by how much all ranks changed */
-    double *rank_factor; /* [nranks] by how much more its GEMMs and kernels did */
-    double *cpu_factor;  /* [nranks] */
+    struct work_change change;
     struct cause_job job;
     struct altered *altered; /* its */
     double *factors;         /* [ncosts] of the next simulation; 1 between them */
 };
 
-static double bounded(double factor)
-{
-    return isfinite(factor) && factor > 0 ? fmin(fmax(factor, 1 / FACTOR_MAX), FACTOR_MAX) : 1;
-}
-
-/* ---- what changed ---- */
-
-static void find_ranks(struct finder *f, const struct run *test)
-{
-    for (size_t r = 0; r < f->run->nranks; r++) {
-        f->test_rank[r] = PROGRAM_NONE;
-        for (size_t t = 0; t < test->nranks; t++) {
-            if (test->ranks[t].rank == f->run->ranks[r].rank)
-                f->test_rank[r] = (uint32_t)t;
-        }
-    }
-}
-
-/* Which of the test's kinds of work is that of the base: by key, in both directions. */
-static void find_kinds(struct finder *f)
-{
-    int64_t *keys = idmap_ids(&f->base.kinds);
-    for (uint32_t k = 0; k < f->base.kinds.count; k++) {
-        f->test_kind[k] = work_times_find(&f->test, keys[k]);
-        if (f->test_kind[k] != IDMAP_NONE)
-            f->test_known[f->test_kind[k]] = true;
-    }
-    free(keys);
-}
-
-/* Returns the lower median; 1 of none. */
-static double lower_median(double *list, size_t n)
-{
-    qsort(list, n, sizeof *list, order_doubles);
-    return n > 0 ? list[(n - 1) / 2] : 1;
-}
-
-/* What a kind takes of a rank's time in a step, mean of ranks. */
-static double mean_ns(const struct work_times *w, uint32_t kind)
-{
-    double ns = 0;
-    for (size_t r = 0; kind != IDMAP_NONE && r < w->nranks; r++)
-        ns += w->ns[kind][r] / (double)w->runs / (double)w->nranks;
-    return ns;
-}
-
-static double base_ns(const struct finder *f, uint32_t kind, size_t r)
-{
-    return f->base.ns[kind][r] / (double)f->base.runs;
-}
-
-/* NAN: the test has no such rank. */
-static double test_ns(const struct finder *f, uint32_t kind, size_t r)
-{
-    return f->test_rank[r] != PROGRAM_NONE && f->test_kind[kind] != IDMAP_NONE
-               ? f->test.ns[f->test_kind[kind]][f->test_rank[r]] / (double)f->test.runs
-               : NAN;
-}
-
-/* By class, test / base of all work that has no like on the other side. */
-static void find_unmatched(const struct finder *f, double ratios[OP_GRAPH + 1])
-{
-    double base[OP_GRAPH + 1] = {0}, test[OP_GRAPH + 1] = {0};
-    for (uint32_t k = 0; k < f->base.kinds.count; k++) {
-        if (f->test_kind[k] == IDMAP_NONE)
-            base[f->base.class[k]] += mean_ns(&f->base, k);
-    }
-    for (uint32_t k = 0; k < f->test.kinds.count; k++) {
-        if (!f->test_known[k])
-            test[f->test.class[k]] += mean_ns(&f->test, k);
-    }
-    for (int i = 0; i <= OP_GRAPH; i++)
-        ratios[i] = bounded(test[i] / base[i]);
-}
-
-static void find_common(struct finder *f)
-{
-    double unmatched[OP_GRAPH + 1];
-    double *ratios = array_new(f->run->nranks, sizeof *ratios);
-    find_unmatched(f, unmatched);
-    for (uint32_t k = 0; k < f->base.kinds.count; k++) {
-        size_t n = 0;
-        for (size_t r = 0; r < f->run->nranks; r++) {
-            const double b = base_ns(f, k, r), t = test_ns(f, k, r);
-            if (b > 0 && t > 0)
-                ratios[n++] = t / b;
-        }
-        f->common[k] = f->test_kind[k] != IDMAP_NONE ? bounded(lower_median(ratios, n))
-                                                     : unmatched[f->base.class[k]];
-    }
-    free(ratios);
-}
-
-static bool is_computation(int class)
-{
-    return class == OP_GEMM || class == OP_KERNEL || class == OP_GRAPH;
-}
-
-/* What the rank's own computation takes: in the base, after what all ranks share, and in the test.
- * Only work that both sides have. */
-static void own_work(const struct finder *f, size_t r, double *shared_ns, double *own_ns)
-{
-    *shared_ns = *own_ns = 0;
-    for (uint32_t k = 0; k < f->base.kinds.count; k++) {
-        const double b = base_ns(f, k, r), t = test_ns(f, k, r);
-        if (!is_computation(f->base.class[k]) || !(b > 0) || !(t > 0))
-            continue;
-        *shared_ns += b * f->common[k];
-        *own_ns += t;
-    }
-}
-
-static void find_rank_factors(struct finder *f)
-{
-    for (size_t r = 0; r < f->run->nranks; r++) {
-        double shared_ns, own_ns;
-        own_work(f, r, &shared_ns, &own_ns);
-        f->rank_factor[r] = shared_ns > 0 ? bounded(own_ns / shared_ns) : 1;
-    }
-}
-
-static void find_cpu(struct finder *f)
-{
-    for (size_t r = 0; r < f->run->nranks; r++) {
-        double b = f->base.cpu_ns[r] / (double)f->base.runs, t = NAN;
-        if (f->test_rank[r] != PROGRAM_NONE)
-            t = f->test.cpu_ns[f->test_rank[r]] / (double)f->test.runs;
-        f->cpu_factor[r] = b > 0 && t > 0 ? bounded(t / b) : 1;
-        if (!(b > 0) || (f->test_rank[r] != PROGRAM_NONE && !(t > 0)))
-            f->out->no_cpu_times = true;
-    }
-}
-
 /* ---- simulations ---- */
 
-static void add(struct finder *f, struct cause cause, double step_ns)
+static void add(struct finder *f, struct cause cause)
 {
     struct causes *out = f->out;
-    cause.change_ns = llround(step_ns - altered_base_ns(f->altered));
     ARRAY_GROW(out->list, out->cap, out->n + 1);
     out->list[out->n++] = cause;
+}
+
+static void reset_factors(struct finder *f)
+{
+    for (size_t i = 0; i < altered_program(f->altered)->ncosts; i++)
+        f->factors[i] = 1;
 }
 
 /* One cause: f->factors hold what it changes, and are all 1 again afterwards. */
@@ -196,9 +63,9 @@ static int simulate(struct finder *f, struct cause cause, const double *cpu, str
     double step_ns;
     if (altered_step(f->altered, f->factors, cpu, &step_ns, e) < 0)
         return -1;
-    add(f, cause, step_ns);
-    for (size_t i = 0; i < altered_program(f->altered)->ncosts; i++)
-        f->factors[i] = 1;
+    reset_factors(f);
+    cause.change_ns = llround(step_ns - altered_base_ns(f->altered));
+    add(f, cause);
     return 0;
 }
 
@@ -224,8 +91,8 @@ static int simulate_class(struct finder *f, enum cause_kind kind, unsigned class
     for (uint32_t k = 0; k < f->base.kinds.count; k++) {
         if (!(classes >> f->base.class[k] & 1))
             continue;
-        cause.base_ns += mean_ns(&f->base, k);
-        cause.test_ns += mean_ns(&f->base, k) * f->common[k];
+        cause.base_ns += work_times_mean(&f->base, k);
+        cause.test_ns += work_times_mean(&f->base, k) * f->change.common[k];
     }
     if (is_small(f, cause.base_ns, cause.test_ns))
         return 0;
@@ -235,7 +102,7 @@ static int simulate_class(struct finder *f, enum cause_kind kind, unsigned class
                          ? work_times_find(&f->base, work_key(p, &p->costs[i]))
                          : IDMAP_NONE;
         if (k != IDMAP_NONE)
-            f->factors[i] = f->common[k];
+            f->factors[i] = f->change.common[k];
     }
     return simulate(f, cause, NULL, e);
 }
@@ -248,55 +115,169 @@ static int simulate_cpu(struct finder *f, struct err *e)
         if (!(b > 0))
             continue;
         cause.base_ns += b / (double)f->run->nranks;
-        cause.test_ns += b * f->cpu_factor[r] / (double)f->run->nranks;
+        cause.test_ns += b * f->change.cpu_factor[r] / (double)f->run->nranks;
     }
-    return is_small(f, cause.base_ns, cause.test_ns) ? 0 : simulate(f, cause, f->cpu_factor, e);
+    return is_small(f, cause.base_ns, cause.test_ns) ? 0
+                                                     : simulate(f, cause, f->change.cpu_factor, e);
 }
 
-static int simulate_collective(struct finder *f, const struct compare_row *row, struct err *e)
+/* ---- collectives ---- */
+
+/* The work beside communication is slowed down as strongly as in the test, where that shows it. */
+static void set_overlap(struct finder *f)
 {
     const struct program *p = altered_program(f->altered);
-    const struct compare_key *of = &row->of;
-    const int64_t key =
-        work_key_of_comm(of->op, of->dtype, of->bytes > 0 ? (uint64_t)of->bytes : 0, of->ranks);
-    const uint32_t base = work_times_find(&f->base, key), test = work_times_find(&f->test, key);
-    struct cause cause = {.kind = CAUSE_COLLECTIVE, .row = row};
-    cause.base_ns = mean_ns(&f->base, base);
-    cause.test_ns = mean_ns(&f->test, test);
-    if (!(cause.base_ns > 0) || is_small(f, cause.base_ns, cause.test_ns))
-        return 0;
+    bool shown;
     for (size_t i = 0; i < p->ncosts; i++) {
-        if (p->costs[i].match != PROGRAM_NONE && work_key(p, &p->costs[i]) == key)
-            f->factors[i] = bounded(cause.test_ns / cause.base_ns);
+        const uint32_t k = own_class(f, &p->costs[i]) >= 0
+                               ? work_times_find(&f->base, work_key(p, &p->costs[i]))
+                               : IDMAP_NONE;
+        f->factors[i] = k != IDMAP_NONE && !isnan(f->change.beside[k])
+                            ? f->change.beside[k]
+                            : altered_overlap(f->altered, i, &shown);
     }
-    return simulate(f, cause, NULL, e);
+    altered_set_overlap(f->altered, f->factors);
+    reset_factors(f);
 }
 
-/* Rows are in the order of how much they changed. */
-static int simulate_collectives(struct finder *f, struct err *e)
+static int64_t key_of_row(const struct compare_row *row)
 {
-    int n = 0;
-    for (size_t i = 0; i < f->c->nrows && n < CAUSES_OF_A_KIND; i++) {
+    const struct compare_key *of = &row->of;
+    return work_key_of_comm(of->op, of->dtype, of->bytes > 0 ? (uint64_t)of->bytes : 0, of->ranks);
+}
+
+static void set_transfers(struct finder *f, const struct cause *cause, double factor)
+{
+    const struct program *p = altered_program(f->altered);
+    const int64_t key = key_of_row(cause->row);
+    for (size_t i = 0; i < p->ncosts; i++) {
+        if (p->costs[i].match != PROGRAM_NONE && work_key(p, &p->costs[i]) == key)
+            f->factors[i] = factor;
+    }
+}
+
+/* By how much the step changes with f->factors, which are all 1 again afterwards. */
+static int change_of_step(struct finder *f, double *change_ns, struct err *e)
+{
+    const int rc = altered_step(f->altered, f->factors, NULL, change_ns, e);
+    reset_factors(f);
+    *change_ns -= altered_base_ns(f->altered);
+    return rc;
+}
+
+/* Collectives and messages that are causes, and what each does to the step, in ns. */
+struct together {
+    struct cause list[CAUSES_OF_A_KIND];
+    size_t n;
+    double alone[CAUSES_OF_A_KIND];  /* its transfers as in the test, the others as in the base */
+    double beside[CAUSES_OF_A_KIND]; /* what the work beside it is slowed down more than before */
+    double all;                      /* all of that at the same time */
+};
+
+/* The rows, in the order of how much they changed, that are causes. */
+static void find_collectives(const struct finder *f, struct together *t)
+{
+    size_t seen = 0;
+    for (size_t i = 0; i < f->c->nrows && seen < CAUSES_OF_A_KIND; i++) {
         const struct compare_row *row = &f->c->rows[i];
+        struct cause cause = {.kind = CAUSE_COLLECTIVE, .row = row};
         if ((row->of.table != COMPARE_COLLECTIVES && row->of.table != COMPARE_MESSAGES) ||
             row->verdict == COMPARE_IS_ADDED || row->verdict == COMPARE_IS_REMOVED)
             continue;
-        n++;
-        if (simulate_collective(f, row, e) < 0)
+        seen++;
+        cause.base_ns = work_times_mean(&f->base, work_times_find(&f->base, key_of_row(row)));
+        cause.test_ns = work_times_mean(&f->test, work_times_find(&f->test, key_of_row(row)));
+        if (cause.base_ns > 0 && !is_small(f, cause.base_ns, cause.test_ns))
+            t->list[t->n++] = cause;
+    }
+}
+
+static double factor_of(const struct cause *cause)
+{
+    return bounded_factor(cause->test_ns / cause->base_ns);
+}
+
+/* Communication that takes no time slows nothing down: what is then missing of the effect that the
+ * test's strength has on the base is that of the cause. */
+static int find_beside(struct finder *f, struct together *t, double none, struct err *e)
+{
+    for (size_t i = 0; i < t->n; i++) {
+        double stronger, before;
+        set_transfers(f, &t->list[i], 0);
+        if (change_of_step(f, &stronger, e) < 0)
             return -1;
+        altered_set_overlap(f->altered, NULL);
+        set_transfers(f, &t->list[i], 0);
+        if (change_of_step(f, &before, e) < 0)
+            return -1;
+        set_overlap(f);
+        t->beside[i] = none - (stronger - before);
     }
     return 0;
 }
+
+/* With the test's strength of what communication takes of the work beside it. */
+static int simulate_together(struct finder *f, struct together *t, struct err *e)
+{
+    double none;
+    if (change_of_step(f, &none, e) < 0)
+        return -1;
+    for (size_t i = 0; i < t->n; i++) {
+        set_transfers(f, &t->list[i], factor_of(&t->list[i]));
+        if (change_of_step(f, &t->alone[i], e) < 0)
+            return -1;
+        t->alone[i] -= none;
+    }
+    for (size_t i = 0; i < t->n; i++)
+        set_transfers(f, &t->list[i], factor_of(&t->list[i]));
+    if (change_of_step(f, &t->all, e) < 0)
+        return -1;
+    return fabs(none) > BESIDE_LEAST * fabs(t->all) && t->n > 1 ? find_beside(f, t, none, e) : 0;
+}
+
+/* What several do together is shared in proportion to what each does. */
+static void share(struct together *t)
+{
+    double sum = 0, sizes = 0;
+    for (size_t i = 0; i < t->n; i++) {
+        sum += t->alone[i] + t->beside[i];
+        sizes += fabs(t->alone[i] + t->beside[i]);
+    }
+    for (size_t i = 0; i < t->n; i++) {
+        const double own = t->alone[i] + t->beside[i];
+        t->list[i].change_ns = llround(own + (sizes > 0 ? (t->all - sum) * fabs(own) / sizes : 0));
+    }
+}
+
+static int simulate_collectives(struct finder *f, struct err *e)
+{
+    struct together t = {.n = 0};
+    int rc;
+    find_collectives(f, &t);
+    if (t.n == 0)
+        return 0;
+    set_overlap(f);
+    rc = simulate_together(f, &t, e);
+    altered_set_overlap(f->altered, NULL);
+    if (rc < 0)
+        return -1;
+    share(&t);
+    for (size_t i = 0; i < t.n; i++)
+        add(f, t.list[i]);
+    return 0;
+}
+
+/* ---- ranks ---- */
 
 static int simulate_rank(struct finder *f, size_t r, struct err *e)
 {
     const struct program *p = altered_program(f->altered);
     struct cause cause = {.kind = CAUSE_RANK, .rank = f->run->ranks[r].rank};
-    own_work(f, r, &cause.base_ns, &cause.test_ns);
+    work_change_of_rank(&f->change, r, &cause.base_ns, &cause.test_ns);
     for (size_t i = 0; i < p->ncosts; i++) {
         const int class = own_class(f, &p->costs[i]);
-        if (p->costs[i].rank == r && is_computation(class))
-            f->factors[i] = f->rank_factor[r];
+        if (p->costs[i].rank == r && work_is_computation(class))
+            f->factors[i] = f->change.rank_factor[r];
     }
     return simulate(f, cause, NULL, e);
 }
@@ -309,9 +290,9 @@ static int simulate_ranks(struct finder *f, struct err *e)
         size_t top = f->run->nranks;
         double most = CAUSE_RANK_LEAST;
         for (size_t r = 0; r < f->run->nranks; r++) {
-            if (done[r] || !(fabs(f->rank_factor[r] - 1) >= most))
+            if (done[r] || !(fabs(f->change.rank_factor[r] - 1) >= most))
                 continue;
-            most = fabs(f->rank_factor[r] - 1);
+            most = fabs(f->change.rank_factor[r] - 1);
             top = r;
         }
         if (top == f->run->nranks)
@@ -342,7 +323,7 @@ static void add_runs(void *arg, size_t which)
         struct cause_job own, *job = keep ? side->kept : &own;
         if (cause_job_init(job, side->runs.list[i], SIZE_MAX, &side->e) < 0)
             return;
-        work_times_add(side->w, altered_program(job->altered), altered_steps(job->altered));
+        work_times_add(side->w, job->altered);
         if (!keep)
             cause_job_release(job);
     }
@@ -381,30 +362,18 @@ static void prepare_sides(struct finder *f, struct compare_runs base, struct com
     f->run = altered_program(f->altered)->run;
 }
 
-static void find_factors(struct finder *f, const struct run *test)
+static void find_change(struct finder *f, const struct run *test)
 {
-    struct arena *arena = &f->c->arena;
-    const size_t nranks = f->run->nranks;
-    f->test_rank = arena_alloc(arena, nranks * sizeof *f->test_rank);
-    f->rank_factor = arena_alloc(arena, nranks * sizeof *f->rank_factor);
-    f->cpu_factor = arena_alloc(arena, nranks * sizeof *f->cpu_factor);
-    f->test_kind = arena_alloc(arena, f->base.kinds.count * sizeof *f->test_kind);
-    f->test_known = arena_alloc(arena, f->test.kinds.count * sizeof *f->test_known);
-    f->common = arena_alloc(arena, f->base.kinds.count * sizeof *f->common);
-    find_ranks(f, test);
-    find_kinds(f);
-    find_common(f);
-    find_rank_factors(f);
-    find_cpu(f);
+    work_change_init(&f->change, &f->base, f->run, &f->test, test, &f->c->arena);
+    f->out->no_cpu_times = f->change.no_cpu_times;
+    f->factors = array_new(altered_program(f->altered)->ncosts, sizeof *f->factors);
+    reset_factors(f);
 }
 
 static int simulate_all(struct finder *f, struct err *e)
 {
     static const unsigned kernels = 1u << OP_KERNEL | 1u << OP_GRAPH;
     f->out->simulated_ns = altered_base_ns(f->altered);
-    f->factors = array_new(altered_program(f->altered)->ncosts, sizeof *f->factors);
-    for (size_t i = 0; i < altered_program(f->altered)->ncosts; i++)
-        f->factors[i] = 1;
     return simulate_collectives(f, e) < 0 || simulate_class(f, CAUSE_GEMMS, 1u << OP_GEMM, e) < 0 ||
                    simulate_class(f, CAUSE_KERNELS, kernels, e) < 0 ||
                    simulate_class(f, CAUSE_COPIES, 1u << OP_MEMORY, e) < 0 ||
@@ -435,7 +404,7 @@ void causes_find(struct causes *out, struct comparison *c, struct compare_runs b
     }
     prepare_sides(&f, base, test);
     if (out->unknown == NULL)
-        find_factors(&f, test.list[0]->run);
+        find_change(&f, test.list[0]->run);
     if (out->unknown == NULL && simulate_all(&f, &e) < 0) {
         out->unknown = arena_printf(&c->arena, "%s", e.msg);
         out->n = 0;

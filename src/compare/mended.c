@@ -19,20 +19,15 @@ struct mended {
     double *cpu_factors;  /* [nranks] likewise; owned */
 };
 
-static bool is_computation(int class)
-{
-    return class == OP_GEMM || class == OP_KERNEL || class == OP_GRAPH;
-}
-
 static void measure(struct mended *m)
 {
     const size_t nranks = m->a->run->nranks;
-    work_times_add(&m->work, altered_program(m->job.altered), altered_steps(m->job.altered));
+    work_times_add(&m->work, m->job.altered);
     m->computing_ns = array_new(nranks, sizeof *m->computing_ns);
     m->cpu_factors = array_new(nranks, sizeof *m->cpu_factors);
     m->factors = array_new(altered_program(m->job.altered)->ncosts, sizeof *m->factors);
     for (uint32_t kind = 0; kind < m->work.kinds.count; kind++) {
-        for (size_t r = 0; r < nranks && is_computation(m->work.class[kind]); r++)
+        for (size_t r = 0; r < nranks && work_is_computation(m->work.class[kind]); r++)
             m->computing_ns[r] += m->work.ns[kind][r];
     }
 }
@@ -108,8 +103,9 @@ static double factor_of(const struct mended *m, const struct mend *what, size_t 
     class = c->op != PROGRAM_NONE ? p->run->ranks[c->rank].ops[c->op].class : OP_KERNEL;
     if (what->kind == MEND_COPIES && class == OP_MEMORY)
         return 0;
-    return what->kind == MEND_RANK && c->rank == what->rank && is_computation(class) ? rank_factor
-                                                                                     : 1;
+    return what->kind == MEND_RANK && c->rank == what->rank && work_is_computation(class)
+               ? rank_factor
+               : 1;
 }
 
 int mended_saves(struct mended *m, const struct mend *what, double *saves_ns, struct err *e)

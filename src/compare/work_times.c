@@ -3,6 +3,7 @@
 
 #include "base/hash.h"
 #include "base/interval.h"
+#include "trace/step_time.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -48,6 +49,19 @@ uint32_t work_times_find(const struct work_times *w, int64_t key)
     return idmap_find(&w->kinds, key);
 }
 
+double work_times_mean(const struct work_times *w, uint32_t kind)
+{
+    double ns = 0;
+    for (size_t r = 0; kind != IDMAP_NONE && r < w->nranks; r++)
+        ns += w->ns[kind][r] / (double)w->runs / (double)w->nranks;
+    return ns;
+}
+
+bool work_is_computation(int class)
+{
+    return class == OP_GEMM || class == OP_KERNEL || class == OP_GRAPH;
+}
+
 static uint32_t kind_of(struct work_times *w, const struct program *p,
                         const struct program_cost *cost)
 {
@@ -57,6 +71,8 @@ static uint32_t kind_of(struct work_times *w, const struct program *p,
         return kind;
     ARRAY_GROW(w->ns, w->cap, (size_t)kind + 1);
     ARRAY_GROW(w->class, w->cap_class, (size_t)kind + 1);
+    ARRAY_GROW(w->beside, w->cap_beside, (size_t)kind + 1);
+    w->beside[kind] = (struct work_beside){0};
     w->ns[kind] = arena_alloc(&w->arena, w->nranks * sizeof **w->ns);
     w->class[kind] = p->run->ranks[cost->rank].ops[cost->op].class;
     return kind;
@@ -146,17 +162,37 @@ static double cpu_time(const struct rank *rank, const struct job_steps *steps, s
 
 /* ---- a run ---- */
 
-static void add_cost(struct work_times *w, const struct program *p, const struct program_cost *cost,
-                     double share)
+/* own_ns: of the operation, without what was taken of it. */
+static void add_beside(struct work_beside *b, const struct altered *a, size_t cost, int64_t own_ns,
+                       double share)
 {
+    const struct program *p = altered_program(a);
+    const struct op *op = &p->run->ranks[p->costs[cost].rank].ops[p->costs[cost].op];
+    bool shown;
+    const double factor = altered_overlap(a, cost, &shown);
+    if (!(factor > 0) || op->dur_ns <= own_ns)
+        return;
+    b->taken_ns += share * (double)(op->dur_ns - own_ns);
+    b->loaded_ns += share * (double)(op->dur_ns - own_ns) / factor;
+    b->not_shown |= !shown;
+}
+
+static void add_cost(struct work_times *w, const struct altered *a, size_t i, double share)
+{
+    const struct program *p = altered_program(a);
+    const struct program_cost *cost = &p->costs[i];
     const uint32_t kind = kind_of(w, p, cost);
-    if (cost->match != PROGRAM_NONE)
+    if (cost->match == PROGRAM_NONE)
+        add_beside(&w->beside[kind], a, i, cost->measured_ns, share);
+    else
         share *= p->matches.list[cost->match].nmembers;
     w->ns[kind][cost->rank] += share * (double)cost->measured_ns;
 }
 
-void work_times_add(struct work_times *w, const struct program *p, const struct job_steps *steps)
+void work_times_add(struct work_times *w, const struct altered *a)
 {
+    const struct program *p = altered_program(a);
+    const struct job_steps *steps = altered_steps(a);
     const struct run *run = p->run;
     const double n = counted_steps(steps);
     if (w->runs == 0) {
@@ -170,7 +206,7 @@ void work_times_add(struct work_times *w, const struct program *p, const struct 
         const struct program_cost *cost = &p->costs[i];
         if (cost->op != PROGRAM_NONE && cost->measured_ns != UNKNOWN_NS &&
             is_counted(steps, steps->ranks[cost->rank].of[cost->op]))
-            add_cost(w, p, cost, 1 / n);
+            add_cost(w, a, i, 1 / n);
     }
     for (size_t r = 0; r < run->nranks; r++)
         w->cpu_ns[r] += cpu_time(&run->ranks[r], steps, r);
@@ -182,6 +218,7 @@ void work_times_release(struct work_times *w)
     idmap_release(&w->kinds);
     free(w->ns);
     free(w->class);
+    free(w->beside);
     if (w->runs > 0)
         arena_release(&w->arena);
     memset(w, 0, sizeof *w);

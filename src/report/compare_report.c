@@ -23,6 +23,7 @@
 /* Of the step's change: a cause with so much of it is in the first sentence, where no more than
  * this is left unexplained. */
 #define MOST 0.5
+#define MOST_OF_KIND 0.75 /* of what its kind changed: one cause is named in place of the kind */
 
 /* "exposed comm", "rank 3: compute", "AllReduce 64 MiB bf16, 8 ranks", "GEMM 128 x 256 x 64 fp16".
  */
@@ -126,13 +127,16 @@ static bool is_sure(const struct compare_row *row)
 static const char *main_cause(struct buf *name, const struct causes *causes, double *change_ns)
 {
     const enum cause_kind kind = main_kind(causes, change_ns);
+    size_t top = 0; /* the first of the kind, which is its largest */
     if (causes->unknown != NULL || kind == CAUSE_KIND_COUNT ||
         llabs(causes->rest_ns) > MOST * (double)llabs(causes->change_ns))
         return NULL;
-    if ((double)causes->list[0].change_ns / (double)causes->change_ns < MOST)
+    while (causes->list[top].kind != kind)
+        top++;
+    if ((double)causes->list[top].change_ns / *change_ns < MOST_OF_KIND)
         return kind == CAUSE_RANK ? "ranks that differ" : "communication";
-    *change_ns = (double)causes->list[0].change_ns;
-    return compare_cause_name(name, &causes->list[0]);
+    *change_ns = (double)causes->list[top].change_ns;
+    return compare_cause_name(name, &causes->list[top]);
 }
 
 /* Of a change that is no noise: " Mostly AllReduce 64 MiB: +0.21 ms of +0.30 ms." */

@@ -291,6 +291,8 @@ void sim_set_host_speed(struct sim *s, uint32_t host, double speed)
 
 /* ---- loads and links ---- */
 
+#define NEED_MAX 20000000 /* ppm */
+
 static uint32_t at_most_all(uint32_t ppm)
 {
     return ppm < 1000000 ? ppm : 1000000;
@@ -305,8 +307,8 @@ void sim_set_load(struct sim *s, uint32_t transfer, uint32_t sm_ppm, uint32_t me
 void sim_set_need(struct sim *s, uint32_t item, uint32_t sm_ppm, uint32_t memory_ppm)
 {
     assert(s->items[item].kind == ITEM_WORK);
-    s->items[item].u.work.sm_ppm = at_most_all(sm_ppm);
-    s->items[item].u.work.mem_ppm = at_most_all(memory_ppm);
+    s->items[item].u.work.sm_ppm = sm_ppm < NEED_MAX ? sm_ppm : NEED_MAX;
+    s->items[item].u.work.mem_ppm = memory_ppm < NEED_MAX ? memory_ppm : NEED_MAX;
     s->has_needs |= (sm_ppm | memory_ppm) != 0;
 }
 

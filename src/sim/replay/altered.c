@@ -10,7 +10,8 @@ struct altered {
     struct replay rep;
     struct replay_job job;
     struct retarget own;
-    int64_t *costs_ns; /* [ncosts] as measured; owned */
+    int64_t *costs_ns;    /* [ncosts] as measured; owned */
+    double *kind_factors; /* of overlap.kinds, as recorded; owned */
 };
 
 static int prepare(struct altered *a, const struct run *run, struct err *e)
@@ -30,6 +31,9 @@ static int prepare(struct altered *a, const struct run *run, struct err *e)
     a->costs_ns = array_new(p->ncosts, sizeof *a->costs_ns);
     for (size_t i = 0; i < p->ncosts; i++)
         a->costs_ns[i] = p->costs[i].set_ns;
+    a->kind_factors = array_new(a->job.overlap.kinds.count, sizeof *a->kind_factors);
+    for (uint32_t k = 0; k < a->job.overlap.kinds.count; k++)
+        a->kind_factors[k] = a->job.overlap.kind_factors[k];
     return 0;
 }
 
@@ -47,6 +51,7 @@ void altered_free(struct altered *a)
     if (a == NULL)
         return;
     free(a->costs_ns);
+    free(a->kind_factors);
     retarget_release(&a->own);
     job_release(&a->job);
     replay_release(&a->rep);
@@ -66,6 +71,21 @@ const struct job_steps *altered_steps(const struct altered *a)
 double altered_base_ns(const struct altered *a)
 {
     return a->rep.own.span_ns;
+}
+
+double altered_overlap(const struct altered *a, size_t cost, bool *shown)
+{
+    const uint32_t kind = a->job.overlap.kinds.of[cost];
+    *shown = a->job.overlap.kind_shown[kind];
+    return a->kind_factors[kind];
+}
+
+void altered_set_overlap(struct altered *a, const double *factors)
+{
+    const struct cost_classes *kinds = &a->job.overlap.kinds;
+    for (uint32_t k = 0; k < kinds->count; k++)
+        a->job.overlap.kind_factors[k] =
+            factors != NULL ? factors[kinds->first[k]] : a->kind_factors[k];
 }
 
 /* Threads that ranks of one process share take the factor of the last of them. */

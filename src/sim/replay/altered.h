@@ -24,6 +24,13 @@ const struct program *altered_program(const struct altered *a);
 const struct job_steps *altered_steps(const struct altered *a);
 double altered_base_ns(const struct altered *a); /* the step, simulated with nothing altered */
 
+/* How strongly communication beside it slows the work of a cost (overlap.h). *shown: whether the
+ * recording shows that of its kind alone. */
+double altered_overlap(const struct altered *a, size_t cost, bool *shown);
+
+/* From here on it is factors[ncosts]; NULL: as recorded. */
+void altered_set_overlap(struct altered *a, const double *factors);
+
 /* The step with each cost times its factor, [ncosts], and the CPU time of each rank times its own,
  * [run->nranks]; NULL: all 1. */
 int altered_step(struct altered *a, const double *factors, const double *cpu_factors,

@@ -173,7 +173,7 @@ static void set_launches(struct replay_job *job, const struct gpu_profile *gpu)
 }
 
 /* Measured costs are what operations take alone, from here on. */
-static int learn_overlap(struct replay_job *job, struct err *e)
+static int learn_overlap(struct replay_job *job, const struct replay_opts *opts, struct err *e)
 {
     struct replay *rep = job->rep;
     const struct retarget_sides sides = {.from = rep->from,
@@ -184,6 +184,7 @@ static int learn_overlap(struct replay_job *job, struct err *e)
     struct retarget own;
     int rc = retarget_init(&own, &job->program, &job->growth, &sides, e);
     overlap_init(&job->overlap, &job->program);
+    job->overlap.by_kind = opts->own_times;
     set_launches(job, rep->from.gpu);
     if (rc == 0) {
         absent_wait_find(&job->program, &job->overlap.kinds, &own);
@@ -235,7 +236,7 @@ int job_init(struct replay_job *job, const struct run *run, const struct replay_
         make_program(job, run, &rep->absent.standins);
     }
     rep->world = rep->grid.world;
-    if (learn_overlap(job, e) < 0)
+    if (learn_overlap(job, opts, e) < 0)
         return -1;
     job_find_pipeline(job);
     if (rep->strong)

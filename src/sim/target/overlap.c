@@ -111,6 +111,8 @@ void overlap_init(struct overlap *o, struct program *p)
     cost_classes_init(&o->kinds, p);
     port_contention_init(&o->links, p);
     o->channels = array_new(o->kinds.count, sizeof *o->channels);
+    o->kind_factors = array_new(o->kinds.count, sizeof *o->kind_factors);
+    o->kind_shown = array_new(o->kinds.count, sizeof *o->kind_shown);
     for (uint32_t k = 0; k < o->kinds.count; k++)
         o->channels[k] = 1;
 }
@@ -122,6 +124,8 @@ void overlap_release(struct overlap *o)
     cost_classes_release(&o->kinds);
     port_contention_release(&o->links);
     free(o->channels);
+    free(o->kind_factors);
+    free(o->kind_shown);
     o->program = NULL;
 }
 
@@ -385,10 +389,12 @@ static void set_needs(const struct overlap *o, const struct overlap_need *needs)
     for (size_t i = 0; i < o->program->ncosts; i++) {
         const struct program_cost *c = &o->program->costs[i];
         struct overlap_need need = needs != NULL ? needs[o->kinds.of[i]] : none;
-        double factor = o->factors[overlap_bound_of(need)] / o->strength;
+        double factor = o->by_kind && needs != NULL ? o->kind_factors[o->kinds.of[i]]
+                                                    : o->factors[overlap_bound_of(need)];
+        factor /= o->strength;
         if (c->match == PROGRAM_NONE)
-            sim_set_need(o->program->sim, c->target, overlap_ppm(need.sm * factor),
-                         overlap_ppm(need.memory * factor));
+            sim_set_need(o->program->sim, c->target, (uint32_t)lround(need.sm * factor * PPM),
+                         (uint32_t)lround(need.memory * factor * PPM));
     }
 }
 
@@ -468,12 +474,14 @@ static void undo_slowdown(struct overlap *o, const struct overlap_need *needs)
     struct program *p = o->program;
     for (size_t i = 0; i < p->ncosts; i++) {
         struct program_cost *c = &p->costs[i];
-        struct overlap_need need = needs[o->kinds.of[i]];
+        const uint32_t kind = o->kinds.of[i];
+        const struct overlap_need need = needs[kind];
+        const double factor =
+            o->by_kind ? o->kind_factors[kind] : o->shown[overlap_bound_of(need)].factor;
         double taken;
         if (c->match != PROGRAM_NONE || c->measured_ns == UNKNOWN_NS)
             continue;
-        taken = overlap_taken(need, sim_beside(p->sim, c->target)) *
-                o->shown[overlap_bound_of(need)].factor;
+        taken = overlap_taken(need, sim_beside(p->sim, c->target)) * factor;
         if (!(taken >= 1))
             continue;
         o->beside++;
@@ -564,6 +572,10 @@ static int derive(struct overlap *o, struct retarget *own, const struct overlap_
         s->from_profile = s->pairs < OVERLAP_PAIRS_MIN;
         if (s->from_profile)
             s->factor = overlap_figure(own->to.gpu, (enum overlap_bound)b);
+    }
+    for (uint32_t k = 0; k < o->kinds.count; k++) {
+        if (!o->kind_shown[k])
+            o->kind_factors[k] = o->shown[overlap_bound_of(needs[k])].factor;
     }
     undo_slowdown(o, needs);
     return 0;

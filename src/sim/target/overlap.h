@@ -22,6 +22,10 @@
  * counts where its profile has one (overlap_sm, overlap_memory: `specter bench overlap`); else such
  * kernels are not slowed down. On a target whose profile has other figures these count.
  *
+ * by_kind: each kind of kernel has a factor of its own, all that its kernels took longer / all that
+ * was loaded of their time. It depends on how its tiles fill the multiprocessors that are left, and
+ * on which part of it ran beside communication: right for this recording, no rule for others.
+ *
  *     struct overlap o;
  *     overlap_init(&o, &program);
  *     if (overlap_learn(&o, &own, e) < 0) ...        own: of the recording's hardware
@@ -38,6 +42,7 @@
 
 #define OVERLAP_PAIRS_MIN 8 /* kernels beside communication that tell how strong it is */
 #define OVERLAP_FACTOR_MAX 2.0
+#define OVERLAP_KIND_MAX 16.0 /* of a kind: a short overlap may cost a wave of tiles */
 
 /* Costs of a program that are alike: the same product, kernel, copy, collective. What a model says
  * of one it says of all; and what one of them took is a measure for the others. */
@@ -80,9 +85,13 @@ struct overlap {
     uint32_t counted;   /* kinds of transfers whose channels were recorded, */
     uint32_t transfers; /* of so many */
     struct overlap_shown shown[OVERLAP_BOUNDS];
-    uint64_t beside;  /* kernels that ran beside communication */
-    int64_t taken_ns; /* device time that communication took from them, in the recording */
-    uint64_t queued;  /* transfers that waited in a queue */
+    bool by_kind;         /* set before overlap_learn(): kind_factors count */
+    double *kind_factors; /* [kinds.count] what the recording shows of each kind alone, from
+                             OVERLAP_PAIRS_MIN kernels on; else the factor of its bound. Owned */
+    bool *kind_shown;     /* [kinds.count] the former; owned */
+    uint64_t beside;      /* kernels that ran beside communication */
+    int64_t taken_ns;     /* device time that communication took from them, in the recording */
+    uint64_t queued;      /* transfers that waited in a queue */
     int64_t queued_ns;
     uint64_t contended; /* transfers that met others on a NIC of several GPUs, in the recording */
     int64_t shared_ns;  /* what that took */
