@@ -1,19 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include "compare/cause_job.h"
 
-static size_t ops_of(const struct run *run)
-{
-    size_t ops = 0;
-    for (size_t r = 0; r < run->nranks; r++)
-        ops += run->ranks[r].nops;
-    return ops;
-}
-
 /* Returns whether the steps of the run that are enough are job->part now. */
 static bool take_steps(struct cause_job *job, const struct analysis *a)
 {
     const uint32_t count = a->job_steps.count;
-    const size_t ops = ops_of(a->run);
+    const size_t ops = run_count_ops(a->run);
     uint32_t first, last;
     size_t n;
     if (ops <= CAUSES_OPS || count == 0)
@@ -43,7 +35,7 @@ int cause_job_init(struct cause_job *job, const struct analysis *a, size_t most,
             return 0;
         cause_job_release(job);
     }
-    if (ops_of(a->run) > most)
+    if (run_count_ops(a->run) > most)
         return err_set(e, ERR_INPUT, "it has more than %zu operations", most);
     job->altered = altered_new(a->run, e);
     return job->altered != NULL ? 0 : -1;

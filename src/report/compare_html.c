@@ -75,14 +75,6 @@ static void side_init(struct drawn_side *s, const struct compare_runs *runs, con
     }
 }
 
-static size_t operations(const struct analysis *a)
-{
-    size_t n = 0;
-    for (size_t i = 0; i < a->run->nranks; i++)
-        n += a->run->ranks[i].nops;
-    return n;
-}
-
 static void draw_sides(struct page_timeline *out, struct drawn_side sides[2])
 {
     page_timeline_release(out);
@@ -100,7 +92,7 @@ static void draw_sides(struct page_timeline *out, struct drawn_side sides[2])
 static void choose_part(struct page_timeline *out, struct drawn_side sides[2])
 {
     const size_t base = sides[0].a->run->nranks, test = sides[1].a->run->nranks;
-    const size_t ops = operations(sides[0].a) + operations(sides[1].a);
+    const size_t ops = run_count_ops(sides[0].a->run) + run_count_ops(sides[1].a->run);
     const size_t ranks = base > test ? base : test;
     if (ops < TIMELINES_MAX / OP_BYTES_MIN)
         draw_sides(out, sides);

@@ -62,6 +62,14 @@ void run_hand_over(const struct run *run, struct rank *rank)
     rank->nlaunches = rank->nmarks = rank->ndetails = rank->nanchors = 0;
 }
 
+size_t run_count_ops(const struct run *run)
+{
+    size_t n = 0;
+    for (size_t r = 0; r < run->nranks; r++)
+        n += run->ranks[r].nops;
+    return n;
+}
+
 void run_release(struct run *run)
 {
     for (size_t r = 0; r < run->nranks; r++)

@@ -463,6 +463,9 @@ struct load_opts {
 int run_load(struct run *run, const char *path, const struct load_opts *opts, struct err *e);
 void run_release(struct run *run);
 
+/* Returns the operations of all ranks. */
+size_t run_count_ops(const struct run *run);
+
 struct op_taker {
     void (*take)(void *arg, const struct rank *rank, const struct op *ops, size_t n);
     void *arg;
