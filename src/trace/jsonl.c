@@ -395,7 +395,7 @@ static bool is_init(const struct line *l, void *arg)
     struct identity *id = arg;
     struct json_text run = line_text(l, INIT_run);
     struct buf plain = BUF_INIT, safe = BUF_INIT;
-    if (l->record != SPECTER_REC_INIT || l->error != NULL)
+    if (l->record != SPECTER_REC_INIT || l->error != NULL || !jsonl_init_believable(l))
         return false;
     json_decode(run, &plain);
     buf_put_printable(&safe, plain.data, plain.len);
