@@ -102,7 +102,12 @@ struct recorded_kernel {
 /* A kernel that overlaps communication: how much longer it took, and the factor that this means. */
 struct measure {
     double longer, factor;
+};
+
+/* Kernels of a kind beside communication, however short a part of them. */
+struct kind_sum {
     double longer_ns, loaded_ns; /* loaded: what would have been taken at factor 1 */
+    size_t pairs;                /* of BESIDE_LOAD and more */
 };
 
 struct measures {
@@ -130,7 +135,8 @@ static double median(double *list, size_t n)
 }
 
 /* list[0..n): one group, by load. */
-static void measure_group(struct measures *m, const struct recorded_kernel *list, size_t n)
+static void measure_group(struct measures *m, struct kind_sum *sum,
+                          const struct recorded_kernel *list, size_t n)
 {
     size_t away = 0;
     double *ns, alone;
@@ -146,15 +152,17 @@ static void measure_group(struct measures *m, const struct recorded_kernel *list
     alone = median(ns, away);
     free(ns);
     for (size_t i = away; i < n; i++) {
-        if (list[i].load < BESIDE_LOAD || !(alone > 0))
+        if (!(alone > 0))
             continue;
+        sum->longer_ns += list[i].ns - alone;
+        sum->loaded_ns += list[i].ns * list[i].load;
+        if (list[i].load < BESIDE_LOAD)
+            continue;
+        sum->pairs++;
         ARRAY_GROW(m->list, m->cap, m->count + 1);
-        m->list[m->count++] = (struct measure){
-            .longer = list[i].ns / alone - 1,
-            .factor = (list[i].ns - alone) / (list[i].ns * list[i].load),
-            .longer_ns = list[i].ns - alone,
-            .loaded_ns = list[i].ns * list[i].load,
-        };
+        m->list[m->count++] =
+            (struct measure){.longer = list[i].ns / alone - 1,
+                             .factor = (list[i].ns - alone) / (list[i].ns * list[i].load)};
     }
 }
 
@@ -201,34 +209,29 @@ static size_t collect_kernels(const struct overlap *o, const struct overlap_need
     return n;
 }
 
-/* list[0..n): of one kind, on all ranks and streams. */
-static void conclude_kind(struct overlap *o, uint32_t kind, const struct measure *list, size_t n)
+static void conclude_kind(struct overlap *o, uint32_t kind, const struct kind_sum *sum)
 {
-    double longer_ns = 0, loaded_ns = 0;
-    for (size_t i = 0; i < n; i++) {
-        longer_ns += list[i].longer_ns;
-        loaded_ns += list[i].loaded_ns;
-    }
-    o->kind_shown[kind] = n >= OVERLAP_PAIRS_MIN;
+    o->kind_shown[kind] = sum->pairs >= OVERLAP_PAIRS_MIN;
     if (o->kind_shown[kind])
-        o->kind_factors[kind] = fmin(fmax(longer_ns / loaded_ns, 0), OVERLAP_KIND_MAX);
+        o->kind_factors[kind] = fmin(fmax(sum->longer_ns / sum->loaded_ns, 0), OVERLAP_KIND_MAX);
 }
 
 void overlap_show(struct overlap *o, const struct overlap_need *needs)
 {
     struct recorded_kernel *list = array_new(o->program->ncosts, sizeof *list);
     struct measures measures[OVERLAP_BOUNDS] = {{0}};
-    size_t n = collect_kernels(o, needs, list), of_kind = 0; /* the first measure of the kind */
+    size_t n = collect_kernels(o, needs, list);
+    struct kind_sum sum = {0};
     for (size_t i = 0, end; i < n; i = end) {
         struct measures *m = &measures[overlap_bound_of(needs[list[i].kind])];
         if (i == 0 || list[i].kind != list[i - 1].kind)
-            of_kind = m->count;
+            sum = (struct kind_sum){0};
         for (end = i; end < n && list[i].kind == list[end].kind && list[i].rank == list[end].rank &&
                       list[i].stream == list[end].stream;)
             end++;
-        measure_group(m, &list[i], end - i);
+        measure_group(m, &sum, &list[i], end - i);
         if (end == n || list[end].kind != list[i].kind)
-            conclude_kind(o, list[i].kind, m->list + of_kind, m->count - of_kind);
+            conclude_kind(o, list[i].kind, &sum);
     }
     for (int b = 0; b < OVERLAP_BOUNDS; b++) {
         conclude(&o->shown[b], &measures[b]);
