@@ -152,6 +152,27 @@ TEST(overlap_recorded_channels_count)
     }
 }
 
+/* By kind, a strength counts that is above what is believed of all kernels of a bound. */
+TEST(overlap_strength_of_a_kind_is_its_own)
+{
+    const struct replay_opts own_times = {.calibrate = true, .own_times = true};
+    struct made m = made_loaded(3);
+    struct recorded_job s;
+    size_t shown = 0;
+    made_run(&s.run, &m);
+    recorded_job_init(&s, &own_times);
+    CHECK_DOUBLE(s.job.overlap.shown[OVERLAP_SM].factor, OVERLAP_FACTOR_MAX, 0);
+    for (uint32_t k = 0; k < s.job.overlap.kinds.count; k++) {
+        if (s.job.program.costs[s.job.overlap.kinds.first[k]].match != PROGRAM_NONE)
+            continue;
+        shown += s.job.overlap.kind_shown[k];
+        CHECK_DOUBLE(s.job.overlap.kind_factors[k], 3, 0.05);
+    }
+    CHECK(shown > 0);
+    check_alone(&s, m.gemm_ns, (double)m.gemm_ns * 2e-3);
+    recorded_job_release(&s);
+}
+
 /* Alike GEMMs ran both beside communication and away from it: how strong it is shows, and other
  * strengths than the models' come out. */
 TEST(overlap_strength_is_shown_by_the_recording)
