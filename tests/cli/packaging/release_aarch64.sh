@@ -6,6 +6,7 @@ tarball=("$ROOT"/build/release/specter-*-linux-aarch64.tar.gz)
 wheel=("$ROOT"/build/release/specter-*-manylinux_*_aarch64.whl)
 [[ ${#tarball[@]} == 1 ]] || { echo "no aarch64 tarball of make release"; exit 77; }
 command -v qemu-aarch64 >/dev/null || { echo "no qemu-aarch64"; exit 77; }
+command -v python3 >/dev/null || { echo "no python3"; exit 77; }
 sysroot=/usr/aarch64-linux-gnu
 [[ -e $sysroot/lib/ld-linux-aarch64.so.1 ]] || { echo "no C library for aarch64 in $sysroot"; exit 77; }
 qemu() { qemu-aarch64 -L "$sysroot" "$@"; }
