@@ -107,8 +107,10 @@ static int simulate_class(struct finder *f, enum cause_kind kind, unsigned class
     return simulate(f, cause, NULL, e);
 }
 
+/* CPU time of the ranks, and launches that times of work include. */
 static int simulate_cpu(struct finder *f, struct err *e)
 {
+    const struct program *p = altered_program(f->altered);
     struct cause cause = {.kind = CAUSE_HOST};
     for (size_t r = 0; r < f->run->nranks; r++) {
         const double b = f->base.cpu_ns[r] / (double)f->base.runs;
@@ -117,8 +119,16 @@ static int simulate_cpu(struct finder *f, struct err *e)
         cause.base_ns += b / (double)f->run->nranks;
         cause.test_ns += b * f->change.cpu_factor[r] / (double)f->run->nranks;
     }
-    return is_small(f, cause.base_ns, cause.test_ns) ? 0
-                                                     : simulate(f, cause, f->change.cpu_factor, e);
+    if (is_small(f, cause.base_ns, cause.test_ns))
+        return 0;
+    for (size_t i = 0; i < p->ncosts; i++) {
+        const uint32_t k = own_class(f, &p->costs[i]) >= 0
+                               ? work_times_find(&f->base, work_key(p, &p->costs[i]))
+                               : IDMAP_NONE;
+        if (k != IDMAP_NONE)
+            f->factors[i] = f->change.launch[k];
+    }
+    return simulate(f, cause, f->change.cpu_factor, e);
 }
 
 /* ---- collectives ---- */

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #define FACTOR_MAX 1000.0
+#define IDLE_LEAST 0.1    /* of a kind's launches: that many more of a side are on an idle stream */
 #define LOADED_LEAST 0.01 /* of the work's time: what is less does not change its own time */
 
 double bounded_factor(double factor)
@@ -93,6 +94,54 @@ static void find_common(struct work_change *c)
     free(ratios);
 }
 
+static double idle_share(const struct work_launches *l)
+{
+    return l->idle > 0 ? l->idle / (l->idle + l->queued) : 0;
+}
+
+/* By how much more often the test runs the kind on an idle stream; 0: as often. */
+static double idle_more(const struct work_change *c, uint32_t k)
+{
+    const double more =
+        c->test_kind[k] == IDMAP_NONE
+            ? 0
+            : idle_share(&c->test->launches[c->test_kind[k]]) - idle_share(&c->base->launches[k]);
+    return fabs(more) >= IDLE_LEAST ? more : 0;
+}
+
+/* What the kind itself changed by: that of its times behind other work. Where a side has none, that
+ * of the others of its class, within what the times that include launches allow. */
+static double without_launches(const struct work_change *c, uint32_t k, double usual)
+{
+    const struct work_launches *b = &c->base->launches[k];
+    const struct work_launches *t = &c->test->launches[c->test_kind[k]];
+    if (b->queued > 0 && t->queued > 0)
+        return bounded_factor(t->queued_ns / t->queued / (b->queued_ns / b->queued));
+    return idle_more(c, k) > 0 ? fmin(usual, c->common[k]) : fmax(usual, c->common[k]);
+}
+
+/* A slower host leaves streams idle more often: the launches that times then include are no change
+ * of the work. */
+static void separate_launches(struct work_change *c, int class)
+{
+    double *alike = array_new(c->base->kinds.count, sizeof *alike), usual;
+    size_t n = 0;
+    for (uint32_t k = 0; k < c->base->kinds.count; k++) {
+        if (c->base->class[k] == class && c->test_kind[k] != IDMAP_NONE && idle_more(c, k) == 0)
+            alike[n++] = c->common[k];
+    }
+    usual = lower_median(alike, n);
+    for (uint32_t k = 0; k < c->base->kinds.count; k++) {
+        double own;
+        if (c->base->class[k] != class || idle_more(c, k) == 0)
+            continue;
+        own = without_launches(c, k, usual);
+        c->launch[k] = bounded_factor(c->common[k] / own);
+        c->common[k] = own;
+    }
+    free(alike);
+}
+
 /* Returns whether the side tells the kind's own time from what communication beside it took. */
 static bool is_shown(const struct work_times *w, uint32_t kind)
 {
@@ -134,7 +183,8 @@ static void find_beside(struct work_change *c)
         if (b == NULL || !(b->loaded_ns > 0))
             continue;
         if (!is_shown(c->base, k) || !is_shown(c->test, t))
-            own_ns = work_times_mean(c->test, t) - work_times_mean(c->base, k) * c->common[k];
+            own_ns = work_times_mean(c->test, t) -
+                     work_times_mean(c->base, k) * c->common[k] * c->launch[k];
         own_ns *= (double)(c->test->runs * c->test->nranks);
         c->beside[k] = fmin(fmax((b->taken_ns + own_ns) / b->loaded_ns, 0), OVERLAP_KIND_MAX);
     }
@@ -147,7 +197,7 @@ void work_change_of_rank(const struct work_change *c, size_t r, double *shared_n
         const double b = base_ns(c, k, r), t = test_ns(c, k, r);
         if (!work_is_computation(c->base->class[k]) || !(b > 0) || !(t > 0))
             continue;
-        *shared_ns += b * c->common[k];
+        *shared_ns += b * c->common[k] * c->launch[k];
         *own_ns += t;
     }
 }
@@ -185,15 +235,21 @@ void work_change_init(struct work_change *out, const struct work_times *base,
         .test_rank = arena_alloc(arena, nranks * sizeof *out->test_rank),
         .test_kind = arena_alloc(arena, kinds * sizeof *out->test_kind),
         .common = arena_alloc(arena, kinds * sizeof *out->common),
+        .launch = arena_alloc(arena, kinds * sizeof *out->launch),
         .beside = arena_alloc(arena, kinds * sizeof *out->beside),
         .rank_factor = arena_alloc(arena, nranks * sizeof *out->rank_factor),
         .cpu_factor = arena_alloc(arena, nranks * sizeof *out->cpu_factor),
     };
     find_ranks(out, base_run, test_run);
     find_kinds(out);
+    for (size_t k = 0; k < kinds; k++)
+        out->launch[k] = 1;
     find_common(out);
-    for (int class = 0; class <= OP_GRAPH; class ++)
+    for (int class = 0; class <= OP_GRAPH; class ++) {
+        if (work_is_computation(class))
+            separate_launches(out, class);
         correct_common(out, class);
+    }
     find_beside(out);
     find_rank_factors(out);
     find_cpu(out);

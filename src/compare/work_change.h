@@ -20,6 +20,9 @@ struct work_change {
     uint32_t *test_rank; /* [nranks] the same rank of the test; PROGRAM_NONE */
     uint32_t *test_kind; /* [base->kinds.count] the same work; IDMAP_NONE */
     double *common;      /* [base->kinds.count] test / base that all ranks share */
+    double *launch;      /* [base->kinds.count] the same of its launches, which are the host's work:
+                            times of work on an idle stream include them; 1 where both sides have as
+                            many of these */
     double *beside;      /* [base->kinds.count] how strongly communication slows it in the test
                             (sim/target/overlap.h); NAN: the test has none beside it */
     double *rank_factor; /* [nranks] by how much more than that its GEMMs and kernels changed */

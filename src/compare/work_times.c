@@ -72,7 +72,9 @@ static uint32_t kind_of(struct work_times *w, const struct program *p,
     ARRAY_GROW(w->ns, w->cap, (size_t)kind + 1);
     ARRAY_GROW(w->class, w->cap_class, (size_t)kind + 1);
     ARRAY_GROW(w->beside, w->cap_beside, (size_t)kind + 1);
+    ARRAY_GROW(w->launches, w->cap_launches, (size_t)kind + 1);
     w->beside[kind] = (struct work_beside){0};
+    w->launches[kind] = (struct work_launches){0};
     w->ns[kind] = arena_alloc(&w->arena, w->nranks * sizeof **w->ns);
     w->class[kind] = p->run->ranks[cost->rank].ops[cost->op].class;
     return kind;
@@ -177,15 +179,25 @@ static void add_beside(struct work_beside *b, const struct altered *a, size_t co
     b->not_shown |= !shown;
 }
 
+static void add_launch(struct work_launches *l, const struct program *p,
+                       const struct program_cost *cost, double share)
+{
+    const bool idle = (p->run->ranks[cost->rank].ops[cost->op].flags & OP_UPPER_BOUND) != 0;
+    *(idle ? &l->idle : &l->queued) += share;
+    *(idle ? &l->idle_ns : &l->queued_ns) += share * (double)cost->measured_ns;
+}
+
 static void add_cost(struct work_times *w, const struct altered *a, size_t i, double share)
 {
     const struct program *p = altered_program(a);
     const struct program_cost *cost = &p->costs[i];
     const uint32_t kind = kind_of(w, p, cost);
-    if (cost->match == PROGRAM_NONE)
+    if (cost->match == PROGRAM_NONE) {
         add_beside(&w->beside[kind], a, i, cost->measured_ns, share);
-    else
+        add_launch(&w->launches[kind], p, cost, share);
+    } else {
         share *= p->matches.list[cost->match].nmembers;
+    }
     w->ns[kind][cost->rank] += share * (double)cost->measured_ns;
 }
 
@@ -219,6 +231,7 @@ void work_times_release(struct work_times *w)
     free(w->ns);
     free(w->class);
     free(w->beside);
+    free(w->launches);
     if (w->runs > 0)
         arena_release(&w->arena);
     memset(w, 0, sizeof *w);

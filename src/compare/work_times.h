@@ -24,13 +24,21 @@ struct work_beside {
     bool not_shown;   /* a side does not show it of this kind */
 };
 
+/* How often a kind of own work runs in a step and what it takes, sums over ranks and runs. On an
+ * idle stream its time includes that of its launch (OP_UPPER_BOUND). */
+struct work_launches {
+    double queued, queued_ns;
+    double idle, idle_ns;
+};
+
 struct work_times {
     struct idmap kinds; /* of work, by work_key() */
     double **ns;        /* [kinds.count][nranks] a step, sums over the runs; owned. A transfer is
                            its first member's, times its members: the mean over ranks is right */
     uint8_t *class;     /* [kinds.count] enum op_class; owned */
-    struct work_beside *beside; /* [kinds.count] owned */
-    size_t cap, cap_class, cap_beside;
+    struct work_beside *beside;     /* [kinds.count] owned */
+    struct work_launches *launches; /* [kinds.count] owned */
+    size_t cap, cap_class, cap_beside, cap_launches;
     double *cpu_ns; /* [nranks] of the host, without what it waited; NAN: not known */
     size_t nranks;  /* of the first run; later ones are taken by position */
     size_t runs;
