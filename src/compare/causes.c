@@ -112,6 +112,7 @@ static int simulate_cpu(struct finder *f, struct err *e)
 {
     const struct program *p = altered_program(f->altered);
     struct cause cause = {.kind = CAUSE_HOST};
+    double launch_ns = 0;
     for (size_t r = 0; r < f->run->nranks; r++) {
         const double b = f->base.cpu_ns[r] / (double)f->base.runs;
         if (!(b > 0))
@@ -119,7 +120,9 @@ static int simulate_cpu(struct finder *f, struct err *e)
         cause.base_ns += b / (double)f->run->nranks;
         cause.test_ns += b * f->change.cpu_factor[r] / (double)f->run->nranks;
     }
-    if (is_small(f, cause.base_ns, cause.test_ns))
+    for (uint32_t k = 0; k < f->base.kinds.count; k++)
+        launch_ns += work_times_mean(&f->base, k) * f->change.common[k] * (f->change.launch[k] - 1);
+    if (is_small(f, cause.base_ns, cause.test_ns) && is_small(f, 0, launch_ns))
         return 0;
     for (size_t i = 0; i < p->ncosts; i++) {
         const uint32_t k = own_class(f, &p->costs[i]) >= 0
@@ -171,7 +174,8 @@ static int change_of_step(struct finder *f, double *change_ns, struct err *e)
 {
     const int rc = altered_step(f->altered, f->factors, NULL, change_ns, e);
     reset_factors(f);
-    *change_ns -= altered_base_ns(f->altered);
+    if (rc == 0)
+        *change_ns -= altered_base_ns(f->altered);
     return rc;
 }
 
@@ -207,8 +211,8 @@ static double factor_of(const struct cause *cause)
     return bounded_factor(cause->test_ns / cause->base_ns);
 }
 
-/* Communication that takes no time slows nothing down: what is then missing of the effect that the
- * test's strength has on the base is that of the cause. */
+/* While a collective takes no time, it slows nothing down: what the change from the base's strength
+ * to the test's then lacks, compared with `none`, is the collective's share. */
 static int find_beside(struct finder *f, struct together *t, double none, struct err *e)
 {
     for (size_t i = 0; i < t->n; i++) {

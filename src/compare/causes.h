@@ -14,10 +14,10 @@
  *
  * Work is matched by what it is (work_times.h; collectives by compare_key): all of it in a step of
  * the base takes test / base times as long. GEMMs, kernels and copies that one side alone has are
- * taken together by class, where each side has some. Communication as in the test slows the work
- * beside it as strongly as there. The change that all ranks share is the work's:
- * the lower median of their ratios; what a rank's own GEMMs and kernels changed beyond it is the
- * rank's.
+ * taken together by class, where each side has some. When a collective's times are the test's, so
+ * is how strongly communication slows overlapping work. The change that all ranks share is the
+ * work's: the lower median of their ratios; what a rank's own GEMMs and kernels changed beyond it
+ * is the rank's. Launches that times of work include are the host's.
  *
  * What several collectives do together is shared in proportion to what each does.
  *

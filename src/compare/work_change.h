@@ -20,9 +20,8 @@ struct work_change {
     uint32_t *test_rank; /* [nranks] the same rank of the test; PROGRAM_NONE */
     uint32_t *test_kind; /* [base->kinds.count] the same work; IDMAP_NONE */
     double *common;      /* [base->kinds.count] test / base that all ranks share */
-    double *launch;      /* [base->kinds.count] the same of its launches, which are the host's work:
-                            times of work on an idle stream include them; 1 where both sides have as
-                            many of these */
+    double *launch;      /* [base->kinds.count] test / base of the launches that its time includes
+                            where it ran on an idle stream: the host's work. 1: as often idle */
     double *beside;      /* [base->kinds.count] how strongly communication slows it in the test
                             (sim/target/overlap.h); NAN: the test has none beside it */
     double *rank_factor; /* [nranks] by how much more than that its GEMMs and kernels changed */
@@ -38,7 +37,7 @@ void work_change_init(struct work_change *out, const struct work_times *base,
  * test. Only work that both sides have. */
 void work_change_of_rank(const struct work_change *c, size_t r, double *shared_ns, double *own_ns);
 
-/* Returns the factor, within what is taken of one: 1/1000 to 1000; 1 of none. */
+/* Returns the factor limited to 1/1000 to 1000; 1 if it is not a positive number. */
 double bounded_factor(double factor);
 
 #endif

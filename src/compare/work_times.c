@@ -182,9 +182,12 @@ static void add_beside(struct work_beside *b, const struct altered *a, size_t co
 static void add_launch(struct work_launches *l, const struct program *p,
                        const struct program_cost *cost, double share)
 {
-    const bool idle = (p->run->ranks[cost->rank].ops[cost->op].flags & OP_UPPER_BOUND) != 0;
-    *(idle ? &l->idle : &l->queued) += share;
-    *(idle ? &l->idle_ns : &l->queued_ns) += share * (double)cost->measured_ns;
+    if (p->run->ranks[cost->rank].ops[cost->op].flags & OP_UPPER_BOUND) {
+        l->idle += share;
+        return;
+    }
+    l->queued += share;
+    l->queued_ns += share * (double)cost->measured_ns;
 }
 
 static void add_cost(struct work_times *w, const struct altered *a, size_t i, double share)

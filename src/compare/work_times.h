@@ -27,8 +27,8 @@ struct work_beside {
 /* How often a kind of own work runs in a step and what it takes, sums over ranks and runs. On an
  * idle stream its time includes that of its launch (OP_UPPER_BOUND). */
 struct work_launches {
-    double queued, queued_ns;
-    double idle, idle_ns;
+    double queued, queued_ns; /* behind other work of its stream */
+    double idle;
 };
 
 struct work_times {

@@ -112,8 +112,8 @@ void sim_set_host_speed(struct sim *s, uint32_t host, double speed);
 /* Computation beside communication. From its start to its end a transfer takes of the device of
  * each member (once for each) a load: parts per million of its SMs and of its memory bandwidth, a
  * million at most. A work item needs SMs and memory bandwidth, each from 0 (its rate does not
- * depend on it) over a million (it falls in proportion) to 20 million; work and transfers have
- * none at first. Its rate is
+ * depend on it) to 20 million; at a million it falls in proportion. Work and transfers have none at
+ * first. Its rate is
  *
  *     max(1/20, 1 - need.sm x sum of load.sm - need.memory x sum of load.memory)
  *

@@ -28,7 +28,8 @@ double altered_base_ns(const struct altered *a); /* the step, simulated with not
  * recording shows that of its kind alone. */
 double altered_overlap(const struct altered *a, size_t cost, bool *shown);
 
-/* From here on it is factors[ncosts]; NULL: as recorded. */
+/* Sets that strength for the simulations that follow, from factors[ncosts], of which a kind of work
+ * takes its first; NULL: as recorded. */
 void altered_set_overlap(struct altered *a, const double *factors);
 
 /* The step with each cost times its factor, [ncosts], and the CPU time of each rank times its own,
