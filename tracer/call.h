@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * One hooked call, from a wrapper's first line to its last. A wrapper (hooks.c) says what is called
- * with one of the describe functions; everything else is here, in ordinary functions.
+ * with one of the describe functions; what is done around the call is a struct call_handlers,
+ * beside the describe function.
  *
  *     struct call call;
  *     if (!call_enter(&call, HOOK_ncclAllReduce, real)) return real(...);

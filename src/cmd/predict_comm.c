@@ -415,7 +415,7 @@ static const char *type_name(enum specter_dtype type)
 
 /* Columns of a line that holds all of a row, and of one without count, type, redop and root. */
 #define WIDTH_ALL 107
-#define WIDTH_RATES 69
+#define WIDTH_RATES 67
 
 /* Two lines: names, and their units. */
 static void print_headings(const struct predict_rows *r)
@@ -432,7 +432,7 @@ static void print_headings(const struct predict_rows *r)
     printf("  %7s%s  %6s\n", "(us)", rates ? "  (GB/s)" : "", "(GB/s)");
 }
 
-/* A line that starts with "# ". */
+/* A line that starts with "# "; what is broken of it on a terminal is indented. */
 static void print_comment(const struct predict_rows *r, const char *text)
 {
     opt_wrap_at(text, 0, 2, r->width, stdout);

@@ -38,11 +38,11 @@ struct table {
 void table_init(struct table *t);
 void table_release(struct table *t);
 void table_column(struct table *t, const char *title, enum table_align align);
-void table_optional(struct table *t); /* the column added last goes first where there is no room */
+void table_optional(struct table *t); /* the column added last may be left out */
 void table_cell(struct table *t, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void table_text(struct table *t, const char *text, size_t max);
 void table_print(const struct table *t, FILE *out); /* two spaces of indent */
-/* Without its last optional columns, until a line has at most `width` columns. */
+/* Without optional columns, the last one first, until a line has at most `width` columns. */
 void table_print_within(const struct table *t, size_t width, FILE *out);
 void table_print_markdown(const struct table *t, FILE *out); /* as GitHub has tables */
 

@@ -27,6 +27,12 @@ for path in sorted(glob.glob(root + "/docs/*.md")):
 if compared < 5:
     print("only", compared, "synopses compared")
 
+# ---- links to files ----
+for path in glob.glob(root + "/*.md") + glob.glob(root + "/[!b]*/**/*.md", recursive=True):
+    for link in re.findall(r"\]\(([^)#:\s]+)(?:#[^)]*)?\)", open(path).read()):
+        if not os.path.exists(os.path.join(os.path.dirname(path), link)):
+            print(f"{os.path.relpath(path, root)}: no {link}")
+
 # ---- tables ----
 def table(path, define):
     """The first arguments of the X(...) of a table."""

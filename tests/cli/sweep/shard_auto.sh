@@ -15,6 +15,11 @@ for i in 0 1 2 3; do quiet SLURM_PROCID=$i SLURM_STEP_NUM_TASKS=4 SLURM_STEP_ID=
 whole srun
 for i in 0 1; do quiet PMI_RANK=$i PMI_SIZE=2; done
 whole PMI
+# An MPI launcher that srun started as one task.
+for i in 0 1; do
+    quiet PMI_RANK=$i PMI_SIZE=2 MPI_LOCALRANKID=$i SLURM_PROCID=0 SLURM_STEP_NUM_TASKS=1 SLURM_STEP_ID=0
+done
+whole 'PMI in a step'
 # An array's element whose batch script starts one task.
 for i in 3 5 7; do
     quiet SLURM_PROCID=0 SLURM_STEP_NUM_TASKS=1 SLURM_STEP_ID=0 SLURM_ARRAY_TASK_ID=$i SLURM_ARRAY_TASK_COUNT=3 \

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# One rank, also on 60 columns, which columns that matter less leave; and 64 of which one is not there: the others wait,
+# One rank, also on 60 columns, where less important columns are left out; and 64 of which one is not there: the others wait,
 # and it is named.
 . "$ROOT/tests/cli/watch/common.bash"
 mkdir traces
