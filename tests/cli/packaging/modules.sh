@@ -3,6 +3,7 @@
 # still are, and nothing of it is left once the module is unloaded.
 stage=$BUILD/dist/stage
 [[ -x $stage/bin/specter ]] || { echo "no build/dist/stage"; exit 77; }
+[[ ! $SPECTER -nt $stage/bin/specter ]] || { echo "build/dist/stage is older than build/specter"; exit 77; }
 lmod=/usr/share/lmod/lmod/libexec/lmod
 tools=()
 ! command -v modulecmd >/dev/null || tools+=("modulecmd tcl")

@@ -4,7 +4,7 @@
 shopt -s nullglob
 tarball=("$ROOT"/build/release/specter-*-linux-aarch64.tar.gz)
 wheel=("$ROOT"/build/release/specter-*-manylinux_*_aarch64.whl)
-[[ ${#tarball[@]} == 1 ]] || { echo "no aarch64 tarball of make release"; exit 77; }
+[[ ${#tarball[@]} == 1 && ${#wheel[@]} == 1 ]] || { echo "no aarch64 tarball and wheel of one make release"; exit 77; }
 command -v qemu-aarch64 >/dev/null || { echo "no qemu-aarch64"; exit 77; }
 command -v python3 >/dev/null || { echo "no python3"; exit 77; }
 sysroot=/usr/aarch64-linux-gnu

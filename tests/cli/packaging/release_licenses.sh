@@ -4,7 +4,9 @@
 command -v python3 >/dev/null || { echo "no python3"; exit 77; }
 shopt -s nullglob
 tarballs=("$ROOT"/build/release/specter-*-linux-*.tar.gz)
+wheels=("$ROOT"/build/release/*-manylinux_*.whl)
 [[ ${#tarballs[@]} != 0 ]] || { echo "no tarball of make release"; exit 77; }
+[[ ${#tarballs[@]} == "${#wheels[@]}" ]] || { echo "tarballs and wheels of several releases"; exit 77; }
 for tarball in "${tarballs[@]}"; do
     tar -xzf "$tarball"
     name=$(basename "$tarball" .tar.gz)
