@@ -319,7 +319,7 @@ const struct command cmd_compare = {
         "measured.\n"
         "\n"
         "Causes: the base's job is simulated with the test's times of one kind of work at a time,\n"
-        "waits and overlap recomputed; what is hidden behind other work changes the step by 0.\n"
+        "waits and overlap recomputed; what other work overlaps changes the step by 0.\n"
         "\n"
         "A row is better or worse where the test's times differ by --threshold or more, and by "
         "more\n"

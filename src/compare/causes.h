@@ -2,8 +2,8 @@
  *
  * Why a step changed: the base's job is simulated with the test's times of one kind of work at a
  * time, each collective, the GEMMs, other kernels, copies, CPU time, and ranks that are slower than
- * the others; waits and overlap follow from the simulation. What is hidden behind other work
- * changes the step by 0.
+ * the others; waits and overlap follow from the simulation. What other work overlaps changes the
+ * step by 0.
  *
  *     struct causes c;
  *     causes_find(&c, &comparison, base, test);

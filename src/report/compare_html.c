@@ -238,7 +238,7 @@ static void put_causes(struct page *p, const struct compare_report *r)
     }
     buf_puts(&p->body,
              "<p class=note>The base's job, simulated with the test's times of one kind of "
-             "work at a time; what is hidden behind other work changes nothing.</p>");
+             "work at a time; what other work overlaps changes nothing.</p>");
     for (size_t i = 0; i < causes->n; i++)
         most_ns = fmax(most_ns, fabs((double)causes->list[i].change_ns));
     buf_puts(&p->body, "<div class=causes>");

@@ -9,7 +9,7 @@
  *         {"wait_us", "wait", SHEET_NS, 0},
  *     };
  *     struct sheet s;
- *     sheet_init(&s, "stragglers", "Late ranks", SHEET_COLUMNS(columns));
+ *     sheet_init(&s, "stragglers", "Stragglers", SHEET_COLUMNS(columns));
  *     sheet_number(&s, rank);
  *     sheet_number(&s, wait_ns);
  *     sheet_note(&s, "over %zu collectives", n);

@@ -142,7 +142,7 @@ static void comm_sheet(struct sheet *s, const char *name, const char *title,
         sheet_note(s, "* in groups: the time is the group's, the bandwidth that of all it moved");
 }
 
-#define COMM_TITLE ": median transfer, mean wait, busbw GB/s, share of the model's"
+#define COMM_TITLE ": median transfer, mean wait, busbw GB/s, measured / predicted"
 
 void sheet_of_collectives(struct sheet *s, const struct analysis *a)
 {

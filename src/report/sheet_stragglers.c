@@ -104,7 +104,7 @@ void sheet_of_stragglers(struct sheet *s, const struct analysis *a)
     const struct arrival **list = array_new(a->run->nranks + 1, sizeof *list);
     char residual[32];
     size_t n = 0;
-    sheet_init(s, "stragglers", "Late ranks, by the waiting they cause", SHEET_COLUMNS(columns));
+    sheet_init(s, "stragglers", "Stragglers, by the waiting they cause", SHEET_COLUMNS(columns));
     s->off_page = !(a->stragglers.caused_ns >= ON_PAGE_SHARE * (double)a->total.recorded_ns) ||
                   (a->bubbles.why == NULL &&
                    !rule_speaks(a, RULE_straggler)); /* then the schedule explains it */
