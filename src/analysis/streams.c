@@ -43,8 +43,8 @@ static int by_stream(const void *x, const void *y)
     return a->device != b->device ? ORDER(a->device, b->device) : ORDER(a->stream, b->stream);
 }
 
-/* Finds the lanes and counts their operations, in `end`; for now lanes are numbered by first sight,
- * in `first`. */
+/* Finds the lanes, in the order of their first operations, which is also in `first`, and counts
+ * their operations, in `end`. */
 static void count_lanes(struct stream_lanes *l, const struct rank *rank)
 {
     struct idmap ids = {0};

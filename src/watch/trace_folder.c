@@ -428,7 +428,8 @@ bool trace_tail_poll(struct trace_tail *t, int dirfd)
     t->error = fd < 0 ? errno : 0;
     if (fd < 0)
         return t->error != ENOENT;
-    if (!same || t->ring)
+    /* A ring whose head was not written yet when its lines were read has kept its size. */
+    if (!same || t->ring || (!t->known && now.st_size == t->stat.st_size))
         forget(t);
     t->stat = now;
     read_new(t, fd);
