@@ -20,7 +20,7 @@ make() { # COLLECTIVES
 }
 for n in 4 20; do
     make $n
-    "$SPECTER" analyze --full --json page.json 2>/dev/null | sed -n '2,5p;/Straggler/p'
+    "$SPECTER" analyze --full --json page.json 2>/dev/null | sed -n '2,5p;/Straggler:/p'
     "$SPECTER" analyze --full --table stragglers 2>/dev/null | tail -3
     "$SPECTER" analyze --full --table collective_instances --format csv 2>/dev/null | sed -n '1p;/^c,2,/p;/^h0,2,/p;/^h1,2,/p' |
         cut -d, -f 1,2,12-14,18-22
