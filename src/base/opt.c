@@ -4,6 +4,7 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/err.h"
+#include "base/terminal.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -348,7 +349,8 @@ static size_t unbroken(const char *text)
 
 void opt_wrap(const char *text, size_t column, size_t indent, FILE *out)
 {
-    opt_wrap_at(text, column, indent, OPT_COLUMNS, out);
+    const size_t width = terminal_line_width(out);
+    opt_wrap_at(text, column, indent, width < OPT_COLUMNS ? width : OPT_COLUMNS, out);
 }
 
 void opt_wrap_at(const char *text, size_t column, size_t indent, size_t width, FILE *out)

@@ -76,7 +76,7 @@ struct opt_texts {
 int opt_parse(const struct opt *rows, void *opts, int argc, char **argv, bool stop_at_operand,
               bool *help, struct err *e);
 
-/* Help never passes this column. */
+/* Help and prose never pass this column. */
 #define OPT_COLUMNS 80
 
 /* --help, which every command has. */
@@ -86,10 +86,11 @@ extern const struct opt opt_help_row;
 void opt_help(const struct opt *rows, FILE *out);
 
 /* Prints text and a newline, broken at spaces outside square brackets; `column` is where the cursor
- * stands, `indent` where further lines start. */
+ * stands, `indent` where further lines start. Lines end at OPT_COLUMNS, or where a narrower terminal
+ * ends. */
 void opt_wrap(const char *text, size_t column, size_t indent, FILE *out);
 
-/* The same for another width than OPT_COLUMNS. */
+/* The same for another width. */
 void opt_wrap_at(const char *text, size_t column, size_t indent, size_t width, FILE *out);
 
 /* Single values, for callers that hold text from elsewhere: 0, or -1 with e filled. `what` names

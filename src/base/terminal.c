@@ -4,6 +4,7 @@
 #include "base/err.h"
 #include "base/opt.h"
 
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -43,6 +44,24 @@ size_t terminal_columns(FILE *out)
 size_t terminal_rows(FILE *out)
 {
     return size_of(out).ws_row;
+}
+
+size_t terminal_width(FILE *out)
+{
+    const char *columns = getenv("COLUMNS");
+    long width = columns != NULL ? strtol(columns, NULL, 10) : 0;
+    if (width <= 0)
+        width = (long)terminal_columns(out);
+    if (width <= 0)
+        width = OPT_COLUMNS;
+    return (size_t)(width < TERMINAL_WIDTH_MIN   ? TERMINAL_WIDTH_MIN
+                    : width > TERMINAL_WIDTH_MAX ? TERMINAL_WIDTH_MAX
+                                                 : width);
+}
+
+size_t terminal_line_width(FILE *out)
+{
+    return terminal_is(out) ? terminal_width(out) : SIZE_MAX;
 }
 
 bool terminal_is_capable(FILE *out)

@@ -20,6 +20,16 @@ bool terminal_is(FILE *out);
 size_t terminal_columns(FILE *out);
 size_t terminal_rows(FILE *out);
 
+#define TERMINAL_WIDTH_MIN 60
+#define TERMINAL_WIDTH_MAX 200
+
+/* $COLUMNS, else the terminal's, else 80, between TERMINAL_WIDTH_MIN and _MAX. */
+size_t terminal_width(FILE *out);
+
+/* The width of lines that a program may read: on a terminal terminal_width(), else SIZE_MAX, so
+ * that a pipe gets each line whole. */
+size_t terminal_line_width(FILE *out);
+
 /* A terminal that knows more than lines: colours, and going back in one. */
 bool terminal_is_capable(FILE *out);
 

@@ -47,12 +47,35 @@
 #endif
 
 const struct command *const commands[] = {
-#define X(name) &cmd_##name,
+#define X(name, task) &cmd_##name,
     COMMANDS(X)
 #undef X
 };
 
 const size_t command_count = sizeof commands / sizeof *commands;
+
+enum command_task {
+#define X(task, title) TASK_##task,
+    COMMAND_TASKS(X)
+#undef X
+};
+
+static const char *const task_titles[] = {
+#define X(task, title) title,
+    COMMAND_TASKS(X)
+#undef X
+};
+
+static const enum command_task task_of[] = {
+#define X(name, task) TASK_##task,
+    COMMANDS(X)
+#undef X
+};
+
+const char *cmd_task_begins(size_t i)
+{
+    return i == 0 || task_of[i] != task_of[i - 1] ? task_titles[task_of[i]] : NULL;
+}
 
 const struct command *cmd_find(const char *name, struct err *e)
 {
@@ -215,12 +238,17 @@ void cmd_help_all(void)
 {
     puts("usage: specter [--no-pager] COMMAND [OPTIONS] [ARGUMENTS]\n"
          "       specter help COMMAND\n"
-         "       specter --version\n\n"
-         "Records what a program does with NCCL and cuBLAS, analyzes it, and predicts its\n"
-         "time on other hardware.\n\n"
-         "commands:");
-    for (size_t i = 0; i < command_count; i++)
-        printf("  %-12s%s\n", commands[i]->name, commands[i]->summary);
+         "       specter FILE [OPTIONS]      as specter analyze FILE\n"
+         "       specter --version\n");
+    opt_wrap("Records what a program does with NCCL and cuBLAS, analyzes it, and predicts its time "
+             "on other hardware.",
+             0, 0, stdout);
+    for (size_t i = 0; i < command_count; i++) {
+        if (cmd_task_begins(i) != NULL)
+            printf("\n%s:\n", cmd_task_begins(i));
+        printf("  %-12s", commands[i]->name);
+        opt_wrap(commands[i]->summary, 14, 14, stdout);
+    }
     puts("\na run, from end to end:\n"
          "  specter capture -- torchrun --nproc_per_node=8 train.py\n"
          "  specter analyze\n"

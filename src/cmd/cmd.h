@@ -40,33 +40,44 @@ struct command {
     int (*run)(const struct command *self, int argc, char **argv, struct err *e);
 };
 
-/* X(name) in the order in which help lists them: along the path from a program to a prediction. */
-#define COMMANDS(X) \
-    X(capture)      \
-    X(watch)        \
-    X(dump)         \
-    X(analyze)      \
-    X(metrics)      \
-    X(compare)      \
-    X(experiment)   \
-    X(export)       \
-    X(merge)        \
-    X(replay)       \
-    X(sweep)        \
-    X(profiles)     \
-    X(predict)      \
-    X(validate)     \
-    X(calibrate)    \
-    X(bench)        \
-    X(doctor)
+/* What a user wants of a command: `specter help` lists them under these titles, in this order. */
+#define COMMAND_TASKS(X)                           \
+    X(RECORD, "record a program")                  \
+    X(EXPLAIN, "see where the time went")          \
+    X(COMPARE, "compare runs")                     \
+    X(PREDICT, "predict other hardware and sizes") \
+    X(MEASURE, "measure machines, check the models")
 
-#define X(name) extern const struct command cmd_##name;
+/* X(name, task), those of a task together. */
+#define COMMANDS(X)        \
+    X(capture, RECORD)     \
+    X(watch, RECORD)       \
+    X(dump, RECORD)        \
+    X(doctor, RECORD)      \
+    X(analyze, EXPLAIN)    \
+    X(metrics, EXPLAIN)    \
+    X(export, EXPLAIN)     \
+    X(merge, EXPLAIN)      \
+    X(compare, COMPARE)    \
+    X(experiment, COMPARE) \
+    X(replay, PREDICT)     \
+    X(sweep, PREDICT)      \
+    X(predict, PREDICT)    \
+    X(profiles, PREDICT)   \
+    X(bench, MEASURE)      \
+    X(validate, MEASURE)   \
+    X(calibrate, MEASURE)
+
+#define X(name, task) extern const struct command cmd_##name;
 COMMANDS(X)
 #undef X
 
 /* All of them, in that order. */
 extern const struct command *const commands[];
 extern const size_t command_count;
+
+/* The title of the task that begins with commands[i]; NULL: the task of the command before. */
+const char *cmd_task_begins(size_t i);
 
 struct buf;
 

@@ -369,7 +369,7 @@ static void print(const struct doctor *d, bool program)
     struct buf answer = BUF_INIT;
     struct screen s;
     screen_init(&s, stdout, COLOR_AUTO);
-    s.width = screen_line_width(stdout);
+    s.width = terminal_line_width(stdout);
     buf_printf(&answer, "A capture%s would %swork here", program ? " of this program" : "",
                problems > 0 ? "not " : "");
     if (problems > 0)

@@ -176,6 +176,8 @@ static void put_main_page(FILE *out)
           "COMMANDS\n",
           out);
     for (size_t i = 0; i < command_count; i++) {
+        if (cmd_task_begins(i) != NULL)
+            fprintf(out, ".SS %s\n", cmd_task_begins(i));
         fprintf(out, ".TP\n.BR specter\\-%s (1)\n", commands[i]->name);
         put_roff_text(commands[i]->summary, out);
         fputc('\n', out);

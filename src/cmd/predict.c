@@ -8,6 +8,7 @@
 #include "calib/measured_names.h"
 
 #include <cjson/cJSON.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -89,6 +90,19 @@ uint64_t predict_sizes_next(const struct predict_sizes *s, uint64_t size)
 }
 
 /* ---- documents ---- */
+
+void predict_print_row(const char *name, const char *fmt, ...)
+{
+    const size_t indent = 13;
+    struct buf text = BUF_INIT;
+    va_list ap;
+    va_start(ap, fmt);
+    buf_vprintf(&text, fmt, ap);
+    va_end(ap);
+    printf("  %-10s ", name);
+    opt_wrap(text.data, indent, indent, stdout);
+    buf_release(&text);
+}
 
 void predict_print_assumptions(const char *const *texts, bool explain)
 {

@@ -83,6 +83,10 @@ void predict_rows_drop(struct predict_rows *r); /* instead of predict_rows_end()
 /* Prints what comes last, or the array. 0, or -1 with e filled. */
 int predict_rows_end(struct predict_rows *r, struct err *e);
 
+/* A row of an answer: its name, and a text that is broken where the line ends. */
+void predict_print_row(const char *name, const char *fmt, ...)
+    __attribute__((format(printf, 2, 3)));
+
 /* ---- how far to trust it ----
  *
  * What fitted parameters a result rests on. */
@@ -97,7 +101,7 @@ struct predict_trust {
 
 void predict_trust_gemm(const struct gpu_profile *gpu, double flops, struct predict_trust *out);
 
-void predict_print_trust(const char *indent, const struct predict_trust *trusts, size_t n);
+void predict_print_trust(const struct predict_trust *trusts, size_t n);
 void predict_print_beyond(const struct predict_trust *trusts, size_t n);
 void predict_add_trust(struct cJSON *doc, const struct predict_trust *trusts, size_t n);
 

@@ -4,12 +4,15 @@
  */
 #include "cmd/predict.h"
 
-#include "report/screen.h"
+#include "base/terminal.h"
 #include "report/table.h"
 
 #include <cjson/cJSON.h>
 #include <math.h>
+#include <stdarg.h>
+#include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* ---- how far a prediction may be trusted ----
@@ -111,32 +114,40 @@ static bool is_kin(const struct predict_trust *t)
     return strcmp(t->key, t->row->key) == 0;
 }
 
-void predict_print_trust(const char *indent, const struct predict_trust *trusts, size_t n)
+/* "fitted on 90 rows of nvswitch_hopper: median error 3.9 %" */
+static void put_trust(struct buf *out, const struct predict_trust *t)
 {
-    for (size_t i = 0; i < n; i++) {
-        const struct predict_trust *t = &trusts[i];
-        printf("%s%-10s ", indent, i == 0 ? "parameters" : "");
-        if (t->own)
-            printf("the profile's own, %s\n", t->group);
-        else if (is_fitted(t) && !(t->row->range.median_ape > 0))
-            printf("fitted on %g rows of %s\n", t->row->range.rows, t->row->key);
-        else if (!is_fitted(t) && is_kin(t))
-            printf("%s: not fitted\n", t->key);
-        else if (!is_fitted(t))
-            printf("those of '%s': no measurement of %s\n", t->row->key, t->key);
-        else
-            printf("fitted on %g rows of %s%s: median error %.2g %%\n", t->row->range.rows,
+    if (t->own)
+        buf_printf(out, "the profile's own, %s", t->group);
+    else if (is_fitted(t) && !(t->row->range.median_ape > 0))
+        buf_printf(out, "fitted on %g rows of %s", t->row->range.rows, t->row->key);
+    else if (!is_fitted(t) && is_kin(t))
+        buf_printf(out, "%s: not fitted", t->key);
+    else if (!is_fitted(t))
+        buf_printf(out, "those of '%s': no measurement of %s", t->row->key, t->key);
+    else
+        buf_printf(out, "fitted on %g rows of %s%s: median error %.2g %%", t->row->range.rows,
                    t->row->key, is_kin(t) ? "" : ", none of this kind",
                    100 * t->row->range.median_ape);
+}
+
+void predict_print_trust(const struct predict_trust *trusts, size_t n)
+{
+    struct buf text = BUF_INIT;
+    for (size_t i = 0; i < n; i++) {
+        buf_reset(&text);
+        put_trust(&text, &trusts[i]);
+        predict_print_row(i == 0 ? "parameters" : "", "%s", text.data);
     }
+    buf_release(&text);
 }
 
 void predict_print_beyond(const struct predict_trust *trusts, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
         if (trusts[i].beyond)
-            printf("  outside    what %s was fitted on: %s measured\n", trusts[i].row->key,
-                   trusts[i].why);
+            predict_print_row("outside", "what %s was fitted on: %s measured", trusts[i].row->key,
+                              trusts[i].why);
     }
 }
 
@@ -162,28 +173,31 @@ void predict_add_trust(cJSON *doc, const struct predict_trust *trusts, size_t n)
 
 /* ---- intervals ---- */
 
-static void print_range(const char *label, double fixed_us, double us, double factor)
+/* "2.1 us to 3.4 us" */
+static const char *range_text(char text[64], double fixed_us, double us, double factor)
 {
     char low[32], high[32];
-    printf("  %-10s %s to %s: ", label, text_ns(low, sizeof low, 1e3 * (fixed_us + us / factor)),
-           text_ns(high, sizeof high, 1e3 * (fixed_us + us * factor)));
+    snprintf(text, 64, "%s to %s", text_ns(low, sizeof low, 1e3 * (fixed_us + us / factor)),
+             text_ns(high, sizeof high, 1e3 * (fixed_us + us * factor)));
+    return text;
 }
 
 void predict_print_interval(const struct accuracy_interval *in, double fixed_us, double us,
                             const char *reason)
 {
+    char range[64];
     if (!in->known) {
-        printf("  interval   not known: %s\n", reason);
+        predict_print_row("interval", "not known: %s", reason);
         return;
     }
-    print_range("interval", fixed_us, us, in->factor50);
-    puts("half of measured times");
-    print_range("", fixed_us, us, in->factor80);
+    predict_print_row("interval", "%s: half of measured times",
+                      range_text(range, fixed_us, us, in->factor50));
+    range_text(range, fixed_us, us, in->factor80);
     if (in->rows == 0)
-        puts("80 %, by the profile's own rows");
+        predict_print_row("", "%s: 80 %%, by the profile's own rows", range);
     else
-        printf("80 %%, by %d left-out rows %s%s\n", in->rows, accuracy_class_name(in->class),
-               in->beyond ? "; widened" : "");
+        predict_print_row("", "%s: 80 %%, by %d left-out rows %s%s", range, in->rows,
+                          accuracy_class_name(in->class), in->beyond ? "; widened" : "");
 }
 
 static void add_range(cJSON *doc, const char *name, double fixed_us, double us, double factor)
@@ -276,9 +290,9 @@ void predict_print_title(const struct predict_transfer *t)
 static void print_rate(const char *name, double GBps)
 {
     if (isnan(GBps))
-        printf("  %-10s -\n", name);
+        predict_print_row(name, "-");
     else
-        printf("  %-10s %.2f GB/s\n", name, GBps);
+        predict_print_row(name, "%.2f GB/s", GBps);
 }
 
 static void interval_of(const struct predict_transfer *t, struct accuracy_interval *out)
@@ -319,24 +333,26 @@ void predict_print_transfer(const struct predict_transfer *t)
     size_t n = trust_transfer(t, trusts);
     const struct comm_cost *c = &t->cost;
     char text[32];
-    printf("  time       %s\n", text_ns(text, sizeof text, c->us * 1e3));
+    predict_print_row("time", "%s", text_ns(text, sizeof text, c->us * 1e3));
     print_interval(t);
-    printf("  latency    %s of it\n", text_ns(text, sizeof text, c->lat_us * 1e3));
+    predict_print_row("latency", "%s of it", text_ns(text, sizeof text, c->lat_us * 1e3));
     print_rate("algbw", algbw_GBps(t));
     print_rate("busbw", busbw_GBps(t));
-    printf("  algorithm  %s, protocol %s", c->algo, c->proto);
     if (c->channels > 0)
-        printf(", %d channel%s", c->channels, plural(c->channels));
-    putchar('\n');
-    if (strcmp(c->bound, "latency") == 0)
-        puts("  bound      latency: launch and steps take longer than the bytes");
+        predict_print_row("algorithm", "%s, protocol %s, %d channel%s", c->algo, c->proto,
+                          c->channels, plural(c->channels));
     else
-        printf("  bound      %s: links %s, %.2f GB/s bus bandwidth\n", c->bound,
-               strcmp(c->bound, "intra") == 0 ? "within a node" : "between nodes", c->bw_GBps);
+        predict_print_row("algorithm", "%s, protocol %s", c->algo, c->proto);
+    if (strcmp(c->bound, "latency") == 0)
+        predict_print_row("bound", "latency: launch and steps take longer than the bytes");
+    else
+        predict_print_row("bound", "%s: links %s, %.2f GB/s bus bandwidth", c->bound,
+                          strcmp(c->bound, "intra") == 0 ? "within a node" : "between nodes",
+                          c->bw_GBps);
     if (t->bound_us > 0)
-        printf("  links      at least %s at their raw rates: %.1f %% of the bound reached\n",
-               text_ns(text, sizeof text, t->bound_us * 1e3), 100 * bound_fraction(t));
-    predict_print_trust("  ", trusts, n);
+        predict_print_row("links", "at least %s at their raw rates: %.1f %% of the bound reached",
+                          text_ns(text, sizeof text, t->bound_us * 1e3), 100 * bound_fraction(t));
+    predict_print_trust(trusts, n);
     predict_print_beyond(trusts, n);
 }
 
@@ -432,10 +448,28 @@ static void print_headings(const struct predict_rows *r)
     printf("  %7s%s  %6s\n", "(us)", rates ? "  (GB/s)" : "", "(GB/s)");
 }
 
-/* A line that starts with "# "; what is broken of it on a terminal is indented. */
-static void print_comment(const struct predict_rows *r, const char *text)
+/* Lines that start with "# ", further ones with as much space as `indent` says. */
+__attribute__((format(printf, 3, 4))) static void print_comment(const struct predict_rows *r,
+                                                                size_t indent, const char *fmt, ...)
 {
-    opt_wrap_at(text, 0, 2, r->width, stdout);
+    const size_t mark = strlen("# ");
+    struct buf text = BUF_INIT;
+    char *lines = NULL, *save = NULL;
+    size_t size;
+    va_list ap;
+    va_start(ap, fmt);
+    buf_vprintf(&text, fmt, ap);
+    va_end(ap);
+    FILE *out = open_memstream(&lines, &size);
+    if (out == NULL)
+        die("out of memory");
+    opt_wrap_at(text.data, 0, indent, r->width == SIZE_MAX ? SIZE_MAX : r->width - mark, out);
+    fclose(out);
+    for (char *line = strtok_r(lines, "\n", &save); line != NULL;
+         line = strtok_r(NULL, "\n", &save))
+        printf("# %s\n", line);
+    free(lines);
+    buf_release(&text);
 }
 
 static void print_row(struct predict_rows *r, const struct predict_transfer *t)
@@ -471,7 +505,7 @@ void predict_rows_init(struct predict_rows *r, enum specter_dtype type, bool exp
 {
     *r = (struct predict_rows){.type = type,
                                .explain = explain,
-                               .width = screen_line_width(stdout),
+                               .width = terminal_line_width(stdout),
                                .array = json ? cJSON_CreateArray() : NULL};
 }
 
@@ -485,7 +519,7 @@ int predict_rows_put(struct predict_rows *r, const struct predict_transfer *t, b
                      struct err *e)
 {
     struct predict_trust trusts[TRUSTS];
-    struct buf place = BUF_INIT;
+    struct buf text = BUF_INIT;
     if (r->array != NULL) {
         cJSON *doc = predict_transfer_json(t);
         cJSON_AddItemToArray(r->array, doc);
@@ -496,11 +530,14 @@ int predict_rows_put(struct predict_rows *r, const struct predict_transfer *t, b
         print_headings(r);
     }
     if (new_layout) {
-        buf_puts(&place, "# ");
-        put_place(&place, t);
-        print_comment(r, place.data);
-        buf_release(&place);
-        predict_print_trust("# ", trusts, trust_transfer(t, trusts));
+        put_place(&text, t);
+        print_comment(r, 2, "%s", text.data);
+        for (size_t i = 0, n = trust_transfer(t, trusts); i < n; i++) {
+            buf_reset(&text);
+            put_trust(&text, &trusts[i]);
+            print_comment(r, 11, "%-10s %s", i == 0 ? "parameters" : "", text.data);
+        }
+        buf_release(&text);
     }
     print_row(r, t);
     return 0;
@@ -515,11 +552,7 @@ int predict_rows_end(struct predict_rows *r, struct err *e)
         puts("# * outside what the model was fitted on");
     if (!r->explain)
         puts("# More: --explain");
-    for (size_t i = 0; r->explain && model_comm_assumptions[i] != NULL; i++) {
-        struct buf line = BUF_INIT;
-        buf_printf(&line, "# assumes: %s", model_comm_assumptions[i]);
-        print_comment(r, line.data);
-        buf_release(&line);
-    }
+    for (size_t i = 0; r->explain && model_comm_assumptions[i] != NULL; i++)
+        print_comment(r, 2, "assumes: %s", model_comm_assumptions[i]);
     return 0;
 }

@@ -14,13 +14,20 @@
 
 static void put_heads(struct table *t)
 {
-    static const char *const heads[] = {"split", "waves", "math", "L2",  "steps",
-                                        "ends",  "work",  "sum",  "busy"};
+    static const struct {
+        const char *title;
+        bool optional; /* a narrow terminal does without */
+    } heads[] = {{"split", false}, {"waves", false}, {"math", true},
+                 {"L2", true},     {"steps", true},  {"ends", true},
+                 {"work", false},  {"sum", false},   {"busy", false}};
     table_init(t);
     table_column(t, "", TABLE_LEFT);
     table_column(t, "tile", TABLE_LEFT);
-    for (size_t i = 0; i < sizeof heads / sizeof *heads; i++)
-        table_column(t, heads[i], TABLE_RIGHT);
+    for (size_t i = 0; i < sizeof heads / sizeof *heads; i++) {
+        table_column(t, heads[i].title, TABLE_RIGHT);
+        if (heads[i].optional)
+            table_optional(t);
+    }
 }
 
 static void put_row(struct table *t, const struct gemm_candidate *c)
@@ -38,17 +45,28 @@ static void put_row(struct table *t, const struct gemm_candidate *c)
 static int print_tiles(const struct gpu_profile *gpu, const struct gemm_shape *shape,
                        const struct gemm_cost *cost, struct err *e)
 {
+    static const char *const columns[] = {
+        "busy  start + quantising + max(work, traffic) + 0.3 min(work, traffic) + sum",
+        "work  of all tiles; of one: the longest of math, L2 and steps, then its ends",
+        "sum   adding up the parts of k",
+    };
     struct gemm_candidate list[GEMM_CANDIDATES_MAX];
     struct table best_splits, splits;
     int n = model_gemm_candidates(gpu, shape, list, e);
     if (n < 0)
         return -1;
-    printf("\nways to do it, in us; start %.4g, quantising %.4g, traffic (memory, L2) %.4g\n",
-           cost->start_us, cost->quant_us, cost->traffic_us);
-    puts("  busy  start + quantising + max(work, traffic) + 0.3 min(work, traffic) + sum\n"
-         "  work  of all tiles; of one: the longest of math, L2 and steps, then its ends\n"
-         "  sum   adding up the parts of k\n"
-         "\neach tile with its best split");
+    struct buf title = BUF_INIT;
+    buf_printf(&title,
+               "ways to do it, in us; start %.4g, quantising %.4g, traffic (memory, L2) %.4g",
+               cost->start_us, cost->quant_us, cost->traffic_us);
+    putchar('\n');
+    opt_wrap(title.data, 0, 2, stdout);
+    buf_release(&title);
+    for (size_t i = 0; i < sizeof columns / sizeof *columns; i++) {
+        fputs("  ", stdout);
+        opt_wrap(columns[i], 2, 8, stdout);
+    }
+    puts("\neach tile with its best split");
     put_heads(&best_splits);
     for (int i = 0, end; i < n; i = end) { /* candidates of a tile stand together */
         const struct gemm_candidate *best = &list[i];
@@ -231,48 +249,67 @@ static int write_json(const struct gemm_prediction *p, bool explain, struct err 
 static void print_title(const struct gemm_prediction *p)
 {
     const struct gemm_shape *s = &p->shape;
-    printf("GEMM %llux%llux%llu %s", (unsigned long long)s->m, (unsigned long long)s->n,
-           (unsigned long long)s->k, specter_dtype_name(s->type));
+    struct buf title = BUF_INIT;
+    buf_printf(&title, "GEMM %llux%llux%llu %s", (unsigned long long)s->m, (unsigned long long)s->n,
+               (unsigned long long)s->k, specter_dtype_name(s->type));
     if (s->type_c != s->type)
-        printf(" to %s", specter_dtype_name(s->type_c));
+        buf_printf(&title, " to %s", specter_dtype_name(s->type_c));
     if (s->batch > 1)
-        printf(", batch of %llu", (unsigned long long)s->batch);
-    printf(" on %s, %s L2", p->on.gpu->name, s->hot_sets > 0 ? "hot" : "cold");
+        buf_printf(&title, ", batch of %llu", (unsigned long long)s->batch);
+    buf_printf(&title, " on %s, %s L2", p->on.gpu->name, s->hot_sets > 0 ? "hot" : "cold");
     if (s->quantize != GEMM_QUANTIZE_NONE)
-        printf(", %s quantising of A", quantize_names[s->quantize]);
-    fputs("\n\n", stdout);
+        buf_printf(&title, ", %s quantising of A", quantize_names[s->quantize]);
+    opt_wrap(title.data, 0, 2, stdout);
+    putchar('\n');
+    buf_release(&title);
+}
+
+static void print_time(const struct gemm_cost *c)
+{
+    char idle[32], busy[32], quantising[32];
+    text_ns(idle, sizeof idle, c->us * 1e3);
+    text_ns(busy, sizeof busy, c->busy_us * 1e3);
+    if (c->quant_us > 0)
+        predict_print_row("time", "%s on an idle GPU, %s in a queue of calls (%s quantising)", idle,
+                          busy, text_ns(quantising, sizeof quantising, c->quant_us * 1e3));
+    else
+        predict_print_row("time", "%s on an idle GPU, %s in a queue of calls", idle, busy);
+}
+
+static void print_kernel(const struct gemm_cost *c)
+{
+    struct buf text = BUF_INIT;
+    if (!(c->tile_m > 0))
+        return;
+    buf_printf(&text, "tiles of %g x %g", c->tile_m, c->tile_n);
+    if (c->split > 1)
+        buf_printf(&text, ", k cut into %g parts", c->split);
+    buf_printf(&text, c->waves < 1e6 ? ", %.2f waves" : ", %.3g waves", c->waves);
+    predict_print_row("kernel", "%s; clock %.0f %% of boost under power", text.data,
+                      100 * c->clock);
+    buf_release(&text);
 }
 
 static int print_text(const struct gemm_prediction *p, bool explain, struct err *e)
 {
     const struct gemm_cost *c = &p->cost;
-    char text[32];
+    char text[32], bytes[32], all[32];
     print_title(p);
-    printf("  time       %s on an idle GPU", text_ns(text, sizeof text, c->us * 1e3));
-    printf(", %s in a queue of calls", text_ns(text, sizeof text, c->busy_us * 1e3));
-    if (c->quant_us > 0)
-        printf(" (%s quantising)", text_ns(text, sizeof text, c->quant_us * 1e3));
-    putchar('\n');
+    print_time(c);
     predict_print_interval(&p->interval, c->us - c->busy_us, c->busy_us,
                            p->interval.lacks == ACCURACY_LACKS_PROFILE
                                ? "the profile has parameters of its own"
                                : "too few GEMMs of the architecture were measured");
-    printf("  rate       %.2f TFLOPS, %.1f %% of the dense peak of %.6g\n", c->tflops,
-           100 * c->tflops / p->peak_tflops, p->peak_tflops);
-    printf("  compute    at least %s\n", text_ns(text, sizeof text, c->compute_us * 1e3));
-    printf("  memory     at least %s", text_ns(text, sizeof text, c->memory_us * 1e3));
-    printf(" for %s", text_bytes(text, sizeof text, c->mem_bytes));
-    printf(" of %s\n", text_bytes(text, sizeof text, c->bytes));
-    if (c->tile_m > 0) {
-        printf("  kernel     tiles of %g x %g", c->tile_m, c->tile_n);
-        if (c->split > 1)
-            printf(", k cut into %g parts", c->split);
-        printf(c->waves < 1e6 ? ", %.2f waves" : ", %.3g waves", c->waves);
-        printf("; clock %.0f %% of boost under power\n", 100 * c->clock);
-    }
-    printf("  bound      %s; %.1f %% of the larger bound reached\n", c->bound,
-           100 * bound_fraction(c));
-    predict_print_trust("  ", &p->trust, 1);
+    predict_print_row("rate", "%.2f TFLOPS, %.1f %% of the dense peak of %.6g", c->tflops,
+                      100 * c->tflops / p->peak_tflops, p->peak_tflops);
+    predict_print_row("compute", "at least %s", text_ns(text, sizeof text, c->compute_us * 1e3));
+    predict_print_row(
+        "memory", "at least %s for %s of %s", text_ns(text, sizeof text, c->memory_us * 1e3),
+        text_bytes(bytes, sizeof bytes, c->mem_bytes), text_bytes(all, sizeof all, c->bytes));
+    print_kernel(c);
+    predict_print_row("bound", "%s; %.1f %% of the larger bound reached", c->bound,
+                      100 * bound_fraction(c));
+    predict_print_trust(&p->trust, 1);
     predict_print_beyond(&p->trust, 1);
     if (explain && print_tiles(p->on.gpu, &p->shape, c, e) < 0)
         return -1;

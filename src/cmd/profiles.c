@@ -32,27 +32,28 @@ struct selection {
 struct column {
     const char *title;
     size_t offset;
+    bool optional; /* a narrow terminal does without */
 };
 
 static const struct column gpu_columns[] = {
-    {"fp64", offsetof(struct gpu_profile, fp64_tflops)},
-    {"fp32", offsetof(struct gpu_profile, fp32_tflops)},
-    {"tf32", offsetof(struct gpu_profile, tf32_tflops)},
-    {"fp16", offsetof(struct gpu_profile, fp16_tflops)},
-    {"fp8", offsetof(struct gpu_profile, fp8_tflops)},
-    {"fp4", offsetof(struct gpu_profile, fp4_tflops)},
-    {"GB", offsetof(struct gpu_profile, mem_GB)},
-    {"GB/s", offsetof(struct gpu_profile, mem_GBps)},
-    {"link", offsetof(struct gpu_profile, nvlink_GBps)},
-    {"PCIe", offsetof(struct gpu_profile, pcie_GBps)},
+    {.title = "fp64", .offset = offsetof(struct gpu_profile, fp64_tflops), .optional = true},
+    {.title = "fp32", .offset = offsetof(struct gpu_profile, fp32_tflops), .optional = true},
+    {.title = "tf32", .offset = offsetof(struct gpu_profile, tf32_tflops), .optional = true},
+    {.title = "fp16", .offset = offsetof(struct gpu_profile, fp16_tflops)},
+    {.title = "fp8", .offset = offsetof(struct gpu_profile, fp8_tflops)},
+    {.title = "fp4", .offset = offsetof(struct gpu_profile, fp4_tflops), .optional = true},
+    {.title = "GB", .offset = offsetof(struct gpu_profile, mem_GB)},
+    {.title = "GB/s", .offset = offsetof(struct gpu_profile, mem_GBps)},
+    {.title = "link", .offset = offsetof(struct gpu_profile, nvlink_GBps)},
+    {.title = "PCIe", .offset = offsetof(struct gpu_profile, pcie_GBps)},
 };
 
 static const struct column network_columns[] = {
-    {"GPUs", offsetof(struct network_profile, gpus_per_node)},
-    {"domain", offsetof(struct network_profile, domain_gpus)},
-    {"GB/s", offsetof(struct network_profile, intra_GBps)},
-    {"NICs", offsetof(struct network_profile, nics_per_node)},
-    {"Gb/s", offsetof(struct network_profile, nic_Gbps)},
+    {.title = "GPUs", .offset = offsetof(struct network_profile, gpus_per_node)},
+    {.title = "domain", .offset = offsetof(struct network_profile, domain_gpus)},
+    {.title = "GB/s", .offset = offsetof(struct network_profile, intra_GBps)},
+    {.title = "NICs", .offset = offsetof(struct network_profile, nics_per_node)},
+    {.title = "Gb/s", .offset = offsetof(struct network_profile, nic_Gbps)},
 };
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
@@ -77,8 +78,11 @@ static void column_cells(struct table *t, const void *profile, const struct colu
 
 static void column_heads(struct table *t, const struct column *columns, size_t first, size_t last)
 {
-    for (size_t i = first; i < last; i++)
+    for (size_t i = first; i < last; i++) {
         table_column(t, columns[i].title, TABLE_RIGHT);
+        if (columns[i].optional)
+            table_optional(t);
+    }
 }
 
 static void list_gpus(void)
@@ -91,7 +95,8 @@ static void list_gpus(void)
         table_cell(&t, "%s", gpu_profiles[i].name);
         column_cells(&t, &gpu_profiles[i], gpu_columns, 0, COUNT(gpu_columns));
     }
-    puts("GPUs: dense TFLOPS; memory in GB, GB/s; link (NVLink, xGMI) and PCIe in GB/s");
+    opt_wrap("GPUs: dense TFLOPS; memory in GB, GB/s; link (NVLink, xGMI) and PCIe in GB/s", 0, 0,
+             stdout);
     table_print(&t, stdout);
     table_release(&t);
 }
@@ -114,7 +119,8 @@ static void list_networks(void)
         column_cells(&t, net, network_columns, inside, COUNT(network_columns));
         table_cell(&t, "%s", net->inter);
     }
-    puts("networks: GPUs of a node, of an NVLink domain, GB/s of each; ports of a node");
+    opt_wrap("networks: GPUs of a node, of an NVLink domain, GB/s of each; ports of a node", 0, 0,
+             stdout);
     table_print(&t, stdout);
     table_release(&t);
 }
@@ -135,7 +141,8 @@ static void print_fields(const struct profile_kind *kind, const void *profile)
     }
     putchar('\n');
     table_print(&t, stdout);
-    puts("\n0: the hardware has no such thing, or the figure is not known");
+    putchar('\n');
+    opt_wrap("0: the hardware has no such thing, or the figure is not known", 0, 0, stdout);
     table_release(&t);
 }
 
@@ -296,8 +303,10 @@ static void print_selection(const struct selection *s)
                       s->network);
     else if (s->networks)
         list_networks();
-    if (s->gpu == NULL && s->network == NULL)
-        puts("\n'specter profiles NAME' shows every figure of one and its source");
+    if (s->gpu == NULL && s->network == NULL) {
+        putchar('\n');
+        opt_wrap("'specter profiles NAME' shows every figure of one and its source", 0, 0, stdout);
+    }
 }
 
 static int run_profiles(const struct command *self, int argc, char **argv, struct err *e)

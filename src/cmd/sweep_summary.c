@@ -159,7 +159,7 @@ static void put_best(struct screen *s, const struct sweep_table *t, const struct
 static void put_rows(struct screen *s, const struct sweep_table *t, const struct combination *list,
                      size_t n)
 {
-    const bool exposed = s->width >= SCREEN_WIDTH_MIN + EXPOSED_COMM;
+    const bool exposed = s->width >= TERMINAL_WIDTH_MIN + EXPOSED_COMM;
     const size_t target = s->width - COLUMNS - (exposed ? EXPOSED_COMM : 0);
     struct table table;
     char time[32];

@@ -154,10 +154,10 @@ static void print_ranks(const struct analysis *a, FILE *out)
     cell_percent(&t, share_of(s->overlap_ns, s->comm_ns));
     table_cell(&t, "%s", "");
     table_print(&t, out);
-    fputs("  exp.: exposed, not overlapped by compute; waiting: for stragglers, part of\n"
-          "  exp.comm; overlap: share of communication that compute overlaps; last: times\n"
-          "  it arrived last\n",
-          out);
+    fputs("  ", out);
+    opt_wrap("exp.: exposed, not overlapped by compute; waiting: for stragglers, part of exp.comm; "
+             "overlap: share of communication that compute overlaps; last: times it arrived last",
+             2, 2, out);
     table_release(&t);
 }
 

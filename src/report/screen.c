@@ -5,7 +5,6 @@
 #include "base/opt.h"
 #include "report/table.h"
 
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -14,24 +13,6 @@ static const char *set_or_null(const char *name)
 {
     const char *value = getenv(name);
     return value != NULL && value[0] != '\0' ? value : NULL;
-}
-
-size_t screen_width(FILE *out)
-{
-    const char *columns = set_or_null("COLUMNS");
-    long width = columns != NULL ? strtol(columns, NULL, 10) : 0;
-    if (width <= 0)
-        width = (long)terminal_columns(out);
-    if (width <= 0)
-        width = OPT_COLUMNS;
-    return (size_t)(width < SCREEN_WIDTH_MIN   ? SCREEN_WIDTH_MIN
-                    : width > SCREEN_WIDTH_MAX ? SCREEN_WIDTH_MAX
-                                               : width);
-}
-
-size_t screen_line_width(FILE *out)
-{
-    return terminal_is(out) ? screen_width(out) : SIZE_MAX;
 }
 
 /* As the C library chooses the locale of characters. */
@@ -48,7 +29,7 @@ static bool has_utf8(void)
 void screen_init(struct screen *s, FILE *out, enum color_when color)
 {
     *s = (struct screen){.out = out,
-                         .width = screen_width(out),
+                         .width = terminal_width(out),
                          .color = color_is_on(color, out),
                          .utf8 = has_utf8(),
                          .text = BUF_INIT};

@@ -20,8 +20,6 @@
 #include <stdio.h>
 
 #define SCREEN_LINES 14
-#define SCREEN_WIDTH_MIN 60
-#define SCREEN_WIDTH_MAX 200
 
 enum screen_style { SCREEN_PLAIN, SCREEN_STRONG, SCREEN_BAD, SCREEN_SOFT };
 
@@ -33,14 +31,7 @@ struct screen {
     struct buf text;
 };
 
-/* $COLUMNS, else the terminal's, else 80, between SCREEN_WIDTH_MIN and _MAX. */
-size_t screen_width(FILE *out);
-
-/* The width of lines that a program may read: on a terminal screen_width(), else SIZE_MAX, so that
- * a pipe gets each line whole. */
-size_t screen_line_width(FILE *out);
-
-/* Width: screen_width(). Characters other than ASCII: where the environment's locale has UTF-8. */
+/* Width: terminal_width(). Characters other than ASCII: where the environment's locale has UTF-8. */
 void screen_init(struct screen *s, FILE *out, enum color_when color);
 
 /* Writes what was put, and frees it. */

@@ -3,6 +3,7 @@
 
 #include "base/buf.h"
 #include "base/opt.h"
+#include "base/terminal.h"
 #include "base/order.h"
 #include "report/table.h"
 
@@ -318,18 +319,14 @@ const char *sheet_table(const struct sheet *s, size_t rows, struct table *t)
     return fill_table(s, rows < all ? rows : all, true, t);
 }
 
-/* Title, with the unit that its times are in, and table. */
-static void with_table(const struct sheet *s, size_t rows, FILE *out, const char *before,
-                       const char *behind, void (*print)(const struct table *, FILE *))
+/* The first `rows` rows as a table; the title, with the unit that its times are in. */
+static struct buf titled_table(const struct sheet *s, size_t rows, struct table *t)
 {
-    struct table t;
-    const char *unit;
-    table_init(&t);
-    unit = fill_table(s, rows, false, &t);
-    fprintf(out, "%s%s%s%s%s", before, s->title, unit != NULL ? ", " : "", unit != NULL ? unit : "",
-            behind);
-    print(&t, out);
-    table_release(&t);
+    struct buf title = BUF_INIT;
+    table_init(t);
+    const char *unit = fill_table(s, rows, false, t);
+    buf_printf(&title, "%s%s%s", s->title, unit != NULL ? ", " : "", unit != NULL ? unit : "");
+    return title;
 }
 
 void sheet_print(const struct sheet *s, size_t rows, FILE *out)
@@ -337,7 +334,13 @@ void sheet_print(const struct sheet *s, size_t rows, FILE *out)
     size_t all = sheet_rows(s);
     if (all == 0)
         return;
-    with_table(s, all < rows ? all : rows, out, "\n", "\n", table_print);
+    struct table t;
+    struct buf title = titled_table(s, all < rows ? all : rows, &t);
+    fputc('\n', out);
+    opt_wrap_at(title.data, 0, 0, terminal_line_width(out), out);
+    table_print(&t, out);
+    table_release(&t);
+    buf_release(&title);
     if (all > rows)
         fprintf(out, "  and %zu more (--table %s)\n", all - rows, s->name);
     for (size_t i = 0; i < s->nnotes; i++) {
@@ -350,7 +353,12 @@ void sheet_markdown(const struct sheet *s, FILE *out)
 {
     if (sheet_rows(s) == 0)
         return;
-    with_table(s, sheet_rows(s), out, "\n## ", "\n\n", table_print_markdown);
+    struct table t;
+    struct buf title = titled_table(s, sheet_rows(s), &t);
+    fprintf(out, "\n## %s\n\n", title.data);
+    table_print_markdown(&t, out);
+    table_release(&t);
+    buf_release(&title);
     for (size_t i = 0; i < s->nnotes; i++) {
         fputc('\n', out);
         markdown_text(s->notes[i], out);

@@ -3,6 +3,8 @@
 
 #include "base/arena.h"
 #include "base/buf.h"
+#include "base/opt.h"
+#include "base/terminal.h"
 
 #include <ctype.h>
 #include <math.h>
@@ -145,10 +147,20 @@ static void print_cell(FILE *out, const char *text, size_t width, enum table_ali
     *owed += INDENT;
 }
 
-/* The widths of all columns; 0: one that is left out. The caller frees them. */
-static size_t *widths_within(const struct table *t, size_t room)
+/* What a table takes of each line. */
+struct layout {
+    size_t *width; /* owned; 0: a column that is left out */
+    size_t room;
+    bool flows;        /* the last column is text, and is broken where the line ends */
+    struct buf absent; /* columns that had to be left out though they are not optional */
+};
+
+/* Text of a last column goes on in further lines rather than being left out. */
+#define FLOW_LEAST 20
+
+static struct layout layout_within(const struct table *t, size_t room)
 {
-    size_t *width = array_new(t->nheads, sizeof *width), total = 0;
+    size_t *width = array_new(t->nheads, sizeof *width), total = 0, last = t->nheads - 1;
     for (size_t c = 0; c < t->nheads; c++) {
         width[c] = columns(t->heads[c].title);
         for (size_t at = c; at < t->ncells; at += t->nheads) {
@@ -163,42 +175,72 @@ static size_t *widths_within(const struct table *t, size_t room)
         total -= INDENT + width[c];
         width[c] = 0;
     }
-    return width;
+    struct layout l = {.width = width, .room = room, .absent = BUF_INIT};
+    l.flows = total > room && t->heads[last].align == TABLE_LEFT &&
+              total - width[last] + FLOW_LEAST <= room;
+    size_t end = t->nheads; /* the first column that has to be left out */
+    while (total > room && !l.flows && end > 1) {
+        end--;
+        total -= width[end] > 0 ? INDENT + width[end] : 0;
+    }
+    for (size_t c = end; c < t->nheads; c++) {
+        if (width[c] > 0)
+            buf_printf(&l.absent, "%s%s", l.absent.len > 0 ? ", " : "", t->heads[c].title);
+        width[c] = 0;
+    }
+    return l;
+}
+
+static void print_row(const struct table *t, const struct layout *l, size_t first, FILE *out)
+{
+    size_t owed = INDENT, begin = INDENT;
+    for (size_t c = 0; c < t->nheads && first + c < t->ncells; c++) {
+        const char *text = t->cells[first + c];
+        if (l->width[c] == 0)
+            continue;
+        if (c + 1 == t->nheads && l->flows && text[0] != '\0') {
+            fprintf(out, "%*s", (int)owed, "");
+            opt_wrap_at(text, begin, begin, l->room, out);
+            return;
+        }
+        print_cell(out, text, l->width[c], t->heads[c].align, &owed);
+        begin += l->width[c] + INDENT;
+    }
+    fputc('\n', out);
 }
 
 void table_print_within(const struct table *t, size_t room, FILE *out)
 {
-    size_t *width, owed = INDENT;
+    size_t owed = INDENT, column = INDENT;
     if (t->nheads == 0)
         return;
-    width = widths_within(t, room);
+    struct layout l = layout_within(t, room);
     for (size_t c = 0; c < t->nheads; c++) {
-        if (width[c] > 0)
-            print_cell(out, t->heads[c].title, width[c], t->heads[c].align, &owed);
+        if (l.width[c] > 0)
+            print_cell(out, t->heads[c].title, l.width[c], t->heads[c].align, &owed);
     }
     fputc('\n', out);
     for (size_t c = 0; c < t->nheads; c++) {
-        if (width[c] > 0)
+        if (l.width[c] > 0)
             fprintf(out, "%*s", INDENT, "");
-        for (size_t k = 0; k < width[c]; k++)
+        for (size_t k = 0; k < l.width[c] && column + k < room; k++)
             fputc('-', out);
-    }
-    for (size_t i = 0; i < t->ncells; i++) {
-        size_t c = i % t->nheads;
-        if (c == 0) {
-            fputc('\n', out);
-            owed = INDENT;
-        }
-        if (width[c] > 0)
-            print_cell(out, t->cells[i], width[c], t->heads[c].align, &owed);
+        column += l.width[c] > 0 ? l.width[c] + INDENT : 0;
     }
     fputc('\n', out);
-    free(width);
+    for (size_t first = 0; first < t->ncells; first += t->nheads)
+        print_row(t, &l, first, out);
+    if (l.absent.len > 0) {
+        fputs("  no room for: ", out);
+        opt_wrap_at(l.absent.data, 15, 4, room, out);
+    }
+    free(l.width);
+    buf_release(&l.absent);
 }
 
 void table_print(const struct table *t, FILE *out)
 {
-    table_print_within(t, SIZE_MAX, out);
+    table_print_within(t, terminal_line_width(out), out);
 }
 
 static bool is_word(char c)

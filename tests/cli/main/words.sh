@@ -4,7 +4,7 @@ cp -r "$ROOT"/tests/cli/replay/data/two_ranks traces
 cp -r traces other
 {
     "$SPECTER" help
-    for command in $("$SPECTER" help | sed -n '/^commands:/,/^$/s/^  \([a-z]*\) .*/\1/p'); do "$SPECTER" help "$command"; done
+    for command in $("$SPECTER" help | sed -n '/^a run/q; s/^  \([a-z]\+\) .*/\1/p'); do "$SPECTER" help "$command"; done
     for args in "analyze" "analyze --full" "analyze --list-tables" "replay --gpu a100_sxm" "replay --gpu a100_sxm --full" \
         metrics doctor "compare traces other" "compare traces other --table collectives" "watch traces --once" \
         "replay --straggler rank=1 --full" "predict collective --op all_reduce --ranks 64 --bytes 1M --explain"; do
