@@ -2,7 +2,7 @@
 #include "compare/cause_job.h"
 
 /* Returns whether the steps of the run that are enough are job->part now. */
-static bool take_steps(struct cause_job *job, const struct analysis *a)
+static bool take_steps(struct cause_job *job, const struct analysis *a, uint32_t least)
 {
     const uint32_t count = a->job_steps.count;
     const size_t ops = run_count_ops(a->run);
@@ -11,8 +11,8 @@ static bool take_steps(struct cause_job *job, const struct analysis *a)
     if (ops <= CAUSES_OPS || count == 0)
         return false;
     n = CAUSES_OPS / (ops / count + 1);
-    return run_part_typical(&a->job_steps, &a->step_time,
-                            (uint32_t)(n > CAUSES_STEPS ? n : CAUSES_STEPS), &first, &last) &&
+    return run_part_typical(&a->job_steps, &a->step_time, n > least ? (uint32_t)n : least, &first,
+                            &last) &&
            run_part_init(&job->part, a->run, &a->job_steps, first, last) == 0;
 }
 
@@ -25,11 +25,12 @@ void cause_job_release(struct cause_job *job)
 }
 
 /* Steps that are not simulated as they were recorded give way to all. */
-int cause_job_init(struct cause_job *job, const struct analysis *a, size_t most, struct err *e)
+int cause_job_init(struct cause_job *job, const struct analysis *a, uint32_t steps, size_t most,
+                   struct err *e)
 {
     struct err alone = {0};
     *job = (struct cause_job){0};
-    if (take_steps(job, a)) {
+    if (take_steps(job, a, steps)) {
         job->altered = altered_new(&job->part, &alone);
         if (job->altered != NULL)
             return 0;

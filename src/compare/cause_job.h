@@ -12,7 +12,11 @@
 #include "trace/run_part.h"
 
 #define CAUSES_OPS 100000 /* operations of all ranks */
-#define CAUSES_STEPS 8    /* at least, however many operations they hold */
+
+/* At least so many steps, however many operations they hold: where times of steps are compared, and
+ * where one simulated step is compared with another. */
+#define CAUSES_STEPS 8
+#define MENDED_STEPS 2
 
 /* Stays where it was initialised: what is simulated points to the part. */
 struct cause_job {
@@ -20,9 +24,11 @@ struct cause_job {
     struct altered *altered; /* owned */
 };
 
-/* The run must outlive it. most: a run of more operations is not simulated whole. 0, or -1 with e
- * filled (ERR_INPUT): it cannot be replayed; nothing needs releasing then. */
-int cause_job_init(struct cause_job *job, const struct analysis *a, size_t most, struct err *e);
+/* The run must outlive it. steps: CAUSES_STEPS or MENDED_STEPS; most: a run of more operations is
+ * not simulated whole. 0, or -1 with e filled (ERR_INPUT): it cannot be replayed; nothing needs
+ * releasing then. */
+int cause_job_init(struct cause_job *job, const struct analysis *a, uint32_t steps, size_t most,
+                   struct err *e);
 void cause_job_release(struct cause_job *job);
 
 #endif

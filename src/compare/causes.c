@@ -335,7 +335,7 @@ static void add_runs(void *arg, size_t which)
     for (size_t i = 0; i < side->runs.n; i++) {
         const bool keep = side->runs.list[i] == side->keep;
         struct cause_job own, *job = keep ? side->kept : &own;
-        if (cause_job_init(job, side->runs.list[i], SIZE_MAX, &side->e) < 0)
+        if (cause_job_init(job, side->runs.list[i], CAUSES_STEPS, SIZE_MAX, &side->e) < 0)
             return;
         work_times_add(side->w, job->altered);
         if (!keep)

@@ -41,7 +41,7 @@ struct mended *mended_new(const struct analysis *a, struct err *e)
     }
     m = array_new(1, sizeof *m);
     m->a = a;
-    if (cause_job_init(&m->job, a, MENDED_OPS_MAX, e) == 0) {
+    if (cause_job_init(&m->job, a, MENDED_STEPS, MENDED_OPS_MAX, e) == 0) {
         measure(m);
         return m;
     }
