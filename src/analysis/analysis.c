@@ -2,6 +2,7 @@
 #include "analysis/analysis.h"
 
 #include "base/buf.h"
+#include "base/pool.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -103,6 +104,39 @@ int analysis_init(struct analysis *a, const struct run *run, int64_t rank, struc
     return analysis_init_on(a, run, rank, NULL, NULL, e);
 }
 
+/* ---- two jobs that read what was found before, and write apart ---- */
+
+struct analysis_work {
+    struct analysis *a;
+    int64_t rank; /* ANALYSIS_ALL_RANKS: all */
+};
+
+static void add_ranks(const struct analysis_work *w)
+{
+    struct analysis *a = w->a;
+    for (size_t i = 0; i < a->run->nranks; i++) {
+        if (w->rank == ANALYSIS_ALL_RANKS || a->run->ranks[i].rank == w->rank)
+            add_rank(a, i);
+    }
+    if (a->nranks > 0)
+        finish_ranks(a);
+}
+
+static void find_paths(struct analysis *a)
+{
+    bubbles_init(&a->bubbles, a->run, &a->comm.matches, &a->job_steps);
+    critical_init(&a->critical, a->run, &a->comm.matches, &a->job_steps, &a->step_time);
+}
+
+static void analyse_part(void *arg, size_t part)
+{
+    const struct analysis_work *w = arg;
+    if (part == 0)
+        add_ranks(w);
+    else
+        find_paths(w->a);
+}
+
 int analysis_init_on(struct analysis *a, const struct run *run, int64_t rank,
                      const struct gpu_profile *gpu, const struct network_profile *net,
                      struct err *e)
@@ -123,17 +157,11 @@ int analysis_init_on(struct analysis *a, const struct run *run, int64_t rank,
     alltoalls_init(&a->alltoalls, &a->comm);
     stragglers_init(&a->stragglers, &a->comm, &a->job_steps);
     hangs_find(&a->hangs, run);
-    for (size_t i = 0; i < run->nranks; i++) {
-        if (rank == ANALYSIS_ALL_RANKS || run->ranks[i].rank == rank)
-            add_rank(a, i);
-    }
+    pool_run(pool_cpus(), 2, analyse_part, &(struct analysis_work){a, rank}, NULL);
     if (a->nranks == 0) {
         analysis_release(a);
         return no_such_rank(run, rank, e);
     }
-    finish_ranks(a);
-    bubbles_init(&a->bubbles, run, &a->comm.matches, &a->job_steps);
-    critical_init(&a->critical, run, &a->comm.matches, &a->job_steps, &a->step_time);
     return 0;
 }
 

@@ -6,6 +6,7 @@
 #include "base/arena.h"
 #include "base/kernel_memo.h"
 #include "base/order.h"
+#include "base/pool.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -358,6 +359,12 @@ static int by_cost(const void *pa, const void *pb)
     return strcmp(a->name, b->name);
 }
 
+static void init_links(void *arg, size_t r)
+{
+    const struct path_ctx *w = arg;
+    rank_links_init(&w->links[r], &w->run->ranks[r]);
+}
+
 static void walk_all(struct path_ctx *w)
 {
     struct critical *c = w->c;
@@ -365,10 +372,9 @@ static void walk_all(struct path_ctx *w)
     w->links = array_new(run->nranks, sizeof *w->links);
     w->host_at = array_new(run->nranks, sizeof *w->host_at);
     w->hops_max = 16 * w->c->walked;
-    for (size_t r = 0; r < run->nranks; r++) {
-        rank_links_init(&w->links[r], &run->ranks[r]);
+    pool_run(pool_cpus(), run->nranks, init_links, w, NULL);
+    for (size_t r = 0; r < run->nranks; r++)
         w->hops_max += 4 * (uint64_t)w->links[r].nends;
-    }
     w->last = links_add_matches(w->links, run, w->matches);
     c->chosen = median_step(w);
     for (size_t k = 0; k < c->walked; k++) {

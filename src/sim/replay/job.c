@@ -4,6 +4,7 @@
  */
 #include "sim/replay/job.h"
 
+#include "base/pool.h"
 #include "sim/replay/notes.h"
 #include "sim/target/absent_wait.h"
 
@@ -125,19 +126,34 @@ static uint32_t depth_on(const struct gpu_profile *gpu)
     return gpu->cc > 0 ? BACKLOG_DEPTH : 0;
 }
 
+/* A run as a program, and once more with its operations isolated, which tells the latency. */
+struct program_pair {
+    struct program *program, isolated;
+    const struct run *run;
+    const struct match_standins *standins;
+    int64_t latency_ns;
+};
+
+static void make_one(void *arg, size_t which)
+{
+    struct program_pair *pair = arg;
+    struct program *p = which == 0 ? pair->program : &pair->isolated;
+    program_init_filled(p, pair->run, pair->latency_ns, which == 1, pair->standins);
+}
+
 static void make_program(struct replay_job *job, const struct run *run,
                          const struct match_standins *standins)
 {
     struct replay *rep = job->rep;
     int64_t latency_ns = llround(rep->from.gpu->launch_us * 1e3);
-    struct program isolated;
-    program_init_filled(&isolated, run, latency_ns, true, standins);
-    program_init_filled(&job->program, run, latency_ns, false, standins);
-    sim_set_queue_depth(isolated.sim, depth_on(rep->from.gpu));
-    rep->latency_us = (double)program_fit_latency(&isolated, latency_ns) / 1e3;
+    struct program_pair pair = {
+        .program = &job->program, .run = run, .standins = standins, .latency_ns = latency_ns};
+    pool_run(pool_cpus(), 2, make_one, &pair, NULL);
+    sim_set_queue_depth(pair.isolated.sim, depth_on(rep->from.gpu));
+    rep->latency_us = (double)program_fit_latency(&pair.isolated, latency_ns) / 1e3;
     rep->excess_us = fmax(rep->latency_us - rep->from.gpu->launch_us, 0);
-    program_learn(&job->program, &isolated);
-    program_release(&isolated);
+    program_learn(&job->program, &pair.isolated);
+    program_release(&pair.isolated);
 }
 
 /* The parallel grid, and whether the ranks that are missing can be filled in. */
