@@ -178,8 +178,10 @@ static struct layout layout_within(const struct table *t, size_t room)
     struct layout l = {.width = width, .room = room, .absent = BUF_INIT};
     l.flows = total > room && t->heads[last].align == TABLE_LEFT &&
               total - width[last] + FLOW_LEAST <= room;
-    size_t end = t->nheads; /* the first column that has to be left out */
-    while (total > room && !l.flows && end > 1) {
+    size_t first = 0, end = t->nheads; /* one column stays; the first one that has to be left out */
+    while (width[first] == 0 && first < last)
+        first++;
+    while (total > room && !l.flows && end > first + 1) {
         end--;
         total -= width[end] > 0 ? INDENT + width[end] : 0;
     }
@@ -223,7 +225,7 @@ void table_print_within(const struct table *t, size_t room, FILE *out)
     for (size_t c = 0; c < t->nheads; c++) {
         if (l.width[c] > 0)
             fprintf(out, "%*s", INDENT, "");
-        for (size_t k = 0; k < l.width[c] && column + k < room; k++)
+        for (size_t k = 0; k < l.width[c] && (!l.flows || column + k < room); k++)
             fputc('-', out);
         column += l.width[c] > 0 ? l.width[c] + INDENT : 0;
     }

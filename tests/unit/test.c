@@ -206,13 +206,13 @@ static int run_in_workers(struct board *b, int n, const char *pattern, int plann
     return outside ? 3 : failed;
 }
 
-/* Runs the tests whose name or file contains argv[1], or all, on all cores; prints TAP, each test's
- * lines when it has ended. */
+/* Runs the tests whose name or file contains argv[1], or all, two a core, since some only wait;
+ * prints TAP, each test's lines when it has ended. */
 int main(int argc, char **argv)
 {
     const char *pattern = argc > 1 ? argv[1] : NULL;
     int planned = nwanted(pattern);
-    long cores = sysconf(_SC_NPROCESSORS_ONLN);
+    long workers = 2 * sysconf(_SC_NPROCESSORS_ONLN);
     struct board *b =
         mmap(NULL, sizeof *b, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (b == MAP_FAILED || sem_init(&b->output, 1, 1) != 0)
@@ -223,5 +223,5 @@ int main(int argc, char **argv)
     fflush(stdout);  /* once, not by each worker */
     if (planned < 2) /* as a debugger wants it */
         return work(b, &b->workers[0], pattern, planned);
-    return run_in_workers(b, cores < WORKERS_MAX ? (int)cores : WORKERS_MAX, pattern, planned);
+    return run_in_workers(b, workers < WORKERS_MAX ? (int)workers : WORKERS_MAX, pattern, planned);
 }

@@ -43,15 +43,19 @@ static struct bench_result result;
 static struct err said;
 
 /* Reads a text as a file; the result stands until the next call. */
-static int read_text(const char *text)
+static int read_text_in(const char *folder, const char *text)
 {
-    const char *folder = make_folder();
-    int rc;
     bench_result_release(&result);
     bench_result_init(&result);
     said.msg[0] = '\0';
     write_text(folder, "log", text);
-    rc = bench_read(&result, file_in(folder, "log"), &said);
+    return bench_read(&result, file_in(folder, "log"), &said);
+}
+
+static int read_text(const char *text)
+{
+    const char *folder = make_folder();
+    const int rc = read_text_in(folder, text);
     remove_folder(folder);
     return rc;
 }
@@ -468,13 +472,15 @@ TEST(bench_read_json_of_nccl_tests)
 /* Cut at any byte it is read, is refused, or stands in part; never more rows than the whole has. */
 TEST(bench_read_json_cut_anywhere)
 {
+    const char *folder = make_folder();
     char text[sizeof json_run];
     for (size_t len = 1; len < sizeof json_run - 1; len++) {
         memcpy(text, json_run, len);
         text[len] = '\0';
-        if (read_text(text) == 0)
+        if (read_text_in(folder, text) == 0)
             CHECK(result.damaged && result.runs[0].nrows <= 3);
     }
+    remove_folder(folder);
 }
 
 /* ---- profile_*.txt ---- */

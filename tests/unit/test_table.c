@@ -70,6 +70,46 @@ TEST(table_leaves_out_optional_columns_that_do_not_fit)
     table_release(&t);
 }
 
+TEST(table_names_columns_that_have_no_room)
+{
+    struct table t;
+    table_init(&t);
+    table_column(&t, "first", TABLE_LEFT);
+    table_column(&t, "second", TABLE_RIGHT);
+    table_optional(&t);
+    table_column(&t, "third", TABLE_RIGHT);
+    table_column(&t, "fourth", TABLE_RIGHT);
+    for (int i = 1; i <= 4; i++)
+        table_cell(&t, "%d", i);
+    char *text = printed_within(&t, 20);
+    CHECK_STR(text, "  first  third\n  -----  -----\n  1          3\n  no room for: fourth\n");
+    free(text);
+    text = printed_within(&t, 1); /* one column stays */
+    CHECK_STR(text, "  first\n  -----\n  1\n  no room for: third,\n    fourth\n");
+    free(text);
+    table_release(&t);
+}
+
+TEST(table_breaks_a_last_column_of_text)
+{
+    struct table t;
+    table_init(&t);
+    table_column(&t, "n", TABLE_RIGHT);
+    table_column(&t, "what it tells", TABLE_LEFT);
+    table_cell(&t, "10");
+    table_cell(&t, "where the time of each of the steps goes");
+    table_cell(&t, "2");
+    table_cell(&t, "%s", "");
+    char *text = printed_within(&t, 30);
+    CHECK_STR(text, "   n  what it tells\n"
+                    "  --  ------------------------\n"
+                    "  10  where the time of each\n"
+                    "      of the steps goes\n"
+                    "   2\n");
+    free(text);
+    table_release(&t);
+}
+
 TEST(table_empty_and_unfinished_rows)
 {
     struct table t;
