@@ -6,11 +6,12 @@
 #include "analysis/fail_on.h"
 #include "analysis/limits.h"
 #include "base/buf.h"
+#include "base/opt.h"
 #include "base/whole_file.h"
-#include "cmd/analyze_summary.h"
 #include "cmd/cmd.h"
-#include "cmd/shard_file.h"
 #include "cmd/hardware.h"
+#include "cmd/shard.h"
+#include "cmd/shard_file.h"
 #include "report/analyze_report.h"
 #include "report/analyze_sheets.h"
 #include "report/findings.h"
@@ -22,6 +23,97 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+
+/* ---- --summary: the answer of the closing records alone ---- */
+
+/* Texts are borrowed; NULL: not given. */
+struct summary_opts {
+    const char *dir, *run_id, *json, *tables;
+    bool formatted; /* tables in `format` in place of the screen */
+    enum sheet_form format;
+    bool list_tables, strict;
+    enum color_when colored; /* screen_init() */
+};
+
+static void add_closing(void *arg, const struct closing *c)
+{
+    closing_sums_add(arg, c);
+}
+
+static void print_summary_tables(const struct summary_opts *o, const struct sheet *sheets)
+{
+    bool all = o->tables == NULL, alone = !all && strchr(o->tables, ',') == NULL, first = true;
+    for (size_t i = 0; i < CLOSING_SHEET_COUNT; i++) {
+        if ((!all && !opt_list_names(o->tables, sheets[i].name)) ||
+            (all && sheet_rows(&sheets[i]) == 0))
+            continue;
+        analyze_table(&sheets[i], o->format, alone, first, stdout);
+        first = false;
+    }
+}
+
+static void print_summary(const struct summary_opts *o, const struct closing_report *r)
+{
+    struct sheet sheets[CLOSING_SHEET_COUNT];
+    struct screen screen;
+    if (!o->list_tables && !o->formatted && o->tables == NULL) {
+        screen_init(&screen, stdout, o->colored);
+        closing_screen(r, &screen);
+        screen_release(&screen);
+        return;
+    }
+    closing_sheets(sheets, r);
+    if (o->list_tables)
+        analyze_list_sheets(sheets, CLOSING_SHEET_COUNT, stdout);
+    else
+        print_summary_tables(o, sheets);
+    for (size_t i = 0; i < CLOSING_SHEET_COUNT; i++)
+        sheet_release(&sheets[i]);
+}
+
+static int report_summary(const struct summary_opts *o, const struct closing_report *r,
+                          struct err *e)
+{
+    struct whole_file file;
+    if (o->json == NULL || strcmp(o->json, "-") != 0)
+        print_summary(o, r);
+    if (o->json == NULL)
+        return 0;
+    if (cmd_open_json(&file, o->json, e) < 0)
+        return -1;
+    closing_json(r, file.out);
+    return cmd_close_json(&file, e);
+}
+
+/* Returns the status; -1 with e filled. */
+static int run_summary(const struct summary_opts *o, struct err *e)
+{
+    struct load_opts load = {.run_id = o->run_id};
+    struct closing_sums sums;
+    struct run run;
+    struct closing_report r = {&sums, &run};
+    int status;
+    if (o->tables != NULL && analyze_check_tables(o->tables, NULL) == 0)
+        return err_set(e, ERR_USAGE, "--table %s needs the records: leave out --summary",
+                       o->tables);
+    if (o->tables != NULL &&
+        analyze_check_names(o->tables, closing_sheet_names, CLOSING_SHEET_COUNT,
+                            "--summary --list-tables lists", e) < 0)
+        return -1;
+    closing_sums_init(&sums);
+    status = closings_read(&run, o->dir, &load, add_closing, &sums, e);
+    for (size_t i = 0; status == 0 && i < run.nnotes; i++)
+        fprintf(stderr, "specter: note: %s\n", run.notes[i].text);
+    if (status == 0) {
+        closing_sums_finish(&sums);
+        status = report_summary(o, &r, e);
+    }
+    if (status == 0 && (run_partial(&run) || (o->strict && sums.nranks == 1 && run.world_size > 1)))
+        status = ERR_PARTIAL;
+    closing_sums_release(&sums);
+    run_release(&run);
+    return status;
+}
 
 struct analyze_opts {
     struct shard_opts share;
@@ -208,7 +300,7 @@ static int summarize(const struct analyze_opts *opts, const char *dir, struct er
             return err_set(e, ERR_USAGE, "--%s needs the records: leave out --summary",
                            needs_records[i].name);
     }
-    return cmd_analyze_summary(&o, e);
+    return run_summary(&o, e);
 }
 
 static int check_tables(const char *names, struct err *e)
