@@ -4,11 +4,10 @@
  */
 #include "cmd/cmd.h"
 
-#include "base/arena.h"
 #include "analysis/limits.h"
+#include "base/arena.h"
 #include "base/buf.h"
 #include "base/whole_file.h"
-#include "cmd/interrupt.h"
 #include "cmd/progress.h"
 #include "report/table.h"
 #include "specter/trace.h"
@@ -16,10 +15,15 @@
 
 #include <cjson/cJSON.h>
 #include <errno.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 #include <zlib.h>
+
 /* Libraries that the build can do without. */
 #ifdef SPECTER_HAVE_SQLITE
 #include <sqlite3.h>
@@ -45,6 +49,45 @@
 #else
 #define XLSX_NUMBER "-"
 #endif
+
+/* Ctrl-C, a kill or a hang-up while a command computes its result. */
+
+static bool on_terminal; /* a progress bar may be there */
+
+static void put(const char *text)
+{
+    if (write(STDERR_FILENO, text, strlen(text)) < 0)
+        return; /* there is no other place to tell it */
+}
+
+/* timeout(1) sends a signal twice, and another thread may take the second one. */
+static atomic_flag taken = ATOMIC_FLAG_INIT;
+
+static void on_signal(int number)
+{
+    if (atomic_flag_test_and_set(&taken))
+        return;
+    whole_file_remove_begun();
+    if (on_terminal)
+        put("\r\033[K");
+    put("specter: interrupted, no result; files are whole, or as they were before\n");
+    signal(number, SIG_DFL);
+    raise(number); /* ends the process when the handler returns */
+}
+
+/* From now on SIGINT, SIGTERM and SIGHUP, where they would end the process, first remove files that
+ * are begun (base/whole_file.h) and say on stderr what is kept; then they end it. */
+static void interrupt_catch(void)
+{
+    static const int ending[] = {SIGINT, SIGTERM, SIGHUP};
+    struct sigaction had, ours = {.sa_handler = on_signal, .sa_flags = SA_RESTART};
+    on_terminal = isatty(STDERR_FILENO);
+    sigfillset(&ours.sa_mask);
+    for (size_t i = 0; i < sizeof ending / sizeof *ending; i++) {
+        if (sigaction(ending[i], NULL, &had) == 0 && had.sa_handler == SIG_DFL)
+            sigaction(ending[i], &ours, NULL);
+    }
+}
 
 const struct command *const commands[] = {
 #define X(name, task) &cmd_##name,
