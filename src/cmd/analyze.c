@@ -11,7 +11,6 @@
 #include "cmd/cmd.h"
 #include "cmd/hardware.h"
 #include "cmd/shard.h"
-#include "cmd/shard_file.h"
 #include "report/analyze_report.h"
 #include "report/analyze_sheets.h"
 #include "report/findings.h"

@@ -3,7 +3,7 @@
  * specter export: a recorded run in the formats of other tools.
  */
 #include "cmd/cmd.h"
-#include "cmd/shard_file.h"
+#include "cmd/shard.h"
 #include "report/export.h"
 #include "trace/run.h"
 

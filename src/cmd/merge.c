@@ -3,7 +3,7 @@
  * specter merge: the answer of a command whose traces several processes have read.
  */
 #include "cmd/cmd.h"
-#include "cmd/shard_file.h"
+#include "cmd/shard.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -3,7 +3,7 @@
  * specter metrics: single numbers of a recorded run, by name.
  */
 #include "cmd/cmd.h"
-#include "cmd/shard_file.h"
+#include "cmd/shard.h"
 #include "metrics/metrics.h"
 #include "report/metrics_report.h"
 #include "trace/run.h"
