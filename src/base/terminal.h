@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The terminal that stdout goes to, also while its text is held back for a pager (cmd/pager.h):
+ * The terminal that stdout goes to, also while its text is held back for a pager (cmd/program.c):
  * width and colour are then still those of the terminal. And --color, of every command.
  */
 #ifndef SPECTER_BASE_TERMINAL_H

@@ -33,7 +33,7 @@ struct command {
      * is cmd_run_kind(). */
     const struct cmd_kind *const *kinds;
     size_t nkinds;
-    bool paged; /* all of its text comes at its end: where it is long, through a pager (pager.h) */
+    bool paged; /* all of its text comes at its end: where it is long, through a pager */
 
     /* argv[0] is the command's name. Prints its own result to stdout, returns the exit status, or
      * CMD_HELPED; on failure fills e and returns e's code, and main prints "specter: <message>". */
