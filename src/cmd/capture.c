@@ -13,7 +13,7 @@
 #include "cmd/capture_local.h"
 #include "cmd/capture_step.h"
 #include "cmd/cmd.h"
-#include "cmd/nccl_slot.h"
+#include "cmd/loader.h"
 #include "specter/trace.h"
 #include "trace/trace_summary.h"
 

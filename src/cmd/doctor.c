@@ -12,7 +12,7 @@
 #include "cmd/app.h"
 #include "cmd/ask.h"
 #include "cmd/cmd.h"
-#include "cmd/nccl_slot.h"
+#include "cmd/loader.h"
 #include "report/screen.h"
 #include "trace/trace_summary.h"
 

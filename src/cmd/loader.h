@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Where the dynamic loader of this system looks for libraries.
+ * Where libraries are looked for: by the dynamic loader of this system, and by NCCL for a profiler
+ * plugin.
  *
  *     struct loader l;
  *     loader_init(&l, &arena, 10);
@@ -38,5 +39,22 @@ void loader_release(struct loader *l);
 /* The real path of the first library of this name in these folders that is of this machine's class
  * and processor; of one that holds a slash, its own. NULL: none. */
 const char *loader_file(const struct dir_list *in, struct arena *a, const char *name);
+
+/* NCCL's one place for a profiler plugin, which libspecter.so wants for --nccl-plugin. NCCL takes
+ * the plugin that NCCL_PROFILER_PLUGIN names, in the environment or in its configuration file, else
+ * libnccl-profiler.so, else its network plugin where that is a profiler too; images bring either
+ * for telemetry. */
+#define NCCL_SLOT_VARIABLE "NCCL_PROFILER_PLUGIN"
+
+enum nccl_slot_by { SLOT_FREE, SLOT_ENVIRONMENT, SLOT_FILE, SLOT_LIBRARY };
+
+struct nccl_slot {
+    enum nccl_slot_by by;
+    const char
+        *what; /* the variable's value, or the library's path; the arena's, or the environment's */
+    const char *file; /* of SLOT_FILE: the configuration file */
+};
+
+struct nccl_slot nccl_slot_find(struct arena *a, const struct loader *l);
 
 #endif
