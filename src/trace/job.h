@@ -17,6 +17,9 @@
 #include "base/buf.h"
 #include "trace/run.h"
 
+#include <stddef.h>
+#include <stdint.h>
+
 /* A node, or a pod on one; the order is that of ranks. */
 struct job_node {
     const char *name;  /* "" a pod that has none yet */
@@ -75,5 +78,21 @@ void job_text(struct buf *out, const struct job *job);
 /* After run_finish(): names the node of each rank where the records name it, and notes what they
  * say, and what contradicts the traces. */
 void job_apply(struct run *run);
+
+/* ---- lists of nodes ----
+ *
+ * Slurm's short forms of lists: names of nodes ("nid[001-003,007],x1", also with several brackets)
+ * and tasks of each ("4(x2),3"). */
+
+#define HOSTLIST_MAX 65536    /* names in one list */
+#define HOSTLIST_NAME_MAX 255 /* bytes of one */
+
+/* Calls `add` with each name, valid during the call, in the list's order. 0; -1 where the text is
+ * no such list or has too many or too long names: those before have been given. */
+int hostlist_expand(const char *text, size_t len, void (*add)(void *arg, const char *name),
+                    void *arg);
+
+/* Calls `add` with the number of each node, in order. 0; -1 likewise. */
+int tasklist_expand(const char *text, size_t len, void (*add)(void *arg, int64_t tasks), void *arg);
 
 #endif

@@ -2,7 +2,7 @@
 #include "test.h"
 
 #include "base/buf.h"
-#include "trace/hostlist.h"
+#include "trace/job.h"
 
 #include <string.h>
 
