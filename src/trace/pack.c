@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "trace/pack.h"
+#include "trace/share.h"
 
 #include "base/hash.h"
 #include "base/idmap.h"

@@ -4,7 +4,6 @@
 #include "base/arena.h"
 #include "base/hash.h"
 #include "trace/load.h"
-#include "trace/pack.h"
 
 #include <stdlib.h>
 #include <string.h>

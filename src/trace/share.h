@@ -20,6 +20,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/idmap.h"
+#include "trace/run.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -51,7 +52,6 @@ void load_shared_release(struct load_shared *s);
 /* ---- for load.c ---- */
 
 struct read_job;
-struct run;
 
 /* Whether this process is to read files of all these jobs: wanted(). */
 bool load_share_wanted(const struct load_share *share, const struct read_job *jobs, size_t n);
@@ -65,5 +65,27 @@ int load_shared_take(const struct load_shared *s, struct read_job *job, struct r
 
 /* -1 with e filled: another process has read a file that is not there any more. */
 int load_shared_all_taken(const struct load_shared *s, struct err *e);
+
+/* ---- a part as bytes (pack.c) ----
+ *
+ * What a reader made of one file, as bytes: so it travels from the process that read the file to
+ * the one that puts the run together. The bytes are those of this version of the program on this
+ * kind of machine (pack_form()). Damage of them is found by share.c; indexes are checked here,
+ * other figures are believed.
+ *
+ *     run_pack(&bytes, &part);
+ *     if (run_unpack(&copy, bytes.data, bytes.len, e) == 0) ...   copy holds what part holds
+ */
+
+/* Appends a part as its reader left it: ranks, communicators, notes, and what a reader says of the
+ * whole (struct run). */
+void run_pack(struct buf *out, const struct run *part);
+
+/* Into a run that was initialised and is empty. Texts are interned. -1 with e filled (ERR_INPUT):
+ * these are not the bytes of a part; the run must be released in either case. */
+int run_unpack(struct run *part, const char *data, size_t len, struct err *e);
+
+/* Equal where one program can read what the other has packed. */
+uint64_t pack_form(void);
 
 #endif

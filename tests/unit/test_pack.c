@@ -6,7 +6,7 @@
 
 #include "made_device.h"
 #include "trace/et.h"
-#include "trace/pack.h"
+#include "trace/share.h"
 
 #include <stdlib.h>
 #include <string.h>
