@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * From sets of ranks (ras_text.h) to members. A rank that no list of a function's sets names is in
+ * From sets of ranks (ras.h) to members. A rank that no list of a function's sets names is in
  * the one set that has no list.
  *
  * The ranks of the run are those of the largest communicator with different counts, else of the
  * largest that is named, else those that the table of groups counts. Which ranks of the job another
  * communicator has is known only where both have all GPUs; else it is noted.
  */
-#include "trace/ras_text.h"
+#include "trace/ras.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -4,7 +4,7 @@
  * and rasClientRunComms() in NVIDIA/nccl, src/ras/client_support.cc, 2.24 to 2.31; lines that are
  * not known are passed over.
  */
-#include "trace/ras_text.h"
+#include "trace/ras.h"
 
 #include "trace/kernel_names.h"
 #include "trace/reader.h"
