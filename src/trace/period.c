@@ -5,7 +5,7 @@
  * anchor comes from Gusfield's Z function of the sequence read backwards, in linear time too. A few
  * anchors spread over the sequence hit the repeating part after any prologue.
  */
-#include "trace/period.h"
+#include "trace/step_time.h"
 
 #include "base/err.h"
 

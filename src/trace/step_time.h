@@ -1,4 +1,10 @@
 /* SPDX-License-Identifier: MIT */
+#ifndef SPECTER_TRACE_STEP_TIME_H
+#define SPECTER_TRACE_STEP_TIME_H
+
+#include <stddef.h>
+#include <stdint.h>
+
 /* clang-format off */
 /*
  * The steps of a job, and how long one takes: the one definition behind `analyze`, `metrics`,
@@ -46,8 +52,6 @@
  * is that of the rank whose steps take longest.
  */
 /* clang-format on */
-#ifndef SPECTER_TRACE_STEP_TIME_H
-#define SPECTER_TRACE_STEP_TIME_H
 
 #include "base/interval.h"
 #include "trace/run.h"
@@ -179,5 +183,22 @@ bool steps_blank(const struct run *run, size_t rank);
 
 /* "marked steps", ... */
 const char *step_source_name(enum step_source source);
+
+/* ---- period.c ----
+ *
+ * The part of a sequence of symbols that repeats itself and covers most of it.
+ *
+ *     struct period s = period_find(symbols, n);
+ *     if (s.period > 0) ...                         s.length / s.period times, from s.first on
+ */
+
+/* A stretch of symbols that repeats itself: length, in which every symbol equals the one `period`
+ * before it. period 0: none that covers at least half. */
+struct period {
+    size_t first, length, period;
+    uint64_t compared; /* equal symbols that were compared on the way: linear in the sequence */
+};
+
+struct period period_find(const uint64_t *symbols, size_t n);
 
 #endif

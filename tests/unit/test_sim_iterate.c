@@ -3,7 +3,7 @@
 #include "test.h"
 
 #include "sim/step/step_measure.h"
-#include "trace/period.h"
+#include "trace/step_time.h"
 
 #include <stdlib.h>
 #include <string.h>
