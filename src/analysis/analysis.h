@@ -25,7 +25,7 @@
 #include "analysis/time_breakdown.h"
 #include "analysis/traffic.h"
 #include "analysis/work.h"
-#include "trace/verdict.h"
+#include "trace/activity.h"
 
 #define ANALYSIS_ALL_RANKS INT64_MIN
 

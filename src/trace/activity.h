@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * What a device does in a window of time, as lengths of interval unions: of what was recorded
- * (analysis) and of what is simulated (replay) by the same rules.
+ * (analysis) and of what is simulated (replay) by the same rules. And
+ * what bounds a step.
  *
  *     struct activity b;
  *     activity_init(&b);
@@ -14,6 +15,8 @@
 
 #include "base/interval.h"
 #include "trace/run.h"
+
+#include <stdbool.h>
 
 /* A graph launch of which not all is known to be communication is computation: what lies in it has
  * no times of its own. */
@@ -41,5 +44,29 @@ void activity_init(struct activity *b);
 void activity_release(struct activity *b);
 void activity_add(struct activity *b, const struct op *op, int64_t start_ns, int64_t end_ns);
 void activity_measure(struct activity *b, struct activity_times *out);
+
+/* ---- what bounds a step ----
+ *
+ * In one word for `analyze` and `replay`: the largest of four parts of the time, as a mean over the
+ * ranks. The critical path has a largest part, too, in the same words; where it is another one, a
+ * sentence says why both are right. */
+
+enum bound {
+    BOUND_COMPUTE, /* GEMMs, other kernels, graphs, kernels that were only counted */
+    BOUND_COMM,    /* exposed communication, with waits for other ranks and bubbles */
+    BOUND_COPIES,  /* exposed copies and memsets */
+    BOUND_HOST,    /* the devices are idle; on a path: the host, and launches */
+    BOUNDS
+};
+
+const char *bound_name(enum bound bound); /* "compute", "communication", "copies", "host" */
+
+/* The largest; the first of several. */
+enum bound bound_of(const double ns[BOUNDS]);
+
+/* Why the critical path is mostly `path` where the time is mostly `time`; NULL: they are the same.
+ * sees_waits: the recording holds what the host waited for. waiting: the part of exposed
+ * communication that waits for other ranks; NAN not known. */
+const char *bound_why(enum bound time, enum bound path, bool sees_waits, double waiting);
 
 #endif

@@ -6,7 +6,7 @@
 #ifndef SPECTER_SIM_REPLAY_RECORDED_BOUNDS_H
 #define SPECTER_SIM_REPLAY_RECORDED_BOUNDS_H
 
-#include "trace/verdict.h"
+#include "trace/activity.h"
 
 struct recorded_bounds {
     enum bound time, path;
