@@ -6,8 +6,8 @@
 #include "base/buf.h"
 #include "base/order.h"
 #include "trace/align.h"
+#include "trace/api_calls.h"
 #include "trace/graph.h"
-#include "trace/host_waits.h"
 #include "trace/rank_join.h"
 #include "trace/run.h"
 

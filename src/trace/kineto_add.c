@@ -5,7 +5,7 @@
 #include "trace/kineto.h"
 
 #include "base/hash.h"
-#include "trace/host_waits.h"
+#include "trace/api_calls.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -73,7 +73,7 @@ enum op_flag {
 /* The host's side of a copy. */
 enum host_memory { HOST_MEMORY_UNKNOWN, HOST_MEMORY_PAGEABLE, HOST_MEMORY_PINNED };
 
-/* What the call of a copy waited for (host_waits.h). */
+/* What the call of a copy waited for (api_calls.h). */
 enum copy_wait {
     COPY_NO_WAIT,
     COPY_WAITS,        /* the copy, and all that was before it on its stream */
@@ -220,7 +220,7 @@ struct sync_call {
     int32_t stream;  /* -1: not applicable or the trace does not tell */
     int64_t event;   /* -1 likewise */
     int64_t wait_ns; /* SYNC_CALL_ALLOC, SYNC_CALL_FREE: how long it waited for the device
-                        (host_waits.h) */
+                        (api_calls.h) */
 };
 
 /* Returns whether the call waited for the device. */

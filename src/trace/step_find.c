@@ -8,7 +8,6 @@
 #include "base/kernel_memo.h"
 #include "base/order.h"
 #include "trace/api_calls.h"
-#include "trace/host_waits.h"
 #include "trace/step_time.h"
 
 #include <math.h>

@@ -2,7 +2,6 @@
 #include "made_analysis.h"
 
 #include "trace/api_calls.h"
-#include "trace/host_waits.h"
 
 #define US 1000
 

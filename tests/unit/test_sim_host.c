@@ -8,7 +8,7 @@
 #include "made_device.h"
 #include "made_job.h"
 #include "sim/program/program.h"
-#include "trace/host_waits.h"
+#include "trace/api_calls.h"
 
 #define KERNELS 3000
 #define KERNEL_NS 10000

@@ -7,7 +7,7 @@
 
 #include "made_device.h"
 #include "made_replay.h"
-#include "trace/host_waits.h"
+#include "trace/api_calls.h"
 
 #include <math.h>
 

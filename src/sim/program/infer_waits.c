@@ -19,7 +19,7 @@
 #include "sim/program/process.h"
 
 #include "base/order.h"
-#include "trace/host_waits.h"
+#include "trace/api_calls.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -3,7 +3,7 @@
 
 #include "base/idmap.h"
 #include "base/kernel_memo.h"
-#include "trace/host_waits.h"
+#include "trace/api_calls.h"
 
 #include <math.h>
 #include <stdlib.h>
