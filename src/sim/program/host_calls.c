@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "sim/program/host_calls.h"
+#include "sim/program/process.h"
 
 #include "base/order.h"
 

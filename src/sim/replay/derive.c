@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#include "sim/replay/job.h"
 #include "base/buf.h"
-#include "sim/replay/notes.h"
+#include "sim/replay/job.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -5,7 +5,6 @@
 #include "sim/replay/job.h"
 
 #include "base/pool.h"
-#include "sim/replay/notes.h"
 #include "sim/target/absent_wait.h"
 
 #include <math.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "sim/replay/notes.h"
+#include "sim/replay/job.h"
 
 /* ---- how the program was made ---- */
 

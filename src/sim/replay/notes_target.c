@@ -2,7 +2,7 @@
  *
  * Facts of the target: rules of scale, overlap, the host, jitter and faults.
  */
-#include "sim/replay/notes.h"
+#include "sim/replay/job.h"
 
 #include <math.h>
 

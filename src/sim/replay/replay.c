@@ -6,7 +6,6 @@
 
 #include "base/buf.h"
 #include "sim/replay/job.h"
-#include "sim/replay/notes.h"
 
 #include <math.h>
 #include <stdlib.h>

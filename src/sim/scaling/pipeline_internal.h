@@ -7,7 +7,7 @@
 #define SPECTER_SIM_SCALING_PIPELINE_INTERNAL_H
 
 #include "base/arena.h"
-#include "sim/program/host_calls.h"
+#include "sim/program/process.h"
 #include "sim/scaling/pipeline.h"
 
 #include <stdbool.h>
