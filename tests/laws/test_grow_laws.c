@@ -6,7 +6,7 @@
 
 #include "../unit/made_grid.h"
 #include "../unit/made_run.h"
-#include "sim/scaling/weak_scaling.h"
+#include "sim/scaling/scaling.h"
 #include "sim/replay/replay.h"
 
 #include <stdlib.h>

@@ -6,7 +6,7 @@
 #define SPECTER_TEST_GROWN_H
 
 #include "sim/grid/grid_input.h"
-#include "sim/scaling/weak_scaling.h"
+#include "sim/scaling/scaling.h"
 
 struct grown {
     struct arena arena;

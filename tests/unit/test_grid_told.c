@@ -5,7 +5,7 @@
 #include "test.h"
 
 #include "made_grid.h"
-#include "sim/scaling/weak_scaling.h"
+#include "sim/scaling/scaling.h"
 
 /* ---- what the user tells ---- */
 

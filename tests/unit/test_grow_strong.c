@@ -6,8 +6,8 @@
 
 #include "made_device.h"
 #include "sim/replay/replay.h"
+#include "sim/scaling/scaling.h"
 #include "sim/target/retarget.h"
-#include "sim/scaling/strong_scaling.h"
 
 #include <math.h>
 #include <string.h>

@@ -25,7 +25,7 @@
 #ifndef SPECTER_SIM_SCALING_PIPELINE_H
 #define SPECTER_SIM_SCALING_PIPELINE_H
 
-#include "sim/scaling/weak_scaling.h"
+#include "sim/scaling/scaling.h"
 #include "sim/step/step_measure.h"
 #include "sim/program/program.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "sim/scaling/strong_scaling.h"
+#include "sim/scaling/scaling.h"
 
 #include <math.h>
 #include <string.h>
@@ -11,7 +11,7 @@ static uint32_t size_of(const struct op *op, int dim)
     return dim == DIM_M ? op->gemm.m : dim == DIM_N ? op->gemm.n : op->gemm.k;
 }
 
-/* Dimensions that may count tokens, as bits (strong_scaling.h); all of them where the trace does
+/* Dimensions that may count tokens, as bits (scaling.h); all of them where the trace does
  * not tell how the factors lie. */
 static unsigned dims_of(const struct op *op)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "sim/scaling/weak_scaling.h"
+#include "sim/scaling/scaling.h"
 
 #include "base/order.h"
 

@@ -9,8 +9,7 @@
 
 #include "model/accuracy.h"
 #include "sim/program/program.h"
-#include "sim/scaling/strong_scaling.h"
-#include "sim/scaling/weak_scaling.h"
+#include "sim/scaling/scaling.h"
 #include "trace/graph.h"
 #include "trace/run.h"
 
