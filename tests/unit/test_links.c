@@ -6,7 +6,7 @@
 
 #include "base/arena.h"
 #include "made_run.h"
-#include "sim/target/port_contention.h"
+#include "sim/target/overlap.h"
 
 #include <stdlib.h>
 

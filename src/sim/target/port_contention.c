@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "sim/target/port_contention.h"
+#include "sim/target/overlap.h"
 
 #include "base/idmap.h"
 
