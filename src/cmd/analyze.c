@@ -15,7 +15,7 @@
 #include "report/analyze_sheets.h"
 #include "report/findings.h"
 #include "report/workbooks.h"
-#include "sim/replay/recorded_bounds.h"
+#include "trace/activity.h"
 #include "trace/run.h"
 
 #include <errno.h>

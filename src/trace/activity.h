@@ -61,6 +61,13 @@ enum bound {
 
 const char *bound_name(enum bound bound); /* "compute", "communication", "copies", "host" */
 
+/* Of a step, and of its critical path, as `analyze` tells: a replay says why its prediction is
+ * bound otherwise. */
+struct recorded_bounds {
+    enum bound time, path;
+    bool path_known;
+};
+
 /* The largest; the first of several. */
 enum bound bound_of(const double ns[BOUNDS]);
 

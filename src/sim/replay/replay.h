@@ -16,19 +16,66 @@
 #include "sim/grid/grid_input.h"
 #include "sim/replay/facts.h"
 #include "sim/replay/path.h"
-#include "sim/replay/recorded_bounds.h"
-#include "sim/replay/throughput.h"
 #include "sim/replay/uncertainty.h"
 #include "sim/step/step_measure.h"
 #include "sim/target/retarget.h"
 #include "sim/whatif/whatif.h"
+#include "specter/trace.h"
+#include "trace/activity.h"
 #include "trace/run.h"
+
+/* ---- throughput.c ----
+ *
+ * Tokens a second, and how well the GPUs' arithmetic is used.
+ *
+ * Told how many floating-point operations the model needs for an iteration of the job, utilisation
+ * is model FLOPs utilisation (MFU): those over what all GPUs could do in the iteration at their
+ * dense peak. Without, the operations of the recorded GEMMs count (2mnk x batch), and those of
+ * convolutions and attention that a profile tells (op_flops()). They hold what is computed again in
+ * the backward pass, which a recording cannot tell apart, and lack products without a shape:
+ * hardware FLOPs utilisation (HFU).
+ *
+ * The peak is that of the products' types by their shares of the operations: work / sum of
+ * (work of a type / its peak). */
+
+struct replay_job;
+struct gpu_profile;
+
+/* Of one iteration of the whole job as recorded, at scale 1. */
+struct workload {
+    double tokens;      /* given by the user; 0: not */
+    double flops;       /* given, or of the recorded products; 0: not known */
+    bool given;         /* flops were */
+    double peak_tflops; /* of one target GPU for the mix; 0: not known */
+    const char *mix;    /* "bf16", "fp8e4m3 80 %, bf16 20 %"; in the arena of the replay */
+    const char *of; /* "GEMMs, convolutions and attention": what the flops are of, unless given */
+    const char *missing; /* why flops or peak are not known; NULL */
+    uint64_t shapeless;  /* recorded products without a shape: not counted */
+    bool extrapolated;   /* ranks without operations are taken to do what the others do */
+};
+
+struct throughput {
+    double tokens_per_s, tokens_per_s_gpu; /* 0: no tokens were given */
+    double utilisation;                    /* 0: not known; above 1: the inputs do not fit */
+    /* all NAN where the recording does not tell how the job scales */
+};
+
+/* tokens, flops: as given by the user; 0: not. */
+void workload_measure(struct workload *w, const struct replay_job *job, double tokens,
+                      double flops);
+
+/* Of an iteration of span_ns on so many GPUs. work: how often the recorded job's work is done (the
+ * scale; 1 where its batch is divided). Tokens multiply with it unless what grows is the model (tp)
+ * or its depth (pp). */
+struct throughput throughput_of(const struct workload *w, double work, double gpus, double span_ns,
+                                enum grid_role grown);
+
+/* ---- the replay ---- */
 
 #define HOST_SPEED_MIN 0.01
 #define HOST_SPEED_MAX 100.0
 #define REPLAY_ERROR_MAX 0.25 /* of own_error, for speed-up and efficiency to be told */
 
-struct replay_job;
 struct replay_scale;
 
 /* Called after the measurement of the recording (scale NULL), then after the simulation of each
@@ -36,6 +83,17 @@ struct replay_scale;
 struct replay_watch {
     void (*observe)(void *context, const struct replay_job *job, const struct replay_scale *scale);
     void *context;
+};
+
+/* Why a prediction is bound otherwise than the recording is. */
+enum bounds_cause {
+    BOUNDS_SAME,
+    BOUNDS_REPLAY_OFF,    /* the replay is far off the recording on its own hardware */
+    BOUNDS_UNTIMED,       /* what was not timed is work in a replay, and idle time to analyze */
+    BOUNDS_TARGET,        /* on the target the parts of a step take other times */
+    BOUNDS_WAITS_UNKNOWN, /* the replay infers what the host waited for */
+    BOUNDS_CLOSE,         /* the host is ahead of busy devices by little */
+    BOUNDS_CAUSES
 };
 
 struct replay_opts {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "sim/replay/throughput.h"
+#include "sim/replay/replay.h"
 
 #include "base/kernel_class.h"
 #include "base/kernel_memo.h"
