@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "cmd/capture_local.h"
+#include "cmd/capture.h"
 
 #include "base/arena.h"
 #include "base/child.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "cmd/capture_step.h"
+#include "cmd/capture.h"
 
 #include "base/launcher.h"
 #include "base/now.h"
