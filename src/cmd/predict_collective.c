@@ -3,7 +3,7 @@
  * specter predict collective: one operation, or many over sizes and numbers of ranks.
  */
 #include "cmd/predict.h"
-#include "model/bound.h"
+#include "model/cost.h"
 #include "model/nccl_tuner.h"
 
 #include <cjson/cJSON.h>

@@ -3,7 +3,7 @@
  * specter predict p2p: messages between GPUs.
  */
 #include "cmd/predict.h"
-#include "model/bound.h"
+#include "model/cost.h"
 
 #include <cjson/cJSON.h>
 #include <limits.h>

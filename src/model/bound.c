@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "model/bound.h"
+#include "model/cost.h"
 
 #include <math.h>
 #include <string.h>

@@ -4,7 +4,7 @@
  * choices time may jump, as NCCL's does (test_comm_choice.c).
  */
 #include "comm_cases.h"
-#include "model/bound.h"
+#include "model/cost.h"
 #include "model/nccl_graph.h"
 #include "test.h"
 

@@ -2,7 +2,7 @@
  *
  * The least time that links allow, by hand: 1 GB over 100 GB/s are 10 ms.
  */
-#include "model/bound.h"
+#include "model/cost.h"
 #include "test.h"
 
 static const struct gpu_profile gpu = {.name = "toy", .nvlink_GBps = 100, .pcie_GBps = 50};
