@@ -6,7 +6,6 @@
 #include "bench/gpu.h"
 #include "bench/nvml.h"
 #include "bench/samples.h"
-#include "bench/values.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "bench/place.h"
+#include "bench/ranks.h"
 
 #include "base/arena.h"
 #include "base/hash.h"

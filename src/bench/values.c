@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "bench/values.h"
+#include "bench/collective.h"
 
 #include "base/arena.h"
 

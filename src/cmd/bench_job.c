@@ -3,7 +3,7 @@
 
 #include "base/arena.h"
 #include "bench/gpu.h"
-#include "bench/place.h"
+#include "bench/ranks.h"
 #include "calib/measured_names.h"
 #include "cmd/predict.h"
 

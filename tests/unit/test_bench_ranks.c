@@ -3,7 +3,6 @@
  * Where a process stands in its job, and what the ranks say to each other: processes of the test,
  * connected over 127.0.0.1.
  */
-#include "bench/place.h"
 #include "bench/ranks.h"
 #include "test.h"
 

@@ -3,8 +3,8 @@
  * What ranks send in a benchmark, against sums made one by one; statistics against values counted
  * by hand.
  */
+#include "bench/collective.h"
 #include "bench/samples.h"
-#include "bench/values.h"
 #include "test.h"
 
 #include <math.h>
