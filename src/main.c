@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "cmd/program.h"
+#include "cmd/cmd.h"
 
 int main(int argc, char **argv)
 {

@@ -8,7 +8,6 @@
  */
 #include "base/buf.h"
 #include "cmd/cmd.h"
-#include "cmd/program.h"
 #include "trace/run.h"
 #include "trace/share.h"
 

@@ -7,8 +7,8 @@
 #include "bench/gemm.h"
 #include "cmd/bench.h"
 #include "cmd/bench_conditions.h"
+#include "cmd/cmd.h"
 #include "cmd/hardware.h"
-#include "cmd/progress.h"
 #include "report/bench_common.h"
 #include "report/bench_report.h"
 

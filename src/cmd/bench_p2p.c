@@ -2,13 +2,13 @@
  *
  * specter bench p2p: latency and rate of every directed link between two GPUs.
  */
-#include "bench/drift.h"
 #include "base/whole_file.h"
+#include "bench/drift.h"
 #include "bench/nvml.h"
 #include "cmd/bench.h"
 #include "cmd/bench_conditions.h"
 #include "cmd/bench_job.h"
-#include "cmd/progress.h"
+#include "cmd/cmd.h"
 #include "report/bench_report.h"
 
 #include <ctype.h>

@@ -8,7 +8,6 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/whole_file.h"
-#include "cmd/progress.h"
 #include "report/table.h"
 #include "specter/trace.h"
 #include "trace/run.h"

@@ -12,8 +12,10 @@
 
 #include "base/err.h"
 #include "base/opt.h"
+#include "base/terminal.h"
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 
@@ -127,7 +129,7 @@ void cmd_coverage_gap_text(const char *kind, const char **before, const char **b
 struct run;
 
 /* How every command loads a run: run_load(), of several runs the one named (NULL: the newest). A
- * bar on stderr is there from half a second on, on a terminal alone (progress.h), and is taken
+ * bar on stderr is there from half a second on, on a terminal alone (progress.c), and is taken
  * away. */
 int cmd_load(struct run *run, const char *path, const char *run_id, struct err *e);
 
@@ -193,5 +195,38 @@ struct cmd_kind {
 
 /* Runs the kind that the first operand names. Returns the exit status. */
 int cmd_run_kind(const struct command *self, int argc, char **argv, struct err *e);
+
+/* ---- program.c ----
+ *
+ * The program: what its main() does, in `specter` (src/main.c) and in `specter-mpi`
+ * (src/main_mpi.c). */
+
+/* Finds the command, calls it, reports. Returns the exit status. */
+int program_main(int argc, char **argv);
+
+/* ---- progress.c ----
+ *
+ * A bar on stderr while something long goes on: how much of it is done, how fast, how long it will
+ * take, what was done last. Only where stderr is a terminal that can go back in its line.
+ *
+ *     progress_start(&p, total, color);
+ *     progress_show(&p, done, "a100_sxm");      as often as one likes
+ *     progress_end(&p);                         takes the bar away */
+
+struct progress_line {
+    bool on, color;
+    size_t total;
+    int64_t start_ns, shown_ns;
+};
+
+void progress_start(struct progress_line *p, size_t total, enum color_when color);
+void progress_show(struct progress_line *p, size_t done, const char *what);
+
+/* For those that count in other things: the time since the start, and a bar filled to that share
+ * with a text after it. */
+int64_t progress_ns(const struct progress_line *p);
+void progress_draw(struct progress_line *p, double share, const char *rest);
+
+void progress_end(struct progress_line *p);
 
 #endif

@@ -15,4 +15,13 @@ int manual_write_pages(const char *folder, struct err *e);
  * another shell. */
 int manual_completion(const char *shell, struct err *e);
 
+/* ---- schema.c ----
+ *
+ * JSON Schemas (2020-12) of what tables of the code describe: a line of a trace
+ * (specter/trace.h), profiles (model/profile.h, params.h) and workload cards (metrics/card.h).
+ * `make install` puts them beside those of the results (share/schemas). */
+
+/* Prints the schema of this name to stdout. 0, or -1 with e filled (ERR_USAGE): there is none. */
+int schema_print(const char *name, struct err *e);
+
 #endif

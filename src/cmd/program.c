@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-#include "cmd/program.h"
+#include "cmd/cmd.h"
 
 #include "base/arena.h"
 #include "base/terminal.h"
-#include "cmd/cmd.h"
 #include "cmd/manual.h"
-#include "cmd/schema.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "cmd/progress.h"
+#include "cmd/cmd.h"
 
 #include "base/buf.h"
 #include "base/now.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "cmd/schema.h"
+#include "cmd/manual.h"
 
 #include "metrics/card.h"
 #include "model/params.h"

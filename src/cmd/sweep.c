@@ -5,7 +5,6 @@
 #include "analysis/limits.h"
 #include "cmd/cmd.h"
 
-#include "cmd/progress.h"
 #include "cmd/shard.h"
 #include "cmd/sweep.h"
 

@@ -9,7 +9,6 @@
 #include "base/now.h"
 #include "base/terminal.h"
 #include "base/whole_file.h"
-#include "cmd/progress.h"
 #include "report/screen.h"
 #include "report/watch_report.h"
 #include "watch/watch.h"
