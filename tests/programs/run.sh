@@ -38,12 +38,13 @@ LIMIT=${LIMIT:-240} # seconds a run
 MODES="traced disabled captured"
 STREAMS="status stdout stderr files processes"
 
-# The variables that a program gets, and hardly any others.
+# The variables that a program gets, and hardly any others. A cache of compiled files would make one run unlike the next.
 clean_env() {
     local unpacked=$PROGRAMS/apt/root
     env -i PATH="$PATH:$unpacked/usr/bin:$unpacked/bin" HOME="$1/home" TMPDIR="$1/tmp" LC_ALL=C TZ=UTC \
         ROOT="$ROOT" BUILD="$BUILD" PROGRAMS="$PROGRAMS" MADE="$1/made" CC="$CC" \
-        ${SPECTER_TORCH:+SPECTER_TORCH="$SPECTER_TORCH"} PYTHONDONTWRITEBYTECODE=1 PYTHONHASHSEED=0 "${@:2}"
+        ${SPECTER_TORCH:+SPECTER_TORCH="$SPECTER_TORCH"} CCACHE_DISABLE=1 PYTHONDONTWRITEBYTECODE=1 \
+        PYTHONHASHSEED=0 "${@:2}"
 }
 
 # What differs in every program: numbers of pipes, sockets, files without a name, and processes.
