@@ -427,6 +427,33 @@ TEST(sim_costs_can_be_changed)
 }
 
 /* Joins that take part in nothing end at once; a transfer nobody joins is no obstacle. */
+/* CPU time before an action, also where a host had more than 4 s before it. */
+TEST(sim_cpu_can_be_changed)
+{
+    const int64_t long_ns = INT64_C(5000000000);
+    struct sim *s = sim_new();
+    uint32_t stream = sim_add_stream(s, sim_add_device(s)), first, second, a, b;
+    sim_add_host(s, 0);
+    first = sim_next_action(s);
+    sim_cpu(s, 10);
+    a = sim_work(s, stream, 100);
+    second = sim_next_action(s);
+    sim_cpu(s, long_ns);
+    b = sim_work(s, stream, 100);
+    CHECK_INT(sim_run(s), 0);
+    CHECK_INT(start_of(s, a), 10);
+    CHECK_INT(start_of(s, b), 10 + long_ns);
+    sim_set_cpu(s, first, 25);
+    sim_set_cpu(s, second, long_ns + 5);
+    CHECK_INT(sim_run(s), 0);
+    CHECK_INT(start_of(s, a), 25);
+    CHECK_INT(start_of(s, b), 30 + long_ns);
+    sim_set_cpu(s, first, -1);
+    CHECK_INT(sim_run(s), 0);
+    CHECK_INT(start_of(s, a), 0);
+    sim_free(s);
+}
+
 TEST(sim_empty_joins_and_transfers)
 {
     struct sim *s = sim_new();

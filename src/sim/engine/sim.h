@@ -80,7 +80,11 @@ void sim_sync_device(struct sim *s, uint32_t device); /* on all streams of the d
 void sim_sync_event(struct sim *s, uint32_t event);
 uint32_t sim_mark(struct sim *s); /* notes the host's time; the mark */
 
+/* The action that is appended next, of whichever host. */
+uint32_t sim_next_action(const struct sim *s);
+
 /* New costs for the next run. */
+void sim_set_cpu(struct sim *s, uint32_t action, int64_t ns); /* before it; no more than 4 s */
 void sim_set_work(struct sim *s, uint32_t item, int64_t dur_ns);
 void sim_set_transfer(struct sim *s, uint32_t transfer, int64_t cost_ns);
 void sim_set_lag(struct sim *s, uint32_t item, int64_t ns); /* joined; at most 4 s */

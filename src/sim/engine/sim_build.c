@@ -128,6 +128,20 @@ void sim_cpu(struct sim *s, int64_t ns)
     host->tail_ns = later(host->tail_ns, sane(ns));
 }
 
+uint32_t sim_next_action(const struct sim *s)
+{
+    return (uint32_t)s->nactions;
+}
+
+void sim_set_cpu(struct sim *s, uint32_t action, int64_t ns)
+{
+    struct action *a = &s->actions[action];
+    if (a->kind == ACTION_PAUSE)
+        s->pauses[a->arg] = sane(ns);
+    else
+        a->cpu_ns = sane(ns) > UINT32_MAX ? UINT32_MAX : (uint32_t)sane(ns);
+}
+
 static void append(struct sim *s, uint32_t cpu_ns, enum action_kind kind, uint32_t arg)
 {
     uint32_t a = ADD(s, actions);

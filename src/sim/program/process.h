@@ -75,9 +75,11 @@ struct grouped {
 /* One host thread (engine/sim.h: host) while its actions are made; the ranks of a process share it.
  */
 struct issuer {
-    int64_t clock_ns; /* end of the call before, as recorded */
-    bool first_sync;  /* no synchronisation of this host so far */
-    bool launched;    /* since the last one */
+    int64_t clock_ns;             /* end of the call before, as recorded */
+    bool first_sync;              /* no synchronisation of this host so far */
+    bool launched;                /* since the last one */
+    const struct host_call *call; /* that is built, */
+    uint8_t part;                 /* and how much CPU time of it was */
 };
 
 /* One rank while its actions are made. Arrays are by operation unless they say otherwise. */

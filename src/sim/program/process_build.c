@@ -27,6 +27,24 @@ struct process_builder {
     struct arena arena;
 };
 
+/* CPU time of the call that is built. */
+static void build_cpu(struct builder *b, int64_t ns)
+{
+    struct program *p = b->p;
+    const struct host_call *call = b->host->call;
+    const uint8_t part = b->host->part++;
+    if (p->keeps_all) {
+        ARRAY_GROW(p->cpu, p->cap_cpu, p->ncpu + 1);
+        p->cpu[p->ncpu++] = (struct program_cpu){.rank = b->r,
+                                                 .index = call->index,
+                                                 .call = call->what,
+                                                 .part = part,
+                                                 .action = sim_next_action(p->sim),
+                                                 .ns = ns};
+    }
+    sim_cpu(p->sim, ns);
+}
+
 /* ---- calls that order or await work ---- */
 
 /* CPU time of a call after the end of the call before it, as recorded: sim_set_host_speed() scales
@@ -55,7 +73,7 @@ static void build_sync_begins(struct builder *b, const struct host_call *call, i
 
 static void build_sync_ends(struct builder *b)
 {
-    sim_cpu(b->p->sim, b->p->syncs[b->p->nsyncs - 1].cost_ns);
+    build_cpu(b, b->p->syncs[b->p->nsyncs - 1].cost_ns);
     b->p->syncs[b->p->nsyncs - 1].after = sim_mark(b->p->sim);
 }
 
@@ -203,7 +221,7 @@ static void build_sync_call(struct process_builder *proc, struct builder *b,
     if (cost_ns != UNKNOWN_NS)
         build_sync_ends(b);
     else
-        sim_cpu(b->p->sim, build_own_ns(b, call));
+        build_cpu(b, build_own_ns(b, call));
 }
 
 /* ---- operations ---- */
@@ -349,7 +367,7 @@ static void call_copy(struct process_builder *proc, struct builder *b, const str
     if (op->copy.wait == COPY_WAITS_BEFORE) {
         wait_for_stream(b, call, 0);
         launch(proc, b, call->index);
-        sim_cpu(b->p->sim, own > wait_ns ? own - wait_ns : 0);
+        build_cpu(b, own > wait_ns ? own - wait_ns : 0);
         return;
     }
     launch(proc, b, call->index);
@@ -361,7 +379,7 @@ static void call_copy(struct process_builder *proc, struct builder *b, const str
         first_ns = op_end_ns(op) - wait_ns - op->host_ns;
     if (first_ns > own - wait_ns)
         first_ns = own > wait_ns ? own - wait_ns : 0;
-    sim_cpu(b->p->sim, first_ns);
+    build_cpu(b, first_ns);
     wait_for_stream(b, call, own > wait_ns + first_ns ? own - wait_ns - first_ns : 0);
     if (first_ns > 0)
         b->p->syncs[b->p->nsyncs - 1].launched =
@@ -376,7 +394,7 @@ static void call_op(struct process_builder *proc, struct builder *b, const struc
     b->p->facts.no_host_time += call->untimed;
     if (!is_issued(op)) {
         b->p->facts.captured++;
-        sim_cpu(b->p->sim, own);
+        build_cpu(b, own);
         return;
     }
     b->out->issue[b->out->nissued++] = call->index;
@@ -394,11 +412,11 @@ static void call_op(struct process_builder *proc, struct builder *b, const struc
     }
     if (op->timing != SPECTER_TIMING_SYNC || op->dur_ns == UNKNOWN_NS) {
         launch(proc, b, call->index);
-        sim_cpu(b->p->sim, own);
+        build_cpu(b, own);
         return;
     }
     /* The tracer synchronised here: what is left of the call is the CPU's own work. */
-    sim_cpu(b->p->sim, own > op->dur_ns ? own - op->dur_ns : 0);
+    build_cpu(b, own > op->dur_ns ? own - op->dur_ns : 0);
     launch(proc, b, call->index);
     wait_for_stream(b, call, 0);
 }
@@ -412,10 +430,10 @@ static void call_launches(struct process_builder *proc, struct builder *b,
     uint32_t stream = find_stream(b, l->device, l->stream);
     int64_t ns = b->untimed_ns[call->index];
     (void)proc;
-    if (ns > 0) {
+    if (ns > 0 || b->p->keeps_all) {
         struct program_cost *cost = launch_untimed(b, stream, b->untimed_from_ns[call->index], ns);
         cost->launch = call->index;
-        cost->classes = b->untimed_classes[call->index];
+        cost->classes = ns > 0 ? b->untimed_classes[call->index] : l->classes;
     }
     b->host->launched = true;
 }
@@ -429,6 +447,13 @@ static void (*const handlers[])(struct process_builder *, struct builder *,
     [HOST_CALL_LAUNCHES] = call_launches,
 };
 
+/* What a host does after its last action is before none. */
+static void drop_tail(struct program *p)
+{
+    while (p->ncpu > 0 && p->cpu[p->ncpu - 1].action == sim_next_action(p->sim))
+        p->ncpu--;
+}
+
 static void make_host(struct process_builder *proc, const struct host_calls *calls, size_t *at,
                       uint32_t host)
 {
@@ -438,14 +463,18 @@ static void make_host(struct process_builder *proc, const struct host_calls *cal
     proc->host = (struct issuer){.clock_ns = calls->first_ns, .first_sync = true};
     for (; *at < calls->count && calls->list[*at].host == host; ++*at) {
         const struct host_call *call = &calls->list[*at];
-        if (call->start_ns > proc->host.clock_ns)
-            sim_cpu(sim, call->start_ns - proc->host.clock_ns);
-        handlers[call->what](proc, &proc->ranks[call->rank], call);
+        struct builder *b = &proc->ranks[call->rank];
+        int64_t since_ns = call->start_ns - proc->host.clock_ns;
+        proc->host.call = call;
+        proc->host.part = 0;
+        build_cpu(b, since_ns > 0 ? since_ns : 0);
+        handlers[call->what](proc, b, call);
         if (call->end_ns > proc->host.clock_ns)
             proc->host.clock_ns = call->end_ns;
     }
     if (host == 0 && calls->steps_end_ns > proc->host.clock_ns)
         sim_cpu(sim, calls->steps_end_ns - proc->host.clock_ns);
+    drop_tail(first->p);
 }
 
 /* An operation and when it was issued. */

@@ -322,17 +322,18 @@ static void add_processes(struct program *p, const struct program_process *list,
 
 void program_init(struct program *p, const struct run *run, int64_t latency_ns, bool isolated)
 {
-    program_init_filled(p, run, latency_ns, isolated, NULL);
+    program_init_filled(p, run, latency_ns, isolated, NULL, false);
 }
 
 void program_init_filled(struct program *p, const struct run *run, int64_t latency_ns,
-                         bool isolated, const struct match_standins *standins)
+                         bool isolated, const struct match_standins *standins, bool keeps_all)
 {
     struct program_process *list;
     size_t n;
     memset(p, 0, sizeof *p);
     p->run = run;
     p->isolated = isolated;
+    p->keeps_all = keeps_all;
     p->sim = sim_new();
     arena_init(&p->arena);
     sim_set_launch_latency(p->sim, latency_ns);
@@ -359,6 +360,7 @@ void program_release(struct program *p)
     matches_release(&p->matches);
     free(p->costs);
     free(p->syncs);
+    free(p->cpu);
     arena_release(&p->arena);
     memset(p, 0, sizeof *p);
 }
@@ -379,8 +381,21 @@ void program_set_cost(struct program *p, size_t cost, int64_t ns)
     for (uint32_t k = 0; k < match->nmembers; k++) {
         struct match_member m = p->matches.members[match->first + k];
         uint32_t item = p->ranks[m.rank].item[m.op], lag_ns = p->lag_ns[match->first + k];
-        if (lag_ns > 0)
+        if (p->set_lag_ns != NULL)
+            sim_set_lag(p->sim, item, p->set_lag_ns[match->first + k]);
+        else
             sim_set_lag(p->sim, item, ns == c->measured_ns ? lag_ns : llround(lag_ns * ratio));
+    }
+}
+
+void program_set_cpu(struct program *p, const int64_t *cpu_ns)
+{
+    for (size_t i = 0; i < p->ncpu;) {
+        const uint32_t action = p->cpu[i].action;
+        int64_t ns = 0;
+        for (; i < p->ncpu && p->cpu[i].action == action; i++)
+            ns += cpu_ns != NULL ? cpu_ns[i] : p->cpu[i].ns;
+        sim_set_cpu(p->sim, action, ns);
     }
 }
 

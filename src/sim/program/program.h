@@ -55,6 +55,15 @@ struct program_cost {
     const uint64_t *classes; /* [SPECTER_KERNEL_CLASS_COUNT] of such kernels; NULL. Borrowed */
 };
 
+/* CPU time of a call: part 0 is what passed since the one before it, the others are its own. */
+struct program_cpu {
+    int64_t ns;
+    uint32_t rank;
+    uint32_t index;     /* into the rank's ops, sync calls or launches */
+    uint32_t action;    /* the engine's, before which it passes; parts of one lie side by side */
+    uint8_t call, part; /* call: enum host_call_kind */
+};
+
 /* A synchronisation, and the engine's mark after it. */
 struct program_sync {
     uint32_t after;           /* mark, after the cost of the call itself */
@@ -144,11 +153,16 @@ struct program {
     int64_t *wait_ns;   /* [matches.count] the same on the target: program_set_wait() */
     struct program_one_way *one_ways; /* [matches.count] */
     uint32_t *lag_ns; /* [matches.nmembers] under measured costs, after the transfer's end */
+    const uint32_t *set_lag_ns; /* [matches.nmembers] instead of those in proportion, from the next
+                                   program_set_cost() on; borrowed; NULL */
     struct program_rank *ranks; /* [run->nranks], in the arena with what they point to */
     struct program_cost *costs; /* owned */
     size_t ncosts, cap_costs;
     struct program_sync *syncs; /* owned; by host, in order */
     size_t nsyncs, cap_syncs;
+    bool keeps_all;
+    struct program_cpu *cpu; /* owned; by host, in order. None unless it keeps all */
+    size_t ncpu, cap_cpu;
     uint32_t *tied;  /* [matches.count] union-find forest of transfers that share items */
     uint32_t nhosts; /* of the engine */
     struct program_facts facts;
@@ -159,13 +173,17 @@ struct program {
  * must be finished and outlive the program. */
 void program_init(struct program *p, const struct run *run, int64_t latency_ns, bool isolated);
 
-/* The same, with messages of ranks that others stand for (trace/match.h). */
+/* The same, with messages of ranks that others stand for (trace/match.h); NULL. keeps_all: fills
+ * p->cpu, and has a cost for all kernels without times, 0 where theirs is not known. */
 void program_init_filled(struct program *p, const struct run *run, int64_t latency_ns,
-                         bool isolated, const struct match_standins *standins);
+                         bool isolated, const struct match_standins *standins, bool keeps_all);
 void program_release(struct program *p);
 
 /* A transfer's members lag behind it in the proportion of its measured cost. */
 void program_set_cost(struct program *p, size_t cost, int64_t ns);
+
+/* Sets all CPU times of p->cpu, [ncpu]; NULL: as recorded. */
+void program_set_cpu(struct program *p, const int64_t *cpu_ns);
 
 /* Sets how long a transfer waits for members that were not recorded; 0 before it is set. */
 void program_set_wait(struct program *p, uint32_t match, int64_t ns);

@@ -131,22 +131,30 @@ struct program_pair {
     const struct run *run;
     const struct match_standins *standins;
     int64_t latency_ns;
+    bool keeps_all; /* of the program */
 };
 
 static void make_one(void *arg, size_t which)
 {
     struct program_pair *pair = arg;
-    struct program *p = which == 0 ? pair->program : &pair->isolated;
-    program_init_filled(p, pair->run, pair->latency_ns, which == 1, pair->standins);
+    if (which == 0)
+        program_init_filled(pair->program, pair->run, pair->latency_ns, false, pair->standins,
+                            pair->keeps_all);
+    else
+        program_init_filled(&pair->isolated, pair->run, pair->latency_ns, true, pair->standins,
+                            false);
 }
 
 static void make_program(struct replay_job *job, const struct run *run,
-                         const struct match_standins *standins)
+                         const struct match_standins *standins, bool keeps_all)
 {
     struct replay *rep = job->rep;
     int64_t latency_ns = llround(rep->from.gpu->launch_us * 1e3);
-    struct program_pair pair = {
-        .program = &job->program, .run = run, .standins = standins, .latency_ns = latency_ns};
+    struct program_pair pair = {.program = &job->program,
+                                .run = run,
+                                .standins = standins,
+                                .latency_ns = latency_ns,
+                                .keeps_all = keeps_all};
     pool_run(pool_cpus(), 2, make_one, &pair, NULL);
     sim_set_queue_depth(pair.isolated.sim, depth_on(rep->from.gpu));
     rep->latency_us = (double)program_fit_latency(&pair.isolated, latency_ns) / 1e3;
@@ -242,13 +250,13 @@ int job_init(struct replay_job *job, const struct run *run, const struct replay_
              struct err *e)
 {
     struct replay *rep = job->rep;
-    make_program(job, run, NULL);
+    make_program(job, run, NULL, opts->own_times);
     find_steps(job);
     if (make_grid(job, opts, e) < 0)
         return -1;
     if (rep->absent.filled) { /* only the grid of the recorded ranks tells who stands for whom */
         program_release(&job->program);
-        make_program(job, run, &rep->absent.standins);
+        make_program(job, run, &rep->absent.standins, opts->own_times);
     }
     rep->world = rep->grid.world;
     if (learn_overlap(job, opts, e) < 0)
