@@ -4,14 +4,13 @@
 #include "base/order.h"
 #include "base/pool.h"
 #include "compare/cause_job.h"
-#include "compare/work_change.h"
+#include "compare/cause_sim.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define BESIDE_LEAST 0.01 /* of what collectives change: less is not told apart */
-#define HIDDEN 0.1        /* of its own change: less in the step is hidden */
+#define HIDDEN 0.1 /* of its own change: less in the step is hidden */
 
 const char *cause_kind_name(enum cause_kind kind)
 {
@@ -30,6 +29,15 @@ bool cause_is_hidden(const struct cause *cause, double base_step_ns)
            fabs((double)cause->change_ns) < HIDDEN * own;
 }
 
+/* A cause while it is found. */
+struct candidate {
+    struct cause cause;
+    unsigned classes; /* GEMMs, kernels, copies: enum op_class, as bits */
+    size_t rank;      /* RANK: index into run->ranks */
+    double own_ns;    /* by how much its own time changed, mean of ranks */
+    double alone_ns;  /* what it does to the step, everything else as in the base */
+};
+
 /* While the causes are found. */
 struct finder {
     struct causes *out;
@@ -37,120 +45,25 @@ struct finder {
     const struct run *run; /* the base's that is simulated: one of its runs, or steps of it */
     struct work_times base, test;
     struct work_change change;
+    uint32_t base_slot, base_slots; /* of the run that is simulated, in base.places */
     struct cause_job job;
-    struct altered *altered; /* its */
-    double *factors;         /* [ncosts] of the next simulation; 1 between them */
+    struct cause_sim sim;
+    struct candidate *list; /* owned */
+    size_t n, cap;
+    double base_ns; /* the step, simulated */
 };
 
-/* ---- simulations ---- */
-
-static void add(struct finder *f, struct cause cause)
-{
-    struct causes *out = f->out;
-    ARRAY_GROW(out->list, out->cap, out->n + 1);
-    out->list[out->n++] = cause;
-}
-
-static void reset_factors(struct finder *f)
-{
-    for (size_t i = 0; i < altered_program(f->altered)->ncosts; i++)
-        f->factors[i] = 1;
-}
-
-/* One cause: f->factors hold what it changes, and are all 1 again afterwards. */
-static int simulate(struct finder *f, struct cause cause, const double *cpu, struct err *e)
-{
-    double step_ns;
-    if (altered_step(f->altered, f->factors, cpu, &step_ns, e) < 0)
-        return -1;
-    reset_factors(f);
-    cause.change_ns = llround(step_ns - altered_base_ns(f->altered));
-    add(f, cause);
-    return 0;
-}
-
-/* Returns the class of the operation whose own work a cost is; -1: a transfer, or kernels that were
- * counted. */
-static int own_class(const struct finder *f, const struct program_cost *cost)
-{
-    return cost->match == PROGRAM_NONE && cost->op != PROGRAM_NONE
-               ? f->run->ranks[cost->rank].ops[cost->op].class
-               : -1;
-}
+/* ---- what changed ---- */
 
 static bool is_small(const struct finder *f, double base, double test)
 {
     return !(fabs(test - base) >= CAUSE_LEAST * f->c->step->base_ns);
 }
 
-/* Computation or copies of all ranks. */
-static int simulate_class(struct finder *f, enum cause_kind kind, unsigned classes, struct err *e)
+static void add(struct finder *f, struct candidate c)
 {
-    const struct program *p = altered_program(f->altered);
-    struct cause cause = {.kind = kind};
-    for (uint32_t k = 0; k < f->base.kinds.count; k++) {
-        if (!(classes >> f->base.class[k] & 1))
-            continue;
-        cause.base_ns += work_times_mean(&f->base, k);
-        cause.test_ns += work_times_mean(&f->base, k) * f->change.common[k];
-    }
-    if (is_small(f, cause.base_ns, cause.test_ns))
-        return 0;
-    for (size_t i = 0; i < p->ncosts; i++) {
-        const int class = own_class(f, &p->costs[i]);
-        uint32_t k = class >= 0 && classes >> class & 1
-                         ? work_times_find(&f->base, work_key(p, &p->costs[i]))
-                         : IDMAP_NONE;
-        if (k != IDMAP_NONE)
-            f->factors[i] = f->change.common[k];
-    }
-    return simulate(f, cause, NULL, e);
-}
-
-/* CPU time of the ranks, and launches that times of work include. */
-static int simulate_cpu(struct finder *f, struct err *e)
-{
-    const struct program *p = altered_program(f->altered);
-    struct cause cause = {.kind = CAUSE_HOST};
-    double launch_ns = 0;
-    for (size_t r = 0; r < f->run->nranks; r++) {
-        const double b = f->base.cpu_ns[r] / (double)f->base.runs;
-        if (!(b > 0))
-            continue;
-        cause.base_ns += b / (double)f->run->nranks;
-        cause.test_ns += b * f->change.cpu_factor[r] / (double)f->run->nranks;
-    }
-    for (uint32_t k = 0; k < f->base.kinds.count; k++)
-        launch_ns += work_times_mean(&f->base, k) * f->change.common[k] * (f->change.launch[k] - 1);
-    if (is_small(f, cause.base_ns, cause.test_ns) && is_small(f, 0, launch_ns))
-        return 0;
-    for (size_t i = 0; i < p->ncosts; i++) {
-        const uint32_t k = own_class(f, &p->costs[i]) >= 0
-                               ? work_times_find(&f->base, work_key(p, &p->costs[i]))
-                               : IDMAP_NONE;
-        if (k != IDMAP_NONE)
-            f->factors[i] = f->change.launch[k];
-    }
-    return simulate(f, cause, f->change.cpu_factor, e);
-}
-
-/* ---- collectives ---- */
-
-/* The work beside communication is slowed down as strongly as in the test, where that shows it. */
-static void set_overlap(struct finder *f)
-{
-    const struct program *p = altered_program(f->altered);
-    bool shown;
-    for (size_t i = 0; i < p->ncosts; i++) {
-        const uint32_t k = own_class(f, &p->costs[i]) >= 0
-                               ? work_times_find(&f->base, work_key(p, &p->costs[i]))
-                               : IDMAP_NONE;
-        f->factors[i] = k != IDMAP_NONE && !isnan(f->change.beside[k])
-                            ? f->change.beside[k]
-                            : altered_overlap(f->altered, i, &shown);
-    }
-    altered_set_overlap(f->altered, f->factors);
-    reset_factors(f);
+    ARRAY_GROW(f->list, f->cap, f->n + 1);
+    f->list[f->n++] = c;
 }
 
 static int64_t key_of_row(const struct compare_row *row)
@@ -159,163 +72,197 @@ static int64_t key_of_row(const struct compare_row *row)
     return work_key_of_comm(of->op, of->dtype, of->bytes > 0 ? (uint64_t)of->bytes : 0, of->ranks);
 }
 
-static void set_transfers(struct finder *f, const struct cause *cause, double factor)
+/* Fills what the transfers of a row take: alone, where both sides tell that. */
+static void measure_transfers(const struct finder *f, struct cause *cause)
 {
-    const struct program *p = altered_program(f->altered);
-    const int64_t key = key_of_row(cause->row);
-    for (size_t i = 0; i < p->ncosts; i++) {
-        if (p->costs[i].match != PROGRAM_NONE && work_key(p, &p->costs[i]) == key)
-            f->factors[i] = factor;
-    }
+    const uint32_t b = work_times_find(&f->base, key_of_row(cause->row));
+    const uint32_t t = work_times_find(&f->test, key_of_row(cause->row));
+    cause->base_ns = work_times_mean(&f->base, b);
+    cause->test_ns = work_times_mean(&f->test, t);
+    if (b == IDMAP_NONE || t == IDMAP_NONE ||
+        (work_times_shown(&f->base, b) && work_times_shown(&f->test, t)))
+        return;
+    cause->base_ns += work_times_taken(&f->base, b);
+    cause->test_ns += work_times_taken(&f->test, t);
 }
 
-/* By how much the step changes with f->factors, which are all 1 again afterwards. */
-static int change_of_step(struct finder *f, double *change_ns, struct err *e)
-{
-    const int rc = altered_step(f->altered, f->factors, NULL, change_ns, e);
-    reset_factors(f);
-    if (rc == 0)
-        *change_ns -= altered_base_ns(f->altered);
-    return rc;
-}
-
-/* Collectives and messages that are causes, and what each does to the step, in ns. */
-struct together {
-    struct cause list[CAUSES_OF_A_KIND];
-    size_t n;
-    double alone[CAUSES_OF_A_KIND];  /* its transfers as in the test, the others as in the base */
-    double beside[CAUSES_OF_A_KIND]; /* what the work beside it is slowed down more than before */
-    double all;                      /* all of that at the same time */
-};
-
-/* The rows, in the order of how much they changed, that are causes. */
-static void find_collectives(const struct finder *f, struct together *t)
+/* The rows of communication, in the order of how much they changed. */
+static void find_collectives(struct finder *f)
 {
     size_t seen = 0;
     for (size_t i = 0; i < f->c->nrows && seen < CAUSES_OF_A_KIND; i++) {
         const struct compare_row *row = &f->c->rows[i];
-        struct cause cause = {.kind = CAUSE_COLLECTIVE, .row = row};
+        struct candidate c = {.cause = {.kind = CAUSE_COLLECTIVE, .row = row}};
         if ((row->of.table != COMPARE_COLLECTIVES && row->of.table != COMPARE_MESSAGES) ||
             row->verdict == COMPARE_IS_ADDED || row->verdict == COMPARE_IS_REMOVED)
             continue;
         seen++;
-        cause.base_ns = work_times_mean(&f->base, work_times_find(&f->base, key_of_row(row)));
-        cause.test_ns = work_times_mean(&f->test, work_times_find(&f->test, key_of_row(row)));
-        if (cause.base_ns > 0 && !is_small(f, cause.base_ns, cause.test_ns))
-            t->list[t->n++] = cause;
+        measure_transfers(f, &c.cause);
+        c.own_ns = fabs(c.cause.test_ns - c.cause.base_ns);
+        if (c.cause.base_ns > 0 && !is_small(f, c.cause.base_ns, c.cause.test_ns))
+            add(f, c);
     }
 }
 
-static double factor_of(const struct cause *cause)
+/* Computation or copies of all ranks. */
+static void find_class(struct finder *f, enum cause_kind kind, unsigned classes)
 {
-    return bounded_factor(cause->test_ns / cause->base_ns);
-}
-
-/* While a collective takes no time, it slows nothing down: what the change from the base's strength
- * to the test's then lacks, compared with `none`, is the collective's share. */
-static int find_beside(struct finder *f, struct together *t, double none, struct err *e)
-{
-    for (size_t i = 0; i < t->n; i++) {
-        double stronger, before;
-        set_transfers(f, &t->list[i], 0);
-        if (change_of_step(f, &stronger, e) < 0)
-            return -1;
-        altered_set_overlap(f->altered, NULL);
-        set_transfers(f, &t->list[i], 0);
-        if (change_of_step(f, &before, e) < 0)
-            return -1;
-        set_overlap(f);
-        t->beside[i] = none - (stronger - before);
+    struct candidate c = {.cause = {.kind = kind}, .classes = classes};
+    for (uint32_t k = 0; k < f->base.kinds.count; k++) {
+        if (!(classes >> f->base.class[k] & 1))
+            continue;
+        c.cause.base_ns += work_times_mean(&f->base, k);
+        c.cause.test_ns += work_times_mean(&f->base, k) * f->change.common[k];
     }
-    return 0;
+    if (kind == CAUSE_KERNELS)
+        work_change_add_untimed(&f->change, &c.cause.base_ns, &c.cause.test_ns);
+    c.own_ns = fabs(c.cause.test_ns - c.cause.base_ns);
+    if (!is_small(f, c.cause.base_ns, c.cause.test_ns))
+        add(f, c);
 }
 
-/* With the test's strength of what communication takes of the work beside it. */
-static int simulate_together(struct finder *f, struct together *t, struct err *e)
+/* CPU time of the ranks, and launches that times of work include: where CPU times are known and are
+ * the same, these follow from what else changed. */
+static void find_host(struct finder *f)
 {
-    double none;
-    if (change_of_step(f, &none, e) < 0)
-        return -1;
-    for (size_t i = 0; i < t->n; i++) {
-        set_transfers(f, &t->list[i], factor_of(&t->list[i]));
-        if (change_of_step(f, &t->alone[i], e) < 0)
-            return -1;
-        t->alone[i] -= none;
+    struct candidate c = {.cause = {.kind = CAUSE_HOST}};
+    double launch_ns = 0;
+    for (size_t r = 0; r < f->run->nranks; r++) {
+        const double b = f->base.cpu_ns[r] / (double)f->base.runs;
+        if (!(b > 0))
+            continue;
+        c.cause.base_ns += b / (double)f->run->nranks;
+        c.cause.test_ns += b * f->change.cpu_factor[r] / (double)f->run->nranks;
     }
-    for (size_t i = 0; i < t->n; i++)
-        set_transfers(f, &t->list[i], factor_of(&t->list[i]));
-    if (change_of_step(f, &t->all, e) < 0)
-        return -1;
-    return fabs(none) > BESIDE_LEAST * fabs(t->all) && t->n > 1 ? find_beside(f, t, none, e) : 0;
+    for (uint32_t k = 0; k < f->base.kinds.count; k++)
+        launch_ns += work_times_mean(&f->base, k) * f->change.common[k] * (f->change.launch[k] - 1);
+    c.own_ns = fabs(c.cause.test_ns - c.cause.base_ns) + fabs(launch_ns);
+    if (!is_small(f, c.cause.base_ns, c.cause.test_ns) ||
+        (f->change.no_cpu_times && !is_small(f, 0, launch_ns)))
+        add(f, c);
 }
 
-/* What several do together is shared in proportion to what each does. */
-static void share(struct together *t)
-{
-    double sum = 0, sizes = 0;
-    for (size_t i = 0; i < t->n; i++) {
-        sum += t->alone[i] + t->beside[i];
-        sizes += fabs(t->alone[i] + t->beside[i]);
-    }
-    for (size_t i = 0; i < t->n; i++) {
-        const double own = t->alone[i] + t->beside[i];
-        t->list[i].change_ns = llround(own + (sizes > 0 ? (t->all - sum) * fabs(own) / sizes : 0));
-    }
-}
-
-static int simulate_collectives(struct finder *f, struct err *e)
-{
-    struct together t = {.n = 0};
-    int rc;
-    find_collectives(f, &t);
-    if (t.n == 0)
-        return 0;
-    set_overlap(f);
-    rc = simulate_together(f, &t, e);
-    altered_set_overlap(f->altered, NULL);
-    if (rc < 0)
-        return -1;
-    share(&t);
-    for (size_t i = 0; i < t.n; i++)
-        add(f, t.list[i]);
-    return 0;
-}
-
-/* ---- ranks ---- */
-
-static int simulate_rank(struct finder *f, size_t r, struct err *e)
-{
-    const struct program *p = altered_program(f->altered);
-    struct cause cause = {.kind = CAUSE_RANK, .rank = f->run->ranks[r].rank};
-    work_change_of_rank(&f->change, r, &cause.base_ns, &cause.test_ns);
-    for (size_t i = 0; i < p->ncosts; i++) {
-        const int class = own_class(f, &p->costs[i]);
-        if (p->costs[i].rank == r && work_is_computation(class))
-            f->factors[i] = f->change.rank_factor[r];
-    }
-    return simulate(f, cause, NULL, e);
-}
-
-static int simulate_ranks(struct finder *f, struct err *e)
+static void find_ranks(struct finder *f)
 {
     bool *done = array_new(f->run->nranks, sizeof *done);
-    int rc = 0;
-    for (int n = 0; n < CAUSES_OF_A_KIND && rc == 0; n++) {
-        size_t top = f->run->nranks;
+    for (int n = 0; n < CAUSES_OF_A_KIND; n++) {
+        struct candidate c = {.cause = {.kind = CAUSE_RANK}, .rank = f->run->nranks};
         double most = CAUSE_RANK_LEAST;
         for (size_t r = 0; r < f->run->nranks; r++) {
             if (done[r] || !(fabs(f->change.rank_factor[r] - 1) >= most))
                 continue;
             most = fabs(f->change.rank_factor[r] - 1);
-            top = r;
+            c.rank = r;
         }
-        if (top == f->run->nranks)
+        if (c.rank == f->run->nranks)
             break;
-        done[top] = true;
-        rc = simulate_rank(f, top, e);
+        done[c.rank] = true;
+        c.cause.rank = f->run->ranks[c.rank].rank;
+        c.cause.base_ns = f->change.rank_shared_ns[c.rank];
+        c.cause.test_ns = f->change.rank_own_ns[c.rank];
+        c.own_ns = fabs(c.cause.test_ns - c.cause.base_ns) / (double)f->run->nranks;
+        add(f, c);
     }
     free(done);
-    return rc;
+}
+
+/* ---- what that does to the step ---- */
+
+static void set(struct finder *f, const struct candidate *c)
+{
+    const struct cause *cause = &c->cause;
+    switch (cause->kind) {
+    case CAUSE_COLLECTIVE:
+        cause_sim_set_transfers(&f->sim, key_of_row(cause->row),
+                                bounded_factor(cause->test_ns / cause->base_ns));
+        break;
+    case CAUSE_HOST:
+        cause_sim_set_host(&f->sim);
+        break;
+    case CAUSE_RANK:
+        cause_sim_set_rank(&f->sim, c->rank);
+        break;
+    case CAUSE_GEMMS:
+    case CAUSE_KERNELS:
+    case CAUSE_COPIES:
+    case CAUSE_KIND_COUNT:
+        cause_sim_set_class(&f->sim, c->classes);
+        break;
+    }
+}
+
+/* By how much the step changes with what is set. */
+static int run(struct finder *f, double *change_ns, struct err *e)
+{
+    if (cause_sim_run(&f->sim, change_ns, e) < 0)
+        return -1;
+    *change_ns -= f->base_ns;
+    return 0;
+}
+
+/* What several collectives do together is shared in proportion to what each does. They come first
+ * in the list. */
+static int share_collectives(struct finder *f, struct err *e)
+{
+    double all, sum = 0, sizes = 0;
+    size_t n = 0;
+    while (n < f->n && f->list[n].cause.kind == CAUSE_COLLECTIVE)
+        n++;
+    if (n < 2)
+        return 0;
+    for (size_t i = 0; i < n; i++) {
+        set(f, &f->list[i]);
+        sum += f->list[i].alone_ns;
+        sizes += fabs(f->list[i].alone_ns);
+    }
+    if (run(f, &all, e) < 0)
+        return -1;
+    for (size_t i = 0; i < n && sizes > 0; i++)
+        f->list[i].alone_ns += (all - sum) * fabs(f->list[i].alone_ns) / sizes;
+    return 0;
+}
+
+/* What communication takes of the work beside it follows from what all causes do: each has part in
+ * it as its own time changed, also where that changes nothing else. */
+static int share_beside(struct finder *f, struct err *e)
+{
+    double without, with, sum = 0;
+    for (size_t i = 0; i < f->n; i++) {
+        set(f, &f->list[i]);
+        sum += f->list[i].own_ns;
+    }
+    if (run(f, &without, e) < 0)
+        return -1;
+    for (size_t i = 0; i < f->n; i++)
+        set(f, &f->list[i]);
+    cause_sim_set_beside(&f->sim);
+    if (run(f, &with, e) < 0)
+        return -1;
+    for (size_t i = 0; i < f->n && sum > 0; i++)
+        f->list[i].alone_ns += (with - without) * f->list[i].own_ns / sum;
+    return 0;
+}
+
+static int simulate_all(struct finder *f, struct err *e)
+{
+    struct causes *out = f->out;
+    if (cause_sim_run(&f->sim, &f->base_ns, e) < 0)
+        return -1;
+    out->simulated_ns = f->base_ns;
+    for (size_t i = 0; i < f->n; i++) {
+        set(f, &f->list[i]);
+        if (run(f, &f->list[i].alone_ns, e) < 0)
+            return -1;
+    }
+    if (share_collectives(f, e) < 0 || (f->n > 0 && share_beside(f, e) < 0))
+        return -1;
+    ARRAY_GROW(out->list, out->cap, f->n);
+    for (size_t i = 0; i < f->n; i++) {
+        out->list[i] = f->list[i].cause;
+        out->list[i].change_ns = llround(f->list[i].alone_ns);
+    }
+    out->n = f->n;
+    return 0;
 }
 
 /* ---- all of them ---- */
@@ -325,6 +272,7 @@ struct side_work {
     struct work_times *w;
     struct compare_runs runs;
     const struct analysis *keep; /* the run whose job is kept, to be simulated; NULL */
+    uint32_t slot, slots;        /* of it */
     struct cause_job *kept;      /* where: what is simulated points into it */
     struct err e;
 };
@@ -334,12 +282,17 @@ static void add_runs(void *arg, size_t which)
     struct side_work *side = (struct side_work *)arg + which;
     for (size_t i = 0; i < side->runs.n; i++) {
         const bool keep = side->runs.list[i] == side->keep;
+        const uint32_t slot = side->w->places.slots;
         struct cause_job own, *job = keep ? side->kept : &own;
         if (cause_job_init(job, side->runs.list[i], CAUSES_STEPS, SIZE_MAX, &side->e) < 0)
             return;
         work_times_add(side->w, job->altered);
-        if (!keep)
+        if (!keep) {
             cause_job_release(job);
+            continue;
+        }
+        side->slot = slot;
+        side->slots = side->w->places.slots - slot;
     }
 }
 
@@ -372,28 +325,24 @@ static void prepare_sides(struct finder *f, struct compare_runs base, struct com
     }
     if (f->job.altered == NULL)
         return;
-    f->altered = f->job.altered;
-    f->run = altered_program(f->altered)->run;
+    f->base_slot = sides[0].slot;
+    f->base_slots = sides[0].slots;
+    f->run = altered_program(f->job.altered)->run;
 }
 
 static void find_change(struct finder *f, const struct run *test)
 {
-    work_change_init(&f->change, &f->base, f->run, &f->test, test, &f->c->arena);
-    f->out->no_cpu_times = f->change.no_cpu_times;
-    f->factors = array_new(altered_program(f->altered)->ncosts, sizeof *f->factors);
-    reset_factors(f);
-}
-
-static int simulate_all(struct finder *f, struct err *e)
-{
     static const unsigned kernels = 1u << OP_KERNEL | 1u << OP_GRAPH;
-    f->out->simulated_ns = altered_base_ns(f->altered);
-    return simulate_collectives(f, e) < 0 || simulate_class(f, CAUSE_GEMMS, 1u << OP_GEMM, e) < 0 ||
-                   simulate_class(f, CAUSE_KERNELS, kernels, e) < 0 ||
-                   simulate_class(f, CAUSE_COPIES, 1u << OP_MEMORY, e) < 0 ||
-                   simulate_cpu(f, e) < 0 || simulate_ranks(f, e) < 0
-               ? -1
-               : 0;
+    work_change_init(&f->change, &f->base, f->run, f->base_slot, f->base_slots, &f->test, test,
+                     &f->c->arena);
+    f->out->no_cpu_times = f->change.no_cpu_times;
+    cause_sim_init(&f->sim, f->job.altered, &f->change);
+    find_collectives(f);
+    find_class(f, CAUSE_GEMMS, 1u << OP_GEMM);
+    find_class(f, CAUSE_KERNELS, kernels);
+    find_class(f, CAUSE_COPIES, 1u << OP_MEMORY);
+    find_host(f);
+    find_ranks(f);
 }
 
 static int by_change(const void *pa, const void *pb)
@@ -428,7 +377,9 @@ void causes_find(struct causes *out, struct comparison *c, struct compare_runs b
     out->rest_ns = out->change_ns;
     for (size_t i = 0; i < out->n; i++)
         out->rest_ns -= out->list[i].change_ns;
-    free(f.factors);
+    free(f.list);
+    cause_sim_release(&f.sim);
+    work_change_release(&f.change);
     cause_job_release(&f.job);
     work_times_release(&f.base);
     work_times_release(&f.test);

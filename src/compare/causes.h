@@ -12,12 +12,15 @@
  *             use(&c.list[i]);
  *     causes_release(&c);
  *
- * Work is matched by what it is (work_times.h; collectives by compare_key): all of it in a step of
- * the base takes test / base times as long. GEMMs, kernels and copies that one side alone has are
- * taken together by class, where each side has some. When a collective's times are the test's, so
- * is how strongly communication slows overlapping work. The change that all ranks share is the
- * work's: the lower median of their ratios; what a rank's own GEMMs and kernels changed beyond it
- * is the rank's. Launches that times of work include are the host's.
+ * Work is matched by place, the n-th of its kind in a step of a rank (work_places.h), and each
+ * place changes as it did; where a kind has other places on each side, all of it takes test / base
+ * times as long. GEMMs, kernels and copies that one side alone has are taken together by class,
+ * where each side has some. The change that all ranks share is the work's: the lower median of
+ * their ratios; what a rank's own GEMMs and kernels changed beyond it is the rank's.
+ *
+ * What communication takes of the work beside it, other communication included, is no change of
+ * that work: it follows from all causes, and each has part in it as its own time changed. Launches
+ * that times of work include are the host's, where its CPU time changed, else as that.
  *
  * What several collectives do together is shared in proportion to what each does.
  *

@@ -113,6 +113,7 @@ int mended_saves(struct mended *m, const struct mend *what, double *saves_ns, st
     const size_t nranks = m->a->run->nranks;
     const double recorded_ns = step_window_mean(&m->a->step_time.window);
     const double base_ns = altered_base_ns(m->job.altered);
+    const struct alteration altered = {.factors = m->factors, .cpu_factors = m->cpu_factors};
     double step_ns, rank_factor = 1;
     for (size_t r = 0; r < nranks; r++)
         m->cpu_factors[r] = what->kind == MEND_HOST ? NO_TIME : 1;
@@ -122,7 +123,7 @@ int mended_saves(struct mended *m, const struct mend *what, double *saves_ns, st
     }
     for (size_t i = 0; i < altered_program(m->job.altered)->ncosts; i++)
         m->factors[i] = factor_of(m, what, i, rank_factor);
-    if (altered_step(m->job.altered, m->factors, m->cpu_factors, &step_ns, e) < 0)
+    if (altered_step(m->job.altered, &altered, &step_ns, e) < 0)
         return -1;
     *saves_ns = fmax((base_ns - step_ns) / base_ns * recorded_ns, 0);
     return 0;

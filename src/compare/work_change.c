@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 #include "compare/work_change.h"
 
+#include "base/hash.h"
 #include "base/order.h"
-#include "sim/target/overlap.h"
 
 #include <math.h>
 #include <stdlib.h>
 
 #define FACTOR_MAX 1000.0
-#define IDLE_LEAST 0.1    /* of a kind's launches: that many more of a side are on an idle stream */
-#define LOADED_LEAST 0.01 /* of the work's time: what is less does not change its own time */
+#define IDLE_LEAST 0.1 /* of a kind's launches: that many more of a side are on an idle stream */
+#define ODD_LEAST 0.01 /* of a rank's CPU time: less in the base is no measure for the test's */
 
 double bounded_factor(double factor)
 {
@@ -142,14 +142,6 @@ static void separate_launches(struct work_change *c, int class)
     free(alike);
 }
 
-/* Returns whether the side tells the kind's own time from what communication beside it took. */
-static bool is_shown(const struct work_times *w, uint32_t kind)
-{
-    const struct work_beside *b = &w->beside[kind];
-    return !b->not_shown ||
-           b->loaded_ns < LOADED_LEAST * work_times_mean(w, kind) * (double)(w->runs * w->nranks);
-}
-
 /* What a side always ran beside communication is taken to have changed like the others of its
  * class: the lower median of those whose own times both sides show. */
 static void correct_common(struct work_change *c, int class)
@@ -158,57 +150,18 @@ static void correct_common(struct work_change *c, int class)
     size_t n = 0;
     for (uint32_t k = 0; k < c->base->kinds.count; k++) {
         const uint32_t t = c->test_kind[k];
-        if (c->base->class[k] == class && t != IDMAP_NONE && is_shown(c->base, k) &&
-            is_shown(c->test, t))
+        if (c->base->class[k] == class && t != IDMAP_NONE && work_times_shown(c->base, k) &&
+            work_times_shown(c->test, t))
             shown[n++] = c->common[k];
     }
     usual = lower_median(shown, n);
     for (uint32_t k = 0; k < c->base->kinds.count && n > 0; k++) {
         const uint32_t t = c->test_kind[k];
         if (c->base->class[k] == class && t != IDMAP_NONE &&
-            !(is_shown(c->base, k) && is_shown(c->test, t)))
+            !(work_times_shown(c->base, k) && work_times_shown(c->test, t)))
             c->common[k] = usual;
     }
     free(shown);
-}
-
-/* All that the work takes longer in the test than common tells is what communication took. */
-static void find_beside(struct work_change *c)
-{
-    for (uint32_t k = 0; k < c->base->kinds.count; k++) {
-        const uint32_t t = c->test_kind[k];
-        const struct work_beside *b = t != IDMAP_NONE ? &c->test->beside[t] : NULL;
-        double own_ns = 0;
-        c->beside[k] = NAN;
-        if (b == NULL || !(b->loaded_ns > 0))
-            continue;
-        if (!is_shown(c->base, k) || !is_shown(c->test, t))
-            own_ns = work_times_mean(c->test, t) -
-                     work_times_mean(c->base, k) * c->common[k] * c->launch[k];
-        own_ns *= (double)(c->test->runs * c->test->nranks);
-        c->beside[k] = fmin(fmax((b->taken_ns + own_ns) / b->loaded_ns, 0), OVERLAP_KIND_MAX);
-    }
-}
-
-void work_change_of_rank(const struct work_change *c, size_t r, double *shared_ns, double *own_ns)
-{
-    *shared_ns = *own_ns = 0;
-    for (uint32_t k = 0; k < c->base->kinds.count; k++) {
-        const double b = base_ns(c, k, r), t = test_ns(c, k, r);
-        if (!work_is_computation(c->base->class[k]) || !(b > 0) || !(t > 0))
-            continue;
-        *shared_ns += b * c->common[k] * c->launch[k];
-        *own_ns += t;
-    }
-}
-
-static void find_rank_factors(struct work_change *c)
-{
-    for (size_t r = 0; r < c->nranks; r++) {
-        double shared_ns, own_ns;
-        work_change_of_rank(c, r, &shared_ns, &own_ns);
-        c->rank_factor[r] = shared_ns > 0 ? bounded_factor(own_ns / shared_ns) : 1;
-    }
 }
 
 static void find_cpu(struct work_change *c)
@@ -223,22 +176,357 @@ static void find_cpu(struct work_change *c)
     }
 }
 
+/* CPU time of ranks that has no place on both sides, in a step. */
+struct odd_cpu {
+    double base_ns, test_ns, aligned_base_ns, aligned_test_ns;
+};
+
+static void add_odd_cpu(const struct work_change *c, struct odd_cpu *list)
+{
+    const struct work_places *base = &c->base->places, *test = &c->test->places;
+    int64_t *groups = idmap_ids(&test->groups);
+    uint32_t *base_rank = array_new(c->test->nranks, sizeof *base_rank);
+    for (size_t t = 0; t < c->test->nranks; t++)
+        base_rank[t] = PROGRAM_NONE;
+    for (uint32_t r = 0; r < c->nranks; r++) {
+        if (c->test_rank[r] != PROGRAM_NONE)
+            base_rank[c->test_rank[r]] = r;
+    }
+    for (uint32_t i = 0; i < base->ids.count; i++) {
+        const struct work_place *p = &base->list[i];
+        struct odd_cpu *odd = &list[p->rank];
+        if (p->what == WORK_CPU)
+            *(c->aligned[p->group] ? &odd->aligned_base_ns : &odd->base_ns) +=
+                p->sum.ns / base->slots;
+    }
+    for (uint32_t i = 0; i < test->ids.count; i++) {
+        const struct work_place *p = &test->list[i];
+        const uint32_t group = idmap_find(&base->groups, groups[p->group]);
+        struct odd_cpu *odd = base_rank[p->rank] != PROGRAM_NONE ? &list[base_rank[p->rank]] : NULL;
+        if (p->what == WORK_CPU && odd != NULL)
+            *(group != IDMAP_NONE && c->aligned[group] ? &odd->aligned_test_ns : &odd->test_ns) +=
+                p->sum.ns / test->slots;
+    }
+    free(base_rank);
+    free(groups);
+}
+
+/* Calls that one side alone has count by their sum: in proportion to those of the base, or where it
+ * has next to none, to all of its CPU time. */
+static void find_odd_cpu(struct work_change *c)
+{
+    struct odd_cpu *list = array_new(c->nranks, sizeof *list);
+    add_odd_cpu(c, list);
+    for (size_t r = 0; r < c->nranks; r++) {
+        const struct odd_cpu *o = &list[r];
+        const bool few = o->base_ns < ODD_LEAST * o->aligned_base_ns;
+        c->odd_cpu[r] = few ? 1 : bounded_factor(o->test_ns / o->base_ns);
+        c->all_cpu[r] = few ? bounded_factor((o->aligned_test_ns + o->test_ns) /
+                                             (o->aligned_test_ns + o->base_ns))
+                            : 1;
+    }
+    free(list);
+}
+
+/* ---- by place ---- */
+
+static bool find_places(const struct work_change *c, struct work_spot spot,
+                        const struct work_place **base, const struct work_place **test)
+{
+    const uint32_t b = work_places_find(&c->base->places, spot);
+    if (b == IDMAP_NONE || c->same[b] == IDMAP_NONE || !c->aligned[c->base->places.list[b].group])
+        return false;
+    *base = &c->base->places.list[b];
+    *test = &c->test->places.list[c->same[b]];
+    return true;
+}
+
+/* The samples of both sides for a step of the base's run; false: one has none. */
+static bool find_samples(const struct work_change *c, const struct work_place *b,
+                         const struct work_place *t, uint32_t slot, const struct work_sample **base,
+                         const struct work_sample **test)
+{
+    if (c->test->places.slots == 0)
+        return false;
+    *base = work_place_sample(b, (size_t)c->base_slot + slot);
+    *test = work_place_sample(t, slot % c->test->places.slots);
+    return *base != NULL && *test != NULL;
+}
+
+static struct work_sample minus(struct work_sample a, struct work_sample b)
+{
+    return (struct work_sample){a.ns - b.ns, a.taken_ns - b.taken_ns, a.lag_ns - b.lag_ns};
+}
+
+static struct work_sample plus(struct work_sample a, struct work_sample b)
+{
+    return (struct work_sample){a.ns + b.ns, a.taken_ns + b.taken_ns, a.lag_ns + b.lag_ns};
+}
+
+static struct work_sample shift_of(const struct work_change *c, const struct work_place *b,
+                                   const struct work_place *t)
+{
+    struct work_sample sum = {0};
+    double n = 0;
+    for (uint32_t slot = 0; slot < c->base_slots; slot++) {
+        const struct work_sample *base, *test;
+        if (!find_samples(c, b, t, slot, &base, &test))
+            continue;
+        sum = plus(sum, minus(*test, *base));
+        n++;
+    }
+    if (n == 0)
+        return sum;
+    sum = (struct work_sample){sum.ns / n, sum.taken_ns / n, sum.lag_ns / n};
+    return minus(minus(work_place_mean(t), work_place_mean(b)), sum);
+}
+
+static void find_same(struct work_change *c)
+{
+    const struct work_places *base = &c->base->places, *test = &c->test->places;
+    int64_t *ids = idmap_ids(&base->ids);
+    for (uint32_t i = 0; i < base->ids.count; i++) {
+        c->same[i] = idmap_find(&test->ids, ids[i]);
+        if (c->same[i] != IDMAP_NONE)
+            c->shift[i] = shift_of(c, &base->list[i], &test->list[c->same[i]]);
+    }
+    free(ids);
+}
+
+static void pair_samples(const struct work_change *c, struct work_spot spot,
+                         const struct work_place *b, const struct work_place *t,
+                         struct work_sample *base, struct work_sample *test)
+{
+    const struct work_sample *before, *after;
+    if (spot.slot != WORK_UNCOUNTED && find_samples(c, b, t, spot.slot, &before, &after)) {
+        *base = *before;
+        *test = plus(*after, c->shift[b - c->base->places.list]);
+    } else {
+        *base = work_place_mean(b);
+        *test = work_place_mean(t);
+    }
+}
+
+static double idle_of(const struct work_place *p)
+{
+    return (double)p->idle / (double)p->n;
+}
+
+static bool is_modelled(const struct work_place *p)
+{
+    return p->what == WORK_UNTIMED ? p->modelled > 0 : 2 * p->modelled > p->n;
+}
+
+double work_change_launch(const struct work_change *c, struct work_spot spot, uint32_t kind)
+{
+    const struct work_place *b, *t;
+    if (!find_places(c, spot, &b, &t))
+        return c->launch[kind];
+    if (fabs(idle_of(t) - idle_of(b)) < IDLE_LEAST)
+        return 1;
+    return bounded_factor(work_place_own(t) / work_place_own(b) / c->common[kind]);
+}
+
+bool work_change_at(const struct work_change *c, struct work_spot spot, uint32_t kind,
+                    struct work_sample *base, struct work_sample *test)
+{
+    const bool transfer = c->base->class[kind] == OP_COLL || c->base->class[kind] == OP_P2P;
+    const struct work_place *b, *t;
+    if (!find_places(c, spot, &b, &t))
+        return false;
+    pair_samples(c, spot, b, t, base, test);
+    if (transfer) {
+        if (is_modelled(b) || is_modelled(t))
+            base->taken_ns = test->taken_ns = 0;
+        return true;
+    }
+    /* What a side does not show follows from what the other shows of the same work alone. */
+    if (is_modelled(t))
+        test->taken_ns = test->ns - work_place_own(b) * work_change_common(c, spot, kind) *
+                                        c->rank_factor[spot.rank] *
+                                        work_change_launch(c, spot, kind);
+    else if (is_modelled(b))
+        base->taken_ns = base->ns - work_place_own(t) / work_change_common(c, spot, kind) /
+                                        c->rank_factor[spot.rank];
+    return true;
+}
+
+bool work_change_untimed(const struct work_change *c, struct work_spot spot,
+                         struct work_sample *base, struct work_sample *test)
+{
+    const struct work_place *b, *t;
+    if (!find_places(c, spot, &b, &t))
+        return false;
+    *base = (struct work_sample){.ns = work_place_own(b), .taken_ns = work_place_taken(b)};
+    *test = (struct work_sample){.ns = work_place_own(t), .taken_ns = work_place_taken(t)};
+    base->ns += base->taken_ns;
+    test->ns += test->taken_ns;
+    if (is_modelled(t) && base->ns > 0)
+        test->taken_ns = test->ns - work_place_own(b) * c->rank_factor[spot.rank];
+    else if (is_modelled(b))
+        base->taken_ns = base->ns - work_place_own(t) / c->rank_factor[spot.rank];
+    return test->ns > 0;
+}
+
+double work_change_cpu(const struct work_change *c, struct work_spot spot, double ns)
+{
+    const struct work_place *b, *t;
+    struct work_sample base, test;
+    if (!find_places(c, spot, &b, &t))
+        return ns * c->odd_cpu[spot.rank] * c->all_cpu[spot.rank];
+    pair_samples(c, spot, b, t, &base, &test);
+    return fmax(ns + test.ns - base.ns, 0) * c->all_cpu[spot.rank];
+}
+
+/* ---- what all ranks share, by place ---- */
+
+struct place_ratio {
+    uint32_t work;
+    double ratio;
+};
+
+static int by_work(const void *pa, const void *pb)
+{
+    const struct place_ratio *a = pa, *b = pb;
+    return a->work != b->work ? ORDER(a->work, b->work) : ORDER(a->ratio, b->ratio);
+}
+
+/* Ranks that run it on an idle stream, whose times include its launch, are apart. */
+static int64_t work_id(const struct work_place *p)
+{
+    return (int64_t)hash_mix((uint64_t)p->work, idle_of(p) >= 0.5);
+}
+
+/* Both sides show it alone, and run it on an idle stream as often. */
+static bool is_comparable(const struct work_change *c, const struct work_place *b,
+                          const struct work_place *t)
+{
+    return b->work != 0 && c->aligned[b->group] && !is_modelled(b) && !is_modelled(t) &&
+           work_place_own(b) > 0 && work_place_own(t) > 0 &&
+           fabs(idle_of(t) - idle_of(b)) < IDLE_LEAST;
+}
+
+static size_t collect_ratios(struct work_change *c, struct place_ratio *list)
+{
+    const struct work_places *base = &c->base->places, *test = &c->test->places;
+    size_t n = 0;
+    for (uint32_t i = 0; i < base->ids.count; i++) {
+        const struct work_place *b = &base->list[i];
+        const struct work_place *t = c->same[i] != IDMAP_NONE ? &test->list[c->same[i]] : NULL;
+        if (t != NULL && is_comparable(c, b, t))
+            list[n++] = (struct place_ratio){idmap_add(&c->works, work_id(b)),
+                                             work_place_own(t) / work_place_own(b)};
+    }
+    return n;
+}
+
+static void find_common_at(struct work_change *c, struct arena *arena)
+{
+    struct place_ratio *list = array_new(c->base->places.ids.count, sizeof *list);
+    const size_t n = collect_ratios(c, list);
+    c->common_at = arena_alloc(arena, c->works.count * sizeof *c->common_at);
+    if (n > 0)
+        qsort(list, n, sizeof *list, by_work);
+    for (size_t i = 0, end; i < n; i = end) {
+        for (end = i; end < n && list[end].work == list[i].work;)
+            end++;
+        c->common_at[list[i].work] = bounded_factor(list[i + (end - i - 1) / 2].ratio);
+    }
+    free(list);
+}
+
+double work_change_common(const struct work_change *c, struct work_spot spot, uint32_t kind)
+{
+    const double of_kind = kind != IDMAP_NONE ? c->common[kind] : 1;
+    const struct work_place *b, *t;
+    const uint32_t at =
+        find_places(c, spot, &b, &t) ? idmap_find(&c->works, work_id(b)) : IDMAP_NONE;
+    return at != IDMAP_NONE ? c->common_at[at] : of_kind;
+}
+
+void work_change_add_untimed(const struct work_change *c, double *base_ns, double *test_ns)
+{
+    const struct work_places *base = &c->base->places;
+    for (uint32_t i = 0; i < base->ids.count; i++) {
+        const struct work_place *b = &base->list[i];
+        const uint32_t at =
+            b->what == WORK_UNTIMED ? idmap_find(&c->works, work_id(b)) : IDMAP_NONE;
+        const double ns = b->sum.ns / base->slots / (double)c->nranks;
+        if (at == IDMAP_NONE)
+            continue;
+        *base_ns += ns;
+        *test_ns += ns * c->common_at[at];
+    }
+}
+
+/* ---- ranks ---- */
+
+/* Where a rank has no place to compare, by kind. */
+static void add_kinds(struct work_change *c, size_t r)
+{
+    for (uint32_t k = 0; k < c->base->kinds.count; k++) {
+        const double b = base_ns(c, k, r), t = test_ns(c, k, r);
+        if (!work_is_computation(c->base->class[k]) || !(b > 0) || !(t > 0) ||
+            !work_times_shown(c->base, k) || !work_times_shown(c->test, c->test_kind[k]))
+            continue;
+        c->rank_shared_ns[r] += b * c->common[k] * c->launch[k];
+        c->rank_own_ns[r] += t;
+    }
+}
+
+static void find_rank_factors(struct work_change *c)
+{
+    const struct work_places *base = &c->base->places, *test = &c->test->places;
+    for (uint32_t i = 0; i < base->ids.count; i++) {
+        const struct work_place *b = &base->list[i];
+        const struct work_place *t = c->same[i] != IDMAP_NONE ? &test->list[c->same[i]] : NULL;
+        const double share = (double)b->n / base->slots;
+        if (t == NULL || !is_comparable(c, b, t))
+            continue;
+        c->rank_shared_ns[b->rank] +=
+            share * work_place_own(b) * c->common_at[idmap_find(&c->works, work_id(b))];
+        c->rank_own_ns[b->rank] += share * work_place_own(t);
+    }
+    for (size_t r = 0; r < c->nranks; r++) {
+        if (!(c->rank_shared_ns[r] > 0))
+            add_kinds(c, r);
+        c->rank_factor[r] =
+            c->rank_shared_ns[r] > 0 ? bounded_factor(c->rank_own_ns[r] / c->rank_shared_ns[r]) : 1;
+    }
+}
+
+/* ---- all of it ---- */
+
+void work_change_release(struct work_change *c)
+{
+    idmap_release(&c->works);
+}
+
 void work_change_init(struct work_change *out, const struct work_times *base,
-                      const struct run *base_run, const struct work_times *test,
-                      const struct run *test_run, struct arena *arena)
+                      const struct run *base_run, uint32_t base_slot, uint32_t base_slots,
+                      const struct work_times *test, const struct run *test_run,
+                      struct arena *arena)
 {
     const size_t nranks = base_run->nranks, kinds = base->kinds.count;
     *out = (struct work_change){
         .base = base,
         .test = test,
         .nranks = nranks,
+        .base_slot = base_slot,
+        .base_slots = base_slots,
+        .same = arena_alloc(arena, base->places.ids.count * sizeof *out->same),
+        .shift = arena_alloc(arena, base->places.ids.count * sizeof *out->shift),
         .test_rank = arena_alloc(arena, nranks * sizeof *out->test_rank),
         .test_kind = arena_alloc(arena, kinds * sizeof *out->test_kind),
         .common = arena_alloc(arena, kinds * sizeof *out->common),
         .launch = arena_alloc(arena, kinds * sizeof *out->launch),
-        .beside = arena_alloc(arena, kinds * sizeof *out->beside),
+        .rank_shared_ns = arena_alloc(arena, nranks * sizeof *out->rank_shared_ns),
+        .rank_own_ns = arena_alloc(arena, nranks * sizeof *out->rank_own_ns),
         .rank_factor = arena_alloc(arena, nranks * sizeof *out->rank_factor),
         .cpu_factor = arena_alloc(arena, nranks * sizeof *out->cpu_factor),
+        .aligned = arena_alloc(arena, base->places.groups.count * sizeof *out->aligned),
+        .odd_cpu = arena_alloc(arena, nranks * sizeof *out->odd_cpu),
+        .all_cpu = arena_alloc(arena, nranks * sizeof *out->all_cpu),
     };
     find_ranks(out, base_run, test_run);
     find_kinds(out);
@@ -250,7 +538,10 @@ void work_change_init(struct work_change *out, const struct work_times *base,
             separate_launches(out, class);
         correct_common(out, class);
     }
-    find_beside(out);
-    find_rank_factors(out);
     find_cpu(out);
+    work_places_align(&base->places, &test->places, out->aligned);
+    find_odd_cpu(out);
+    find_same(out);
+    find_common_at(out, arena);
+    find_rank_factors(out);
 }

@@ -3,46 +3,15 @@
 
 #include "base/hash.h"
 #include "base/interval.h"
+#include "base/order.h"
+#include "sim/program/process.h"
 #include "trace/step_time.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-int64_t work_key_of_comm(int op, int dtype, uint64_t bytes, int ranks)
-{
-    uint64_t key = hash_mix(hash_mix(HASH_BYTES, OP_COLL), (uint64_t)op);
-    key = hash_mix(hash_mix(key, (uint64_t)dtype), bytes);
-    return (int64_t)hash_mix(key, (uint64_t)ranks);
-}
-
-static int64_t key_of_op(const struct op *op)
-{
-    uint64_t key = hash_mix(HASH_BYTES, op->class);
-    switch ((enum op_class)op->class) {
-    case OP_GEMM:
-        key = hash_mix(hash_mix(key, op->gemm.m), op->gemm.n);
-        key = hash_mix(hash_mix(key, op->gemm.k), op->gemm.batch);
-        return (int64_t)hash_mix(key, op->dtype);
-    case OP_GRAPH:
-        return (int64_t)hash_mix(key, (uint64_t)op->graph);
-    case OP_MEMORY:
-        key = hash_mix(key, op->bytes);
-        break;
-    default:
-        break;
-    }
-    return (int64_t)hash_bytes(key, op->name, strlen(op->name));
-}
-
-int64_t work_key(const struct program *p, const struct program_cost *cost)
-{
-    const struct match *m;
-    if (cost->match == PROGRAM_NONE)
-        return key_of_op(&p->run->ranks[cost->rank].ops[cost->op]);
-    m = &p->matches.list[cost->match];
-    return work_key_of_comm(m->op, m->dtype, m->bytes, p->run->comms[m->comm].size);
-}
+#define MODELLED_LEAST 0.01 /* of the work's time: less does not change its own time */
 
 uint32_t work_times_find(const struct work_times *w, int64_t key)
 {
@@ -57,9 +26,15 @@ double work_times_mean(const struct work_times *w, uint32_t kind)
     return ns;
 }
 
-bool work_is_computation(int class)
+bool work_times_shown(const struct work_times *w, uint32_t kind)
 {
-    return class == OP_GEMM || class == OP_KERNEL || class == OP_GRAPH;
+    return w->modelled_ns[kind] <=
+           MODELLED_LEAST * work_times_mean(w, kind) * (double)(w->runs * w->nranks);
+}
+
+double work_times_taken(const struct work_times *w, uint32_t kind)
+{
+    return kind != IDMAP_NONE ? w->taken_ns[kind] / (double)w->runs / (double)w->nranks : 0;
 }
 
 static uint32_t kind_of(struct work_times *w, const struct program *p,
@@ -71,9 +46,10 @@ static uint32_t kind_of(struct work_times *w, const struct program *p,
         return kind;
     ARRAY_GROW(w->ns, w->cap, (size_t)kind + 1);
     ARRAY_GROW(w->class, w->cap_class, (size_t)kind + 1);
-    ARRAY_GROW(w->beside, w->cap_beside, (size_t)kind + 1);
+    ARRAY_GROW(w->modelled_ns, w->cap_modelled, (size_t)kind + 1);
     ARRAY_GROW(w->launches, w->cap_launches, (size_t)kind + 1);
-    w->beside[kind] = (struct work_beside){0};
+    ARRAY_GROW(w->taken_ns, w->cap_taken, (size_t)kind + 1);
+    w->modelled_ns[kind] = w->taken_ns[kind] = 0;
     w->launches[kind] = (struct work_launches){0};
     w->ns[kind] = arena_alloc(&w->arena, w->nranks * sizeof **w->ns);
     w->class[kind] = p->run->ranks[cost->rank].ops[cost->op].class;
@@ -164,52 +140,205 @@ static double cpu_time(const struct rank *rank, const struct job_steps *steps, s
 
 /* ---- a run ---- */
 
-/* own_ns: of the operation, without what was taken of it. */
-static void add_beside(struct work_beside *b, const struct altered *a, size_t cost, int64_t own_ns,
-                       double share)
-{
-    const struct program *p = altered_program(a);
-    const struct op *op = &p->run->ranks[p->costs[cost].rank].ops[p->costs[cost].op];
-    bool shown;
-    const double factor = altered_overlap(a, cost, &shown);
-    if (!(factor > 0) || op->dur_ns <= own_ns)
-        return;
-    b->taken_ns += share * (double)(op->dur_ns - own_ns);
-    b->loaded_ns += share * (double)(op->dur_ns - own_ns) / factor;
-    b->not_shown |= !shown;
-}
+/* A run while its work is added. */
+struct adding {
+    struct work_times *w;
+    const struct altered *a;
+    struct work_spots spots;
+    struct work_alone alone;
+    double share; /* of each step that counts */
+};
 
-static void add_launch(struct work_launches *l, const struct program *p,
-                       const struct program_cost *cost, double share)
+static void add_launch(struct work_launches *l, const struct op *op, double own_ns, double share)
 {
-    if (p->run->ranks[cost->rank].ops[cost->op].flags & OP_UPPER_BOUND) {
+    if (op->flags & OP_UPPER_BOUND) {
         l->idle += share;
         return;
     }
     l->queued += share;
-    l->queued_ns += share * (double)cost->measured_ns;
+    l->queued_ns += share * own_ns;
 }
 
-static void add_cost(struct work_times *w, const struct altered *a, size_t i, double share)
+/* Returns what an operation takes without what communication beside it took: that of the same work
+ * without any; where there is none, as the model says. */
+static double add_computation(struct adding *of, size_t i, const struct op *op)
 {
-    const struct program *p = altered_program(a);
+    const struct program_cost *cost = &altered_program(of->a)->costs[i];
+    struct work_place *place;
+    const bool shown = of->alone.ns[i] != UNKNOWN_NS;
+    const double own_ns = (double)(shown ? of->alone.ns[i] : cost->measured_ns);
+    place = work_places_add(
+        &of->w->places, of->spots.ops[cost->rank][cost->op],
+        (struct work_sample){.ns = (double)op->dur_ns, .taken_ns = (double)op->dur_ns - own_ns});
+    place->modelled += !shown;
+    place->idle += (op->flags & OP_UPPER_BOUND) != 0;
+    return own_ns;
+}
+
+/* The transfer's time is its first member's. Returns what it takes without what other communication
+ * beside it took; all of it where that is not known. */
+static double add_transfer(struct adding *of, size_t i)
+{
+    const struct program *p = altered_program(of->a);
     const struct program_cost *cost = &p->costs[i];
-    const uint32_t kind = kind_of(w, p, cost);
-    if (cost->match == PROGRAM_NONE) {
-        add_beside(&w->beside[kind], a, i, cost->measured_ns, share);
-        add_launch(&w->launches[kind], p, cost, share);
-    } else {
-        share *= p->matches.list[cost->match].nmembers;
+    const struct match *match = &p->matches.list[cost->match];
+    const bool shown = of->alone.ns[i] != UNKNOWN_NS;
+    const double ns = (double)cost->measured_ns, own_ns = shown ? (double)of->alone.ns[i] : ns;
+    for (size_t k = match->first; k < match->first + match->nmembers; k++) {
+        const struct match_member m = p->matches.members[k];
+        struct work_sample sample = {.lag_ns = (double)p->lag_ns[k]};
+        struct work_place *place;
+        if (m.rank == cost->rank && m.op == cost->op) {
+            sample.ns = ns;
+            sample.taken_ns = ns - own_ns;
+        }
+        place = work_places_add(&of->w->places, of->spots.ops[m.rank][m.op], sample);
+        place->modelled += !shown;
     }
-    w->ns[kind][cost->rank] += share * (double)cost->measured_ns;
+    return own_ns;
+}
+
+static void add_cost(struct adding *of, size_t i)
+{
+    const struct program *p = altered_program(of->a);
+    const struct program_cost *cost = &p->costs[i];
+    const struct op *op = &p->run->ranks[cost->rank].ops[cost->op];
+    struct work_times *w = of->w;
+    const uint32_t kind = kind_of(w, p, cost);
+    double own_ns = (double)cost->measured_ns, share = of->share;
+    if (cost->match != PROGRAM_NONE) {
+        own_ns = add_transfer(of, i);
+        share *= p->matches.list[cost->match].nmembers;
+        w->taken_ns[kind] += share * ((double)cost->measured_ns - own_ns);
+    } else {
+        if (work_is_computation(op->class) && op_timed(op))
+            own_ns = add_computation(of, i, op);
+        add_launch(&w->launches[kind], op, own_ns, share);
+    }
+    if (of->alone.ns[i] == UNKNOWN_NS &&
+        (cost->match != PROGRAM_NONE || work_is_computation(op->class)))
+        w->modelled_ns[kind] += share * own_ns;
+    w->ns[kind][cost->rank] += share * own_ns;
+}
+
+static void add_costs(struct adding *of)
+{
+    const struct program *p = altered_program(of->a);
+    const struct job_steps *steps = altered_steps(of->a);
+    for (size_t i = 0; i < p->ncosts; i++) {
+        const struct program_cost *cost = &p->costs[i];
+        if (cost->op != PROGRAM_NONE && cost->measured_ns != UNKNOWN_NS &&
+            is_counted(steps, steps->ranks[cost->rank].of[cost->op]))
+            add_cost(of, i);
+    }
+}
+
+/* Kernels without times, with the part of a gap that nothing else explains. */
+static void add_untimed(struct adding *of)
+{
+    const struct program *p = altered_program(of->a);
+    struct sim_span *spans = work_untimed_spans(of->a);
+    for (size_t i = 0; i < p->ncosts; i++) {
+        const struct program_cost *cost = &p->costs[i];
+        const double ns = (double)(spans[i].end_ns - spans[i].start_ns);
+        const int64_t alone_ns = of->alone.ns[i];
+        struct work_sample sample = {.ns = ns};
+        struct work_spot spot;
+        struct work_place *place;
+        if (cost->op != PROGRAM_NONE || cost->launch == PROGRAM_NONE)
+            continue;
+        spot = of->spots.launches[cost->rank][cost->launch];
+        if (spot.slot == WORK_UNCOUNTED)
+            continue;
+        sample.taken_ns = ns - (double)(alone_ns != UNKNOWN_NS ? alone_ns : cost->measured_ns);
+        place = work_places_add(&of->w->places, spot, sample);
+        place->modelled += ns > 0 && alone_ns == UNKNOWN_NS;
+    }
+    free(spans);
+}
+
+/* When work of a rank ended on the device. */
+struct work_end {
+    int64_t ns;
+    int32_t stream;
+};
+
+static int by_end(const void *pa, const void *pb)
+{
+    const struct work_end *a = pa, *b = pb;
+    return a->ns != b->ns ? ORDER(a->ns, b->ns) : ORDER(a->stream, b->stream);
+}
+
+static struct work_end *collect_ends(const struct rank *rank, size_t *n)
+{
+    struct work_end *list = array_new(rank->nops, sizeof *list);
+    *n = 0;
+    for (size_t i = 0; i < rank->nops; i++) {
+        if (op_timed(&rank->ops[i]))
+            list[(*n)++] = (struct work_end){op_end_ns(&rank->ops[i]), rank->ops[i].stream};
+    }
+    if (*n > 0)
+        qsort(list, *n, sizeof *list, by_end);
+    return list;
+}
+
+/* Returns what a synchronisation took but for its wait: since the last work that ended meanwhile,
+ * on the stream that it names; without such work, all of it. */
+static int64_t sync_call_ns(const struct sync_call *call, const struct work_end *ends, size_t n)
+{
+    struct bisect find = {.high = n};
+    while (bisect_next(&find))
+        bisect_take(&find, ends[find.mid].ns <= call->host_end_ns);
+    for (size_t i = find.low; i > 0 && ends[i - 1].ns > call->host_ns; i--) {
+        if (call->stream < 0 || ends[i - 1].stream == call->stream)
+            return call->host_end_ns - ends[i - 1].ns;
+    }
+    return call->host_end_ns - call->host_ns;
+}
+
+/* The program has one time for what all synchronisations take but for their waits: the recording
+ * tells that of each. */
+static double cpu_ns(const struct program *p, const struct program_cpu *cpu,
+                     const struct work_end *ends, size_t n)
+{
+    const struct sync_call *call;
+    int64_t ns;
+    if (cpu->call != HOST_CALL_SYNC || cpu->part == 0)
+        return (double)cpu->ns;
+    call = &p->run->ranks[cpu->rank].sync_calls[cpu->index];
+    if (call->kind < SYNC_CALL_STREAM || call->kind > SYNC_CALL_DEVICE ||
+        call->host_end_ns == UNKNOWN_NS)
+        return (double)cpu->ns;
+    ns = sync_call_ns(call, ends, n);
+    return (double)(ns <= PROGRAM_SYNC_COST_MAX_NS ? ns : cpu->ns);
+}
+
+static void add_cpu(struct adding *of)
+{
+    const struct program *p = altered_program(of->a);
+    const struct job_steps *steps = altered_steps(of->a);
+    struct work_end **ends = array_new(of->w->nranks, sizeof *ends);
+    size_t *n = array_new(of->w->nranks, sizeof *n);
+    for (size_t r = 0; r < of->w->nranks; r++)
+        ends[r] = collect_ends(&p->run->ranks[r], &n[r]);
+    for (size_t i = 0; i < p->ncpu; i++) {
+        if (of->spots.cpu[i].slot != WORK_UNCOUNTED)
+            work_places_add(&of->w->places, of->spots.cpu[i],
+                            (struct work_sample){.ns = cpu_ns(p, &p->cpu[i], ends[p->cpu[i].rank],
+                                                              n[p->cpu[i].rank])});
+    }
+    for (size_t r = 0; r < of->w->nranks; r++)
+        free(ends[r]);
+    free(ends);
+    free(n);
+    for (size_t r = 0; r < of->w->nranks; r++)
+        of->w->cpu_ns[r] += cpu_time(&p->run->ranks[r], steps, r);
 }
 
 void work_times_add(struct work_times *w, const struct altered *a)
 {
-    const struct program *p = altered_program(a);
-    const struct job_steps *steps = altered_steps(a);
-    const struct run *run = p->run;
-    const double n = counted_steps(steps);
+    const struct run *run = altered_program(a)->run;
+    struct adding of = {.w = w, .a = a};
     if (w->runs == 0) {
         arena_init(&w->arena);
         w->nranks = run->nranks;
@@ -217,23 +346,26 @@ void work_times_add(struct work_times *w, const struct altered *a)
     }
     if (run->nranks != w->nranks)
         return;
-    for (size_t i = 0; i < p->ncosts; i++) {
-        const struct program_cost *cost = &p->costs[i];
-        if (cost->op != PROGRAM_NONE && cost->measured_ns != UNKNOWN_NS &&
-            is_counted(steps, steps->ranks[cost->rank].of[cost->op]))
-            add_cost(w, a, i, 1 / n);
-    }
-    for (size_t r = 0; r < run->nranks; r++)
-        w->cpu_ns[r] += cpu_time(&run->ranks[r], steps, r);
+    of.share = 1 / counted_steps(altered_steps(a));
+    work_spots_init(&of.spots, a);
+    work_alone_init(&of.alone, a);
+    add_costs(&of);
+    add_untimed(&of);
+    add_cpu(&of);
+    w->places.slots += of.spots.slots;
+    work_alone_release(&of.alone);
+    work_spots_release(&of.spots);
     w->runs++;
 }
 
 void work_times_release(struct work_times *w)
 {
     idmap_release(&w->kinds);
+    work_places_release(&w->places);
     free(w->ns);
     free(w->class);
-    free(w->beside);
+    free(w->modelled_ns);
+    free(w->taken_ns);
     free(w->launches);
     if (w->runs > 0)
         arena_release(&w->arena);

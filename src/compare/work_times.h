@@ -15,14 +15,7 @@
 
 #include "base/arena.h"
 #include "base/idmap.h"
-#include "sim/replay/altered.h"
-
-/* What communication beside it took of a kind of work in a step, sums over ranks and runs. */
-struct work_beside {
-    double taken_ns;
-    double loaded_ns; /* what that would be at factor 1 (sim/target/overlap.h) */
-    bool not_shown;   /* a side does not show it of this kind */
-};
+#include "compare/work_places.h"
 
 /* How often a kind of own work runs in a step and what it takes, sums over ranks and runs. On an
  * idle stream its time includes that of its launch (OP_UPPER_BOUND). */
@@ -32,24 +25,21 @@ struct work_launches {
 };
 
 struct work_times {
-    struct idmap kinds; /* of work, by work_key() */
-    double **ns;        /* [kinds.count][nranks] a step, sums over the runs; owned. A transfer is
-                           its first member's, times its members: the mean over ranks is right */
-    uint8_t *class;     /* [kinds.count] enum op_class; owned */
-    struct work_beside *beside;     /* [kinds.count] owned */
+    struct idmap kinds;  /* of work, by work_key() */
+    double **ns;         /* [kinds.count][nranks] a step, sums over the runs; owned. A transfer is
+                            its first member's, times its members: the mean over ranks is right */
+    uint8_t *class;      /* [kinds.count] enum op_class; owned */
+    double *modelled_ns; /* [kinds.count] of ns: of work that never ran without communication beside
+                            it; owned */
+    double *taken_ns;    /* [kinds.count] what other communication took of transfers; owned */
     struct work_launches *launches; /* [kinds.count] owned */
-    size_t cap, cap_class, cap_beside, cap_launches;
-    double *cpu_ns; /* [nranks] of the host, without what it waited; NAN: not known */
-    size_t nranks;  /* of the first run; later ones are taken by position */
+    size_t cap, cap_class, cap_modelled, cap_taken, cap_launches;
+    struct work_places places; /* of work, and of CPU time: of each call's parts */
+    double *cpu_ns;            /* [nranks] of the host, without what it waited; NAN: not known */
+    size_t nranks;             /* of the first run; later ones are taken by position */
     size_t runs;
     struct arena arena;
 };
-
-/* One number for equal work in all runs. cost: of the program; one with an operation. */
-int64_t work_key(const struct program *p, const struct program_cost *cost);
-
-/* The same of communication. bytes 0: not known. */
-int64_t work_key_of_comm(int op, int dtype, uint64_t bytes, int ranks);
 
 /* Adds the steps that count. A run of another number of ranks than the first is not added. */
 void work_times_add(struct work_times *w, const struct altered *a);
@@ -58,8 +48,12 @@ void work_times_release(struct work_times *w);
 /* Returns what a kind takes of a rank's time in a step, mean of ranks and runs; 0 of IDMAP_NONE. */
 double work_times_mean(const struct work_times *w, uint32_t kind);
 
-/* Of enum op_class: GEMMs, kernels and graphs. */
-bool work_is_computation(int class);
+/* Returns whether the side tells the kind's own time from what communication beside it took. */
+bool work_times_shown(const struct work_times *w, uint32_t kind);
+
+/* Returns what other communication beside it took of a kind of communication, as
+ * work_times_mean(); 0 of IDMAP_NONE. */
+double work_times_taken(const struct work_times *w, uint32_t kind);
 
 /* IDMAP_NONE: there is no such work. */
 uint32_t work_times_find(const struct work_times *w, int64_t key);

@@ -3,6 +3,7 @@
 
 #include "sim/replay/job.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 struct altered {
@@ -10,8 +11,8 @@ struct altered {
     struct replay rep;
     struct replay_job job;
     struct retarget own;
-    int64_t *costs_ns;    /* [ncosts] as measured; owned */
-    double *kind_factors; /* of overlap.kinds, as recorded; owned */
+    int64_t *costs_ns; /* [ncosts] as measured; owned */
+    int64_t *set_ns;   /* [ncosts] of the last simulation; owned */
 };
 
 static int prepare(struct altered *a, const struct run *run, struct err *e)
@@ -31,9 +32,7 @@ static int prepare(struct altered *a, const struct run *run, struct err *e)
     a->costs_ns = array_new(p->ncosts, sizeof *a->costs_ns);
     for (size_t i = 0; i < p->ncosts; i++)
         a->costs_ns[i] = p->costs[i].set_ns;
-    a->kind_factors = array_new(a->job.overlap.kinds.count, sizeof *a->kind_factors);
-    for (uint32_t k = 0; k < a->job.overlap.kinds.count; k++)
-        a->kind_factors[k] = a->job.overlap.kind_factors[k];
+    a->set_ns = array_new(p->ncosts, sizeof *a->set_ns);
     return 0;
 }
 
@@ -51,7 +50,7 @@ void altered_free(struct altered *a)
     if (a == NULL)
         return;
     free(a->costs_ns);
-    free(a->kind_factors);
+    free(a->set_ns);
     retarget_release(&a->own);
     job_release(&a->job);
     replay_release(&a->rep);
@@ -73,19 +72,9 @@ double altered_base_ns(const struct altered *a)
     return a->rep.own.span_ns;
 }
 
-double altered_overlap(const struct altered *a, size_t cost, bool *shown)
+int64_t altered_cost(const struct altered *a, size_t cost)
 {
-    const uint32_t kind = a->job.overlap.kinds.of[cost];
-    *shown = a->job.overlap.kind_shown[kind];
-    return a->kind_factors[kind];
-}
-
-void altered_set_overlap(struct altered *a, const double *factors)
-{
-    const struct cost_classes *kinds = &a->job.overlap.kinds;
-    for (uint32_t k = 0; k < kinds->count; k++)
-        a->job.overlap.kind_factors[k] =
-            factors != NULL ? factors[kinds->first[k]] : a->kind_factors[k];
+    return a->costs_ns[cost];
 }
 
 /* Threads that ranks of one process share take the factor of the last of them. */
@@ -100,11 +89,22 @@ static void set_cpu(struct altered *a, const double *cpu_factors)
     }
 }
 
-int altered_step(struct altered *a, const double *factors, const double *cpu_factors,
-                 double *step_ns, struct err *e)
+static void set_costs(struct altered *a, const struct alteration *what)
 {
-    set_cpu(a, cpu_factors);
-    if (job_run_scaled(&a->job, &a->own, a->costs_ns, factors, NULL, e) < 0)
+    for (size_t i = 0; i < a->job.program.ncosts; i++) {
+        const int64_t ns = what->costs_ns != NULL ? what->costs_ns[i] : a->costs_ns[i];
+        a->set_ns[i] = what->factors != NULL ? llround((double)ns * what->factors[i]) : ns;
+    }
+    a->job.overlap.fixed = what->fixed;
+}
+
+int altered_step(struct altered *a, const struct alteration *what, double *step_ns, struct err *e)
+{
+    set_costs(a, what);
+    set_cpu(a, what->cpu_factors);
+    program_set_cpu(&a->job.program, what->cpu_ns);
+    a->job.program.set_lag_ns = what->lag_ns;
+    if (job_run_scaled(&a->job, &a->own, a->set_ns, NULL, NULL, e) < 0)
         return -1;
     *step_ns = job_step_ns(&a->job, true);
     return 0;

@@ -4,8 +4,8 @@
  * longer or less. Waits and overlap follow from the simulation.
  *
  *     struct altered *a = altered_new(&run, e);                     NULL: it cannot be replayed
- *     double *factors = ...;                                        [altered_program(a)->ncosts]
- *     altered_step(a, factors, NULL, &step_ns, e);                  against altered_base_ns(a)
+ *     struct alteration what = {.factors = factors};               [altered_program(a)->ncosts]
+ *     altered_step(a, &what, &step_ns, e);                          against altered_base_ns(a)
  *     altered_free(a);
  */
 #ifndef SPECTER_SIM_REPLAY_ALTERED_H
@@ -24,17 +24,20 @@ const struct program *altered_program(const struct altered *a);
 const struct job_steps *altered_steps(const struct altered *a);
 double altered_base_ns(const struct altered *a); /* the step, simulated with nothing altered */
 
-/* How strongly communication beside it slows the work of a cost (overlap.h). *shown: whether the
- * recording shows that of its kind alone. */
-double altered_overlap(const struct altered *a, size_t cost, bool *shown);
+int64_t altered_cost(const struct altered *a, size_t cost); /* with nothing altered */
 
-/* Sets that strength for the simulations that follow, from factors[ncosts], of which a kind of work
- * takes its first; NULL: as recorded. */
-void altered_set_overlap(struct altered *a, const double *factors);
+/* What is altered. NULL: as recorded. */
+struct alteration {
+    const double *factors;     /* [ncosts] each cost times its factor */
+    const int64_t *costs_ns;   /* [ncosts] in place of each cost */
+    const bool *fixed;         /* [ncosts] work that takes its cost whatever is beside it */
+    const uint32_t *lag_ns;    /* [matches.nmembers] how much later members of transfers end than
+                                  these, instead of in proportion to their costs */
+    const double *cpu_factors; /* [run->nranks] the CPU time of each rank times its factor */
+    const int64_t *cpu_ns;     /* [program->ncpu] instead of each part of it as recorded */
+};
 
-/* The step with each cost times its factor, [ncosts], and the CPU time of each rank times its own,
- * [run->nranks]; NULL: all 1. */
-int altered_step(struct altered *a, const double *factors, const double *cpu_factors,
-                 double *step_ns, struct err *e);
+/* The step with that. */
+int altered_step(struct altered *a, const struct alteration *what, double *step_ns, struct err *e);
 
 #endif

@@ -388,7 +388,8 @@ static void set_needs(const struct overlap *o, const struct overlap_need *needs)
     const struct overlap_need none = {0, 0};
     for (size_t i = 0; i < o->program->ncosts; i++) {
         const struct program_cost *c = &o->program->costs[i];
-        struct overlap_need need = needs != NULL ? needs[o->kinds.of[i]] : none;
+        struct overlap_need need =
+            needs != NULL && !(o->fixed != NULL && o->fixed[i]) ? needs[o->kinds.of[i]] : none;
         double factor = o->by_kind && needs != NULL ? o->kind_factors[o->kinds.of[i]]
                                                     : o->factors[overlap_bound_of(need)];
         factor /= o->strength;

@@ -145,6 +145,8 @@ struct overlap {
     double *kind_factors; /* [kinds.count] what the recording shows of each kind alone, from
                              OVERLAP_PAIRS_MIN kernels on; else the factor of its bound. Owned */
     bool *kind_shown;     /* [kinds.count] the former; owned */
+    const bool *fixed;    /* [ncosts] work that nothing slows down: its cost holds that already. Set
+                             before overlap_apply(); borrowed; NULL: none */
     uint64_t beside;      /* kernels that ran beside communication */
     int64_t taken_ns;     /* device time that communication took from them, in the recording */
     uint64_t queued;      /* transfers that waited in a queue */

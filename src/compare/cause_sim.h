@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The base's job with some of its work as in the test: what each kind of work takes alone, and what
+ * communication beside it takes of it, are set apart from each other. Simulated with nothing set it
+ * is the base; with all set, the test.
+ *
+ *     struct cause_sim s;
+ *     cause_sim_init(&s, altered, &work_change);
+ *     cause_sim_set_class(&s, 1u << OP_GEMM);
+ *     cause_sim_run(&s, &step_ns, e);                     all is as in the base again afterwards
+ *     cause_sim_release(&s);
+ */
+#ifndef SPECTER_COMPARE_CAUSE_SIM_H
+#define SPECTER_COMPARE_CAUSE_SIM_H
+
+#include "compare/work_change.h"
+
+struct cause_sim {
+    struct altered *altered; /* borrowed, as is the next */
+    const struct work_change *change;
+    struct work_spots spots; /* of its program */
+    uint32_t *kind;          /* [ncosts] of the base; IDMAP_NONE: not an operation's. Owned */
+    struct work_sample *base, *test; /* [ncosts] work_change_at(); owned */
+    bool *fixed;                     /* [ncosts] a computation of which base and test are known;
+                                        owned */
+    bool *placed;                    /* [ncosts] base and test are known; owned */
+    double *untimed_ns; /* [ncosts] of kernels without times; 0: not known, or another's. Owned */
+    /* of the next simulation */
+    double *factors;  /* [ncosts] of what work takes alone; owned */
+    double *more_ns;  /* [ncosts] added to that; owned */
+    uint32_t *lag_ns; /* [matches.nmembers] owned */
+    bool *moved;      /* [ncosts] transfers that are set; owned */
+    bool host;        /* CPU times are the test's */
+};
+
+/* What it is made of must outlive it. */
+void cause_sim_init(struct cause_sim *s, struct altered *altered, const struct work_change *change);
+void cause_sim_release(struct cause_sim *s);
+
+/* Own times of computations or copies (enum op_class, as bits) on all ranks, CPU time and launches
+ * within times, what a rank's computations changed more than others, and transfers of a kind
+ * (work_key()); factor: of those that have no place on both sides. */
+void cause_sim_set_class(struct cause_sim *s, unsigned classes);
+void cause_sim_set_host(struct cause_sim *s);
+void cause_sim_set_rank(struct cause_sim *s, size_t r);
+void cause_sim_set_transfers(struct cause_sim *s, int64_t key, double factor);
+
+/* What follows from the rest: what communication takes of the work beside it, transfers that are
+ * not set, and launches within times. */
+void cause_sim_set_beside(struct cause_sim *s);
+
+/* 0, or -1 with e filled. */
+int cause_sim_run(struct cause_sim *s, double *step_ns, struct err *e);
+
+#endif

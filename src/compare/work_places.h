@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Where work stands in a step: the n-th of its kind that a rank calls for. Two recordings of one
+ * job have the same places, and each place has a time of its own: what a collective takes depends
+ * on what shares its links, what a GEMM takes on which communication runs beside it, and of the
+ * host's calls some are in the device's way and others are not.
+ *
+ *     struct work_spots spots;
+ *     work_spots_init(&spots, altered);
+ *     work_places_add(&places, spots.ops[rank][op], (struct work_sample){.ns = ns});
+ *     places.slots += spots.slots;
+ *     uint32_t at = work_places_find(&places, spots.ops[rank][op]);        of any run
+ *     work_spots_release(&spots);
+ *     work_places_release(&places);
+ */
+#ifndef SPECTER_COMPARE_WORK_PLACES_H
+#define SPECTER_COMPARE_WORK_PLACES_H
+
+#include "base/idmap.h"
+#include "sim/replay/altered.h"
+
+#define WORK_UNCOUNTED UINT32_MAX
+
+enum work_what {
+    WORK_OPERATION,
+    WORK_UNTIMED, /* kernels that were counted; 0 where their time is not known */
+    WORK_CPU
+};
+
+/* Of one operation, transfer, launch or CPU time of a run. */
+struct work_spot {
+    int64_t group; /* a kind of work of one rank */
+    int64_t work;  /* of computations: the same kind and nth of all ranks; 0 */
+    uint32_t nth;  /* of the group, in its step */
+    uint32_t slot; /* its step, of those that count; WORK_UNCOUNTED */
+    uint32_t rank; /* index into run->ranks */
+    uint8_t what;  /* enum work_what */
+};
+
+/* In one step, or a mean. */
+struct work_sample {
+    double ns;       /* of an operation or a transfer; CPU time */
+    double taken_ns; /* of that: by other communication beside it */
+    double lag_ns;   /* transfer: by how much this rank's part ends later than the first one's */
+};
+
+struct work_place {
+    struct work_sample *samples; /* [cap] by step that counts, of all runs; ns NAN: none. Owned */
+    size_t cap;
+    size_t n;               /* samples, */
+    struct work_sample sum; /* and their sum */
+    size_t modelled;        /* of n: such work never ran without communication beside it: taken_ns
+                               is the model's, and 0 of a transfer */
+    size_t idle;            /* of n: on an idle stream, so that ns includes the launch */
+    int64_t work;           /* as of its spots */
+    uint32_t group;         /* index into groups */
+    uint32_t rank;          /* index into run->ranks */
+    uint8_t what;           /* enum work_what */
+};
+
+struct work_places {
+    struct idmap ids, groups;
+    struct work_place *list; /* [ids.count] owned */
+    size_t cap;
+    uint32_t slots; /* steps of all runs that were added before */
+};
+
+/* One number for equal work in all runs. cost: of the program; one with an operation. */
+int64_t work_key(const struct program *p, const struct program_cost *cost);
+
+/* The same of communication. bytes 0: not known. */
+int64_t work_key_of_comm(int op, int dtype, uint64_t bytes, int ranks);
+
+/* Of enum op_class: GEMMs, kernels and graphs. */
+bool work_is_computation(int class);
+
+/* Of a run. */
+struct work_spots {
+    struct work_spot **ops;      /* [nranks][nops] group 0: it was not issued; owned */
+    struct work_spot **launches; /* [nranks][nlaunches] kernels without times; owned */
+    struct work_spot *cpu;       /* [program->ncpu] owned */
+    size_t nranks;
+    uint32_t *slot_of; /* [steps] owned */
+    uint32_t slots;    /* steps that count */
+};
+
+void work_spots_init(struct work_spots *s, const struct altered *a);
+void work_spots_release(struct work_spots *s);
+
+/* Adds a sample of a step that counts. The pointer lasts until the next place is added. */
+struct work_place *work_places_add(struct work_places *w, struct work_spot spot,
+                                   struct work_sample sample);
+uint32_t work_places_find(const struct work_places *w, struct work_spot spot); /* IDMAP_NONE */
+
+/* Returns the mean of what it takes without communication beside it, and of what that took, where
+ * they are known; 0. */
+double work_place_own(const struct work_place *p);
+double work_place_taken(const struct work_place *p);
+
+/* That of a step; NULL: it has none. */
+const struct work_sample *work_place_sample(const struct work_place *p, size_t slot);
+struct work_sample work_place_mean(const struct work_place *p);
+
+/* Marks, by base->groups, those that have the same places on both sides: aligned[groups.count]. */
+void work_places_align(const struct work_places *base, const struct work_places *test,
+                       bool *aligned);
+
+void work_places_release(struct work_places *w);
+
+/* By cost, when kernels that were counted ran in the recording, as far as is known; else both 0.
+ * The caller frees it. */
+struct sim_span *work_untimed_spans(const struct altered *a);
+
+/* What computations and transfers of a run take alone. */
+struct work_alone {
+    int64_t *ns; /* [ncosts] the median of the same work of its rank and stream, or communicator,
+                    without (other) communication beside it; its own time, where that is so;
+                    UNKNOWN_NS: no such work ran so, or it is another operation. Owned */
+};
+
+void work_alone_init(struct work_alone *w, const struct altered *a);
+void work_alone_release(struct work_alone *w);
+
+#endif
