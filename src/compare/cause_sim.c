@@ -203,7 +203,7 @@ void cause_sim_set_beside(struct cause_sim *s)
         if (!s->placed[i])
             continue;
         if (s->fixed[i] || s->moved[i]) {
-            s->more_ns[i] += s->test[i].taken_ns - s->base[i].taken_ns;
+            s->more_ns[i] += s->test[i].taken_ns - s->base[i].taken_ns * s->factors[i];
             continue;
         }
         s->more_ns[i] += s->test[i].ns - s->base[i].ns;
@@ -213,11 +213,12 @@ void cause_sim_set_beside(struct cause_sim *s)
 
 /* ---- simulations ---- */
 
+/* What is taken of work is a share of it. */
 static double cost_of(const struct cause_sim *s, size_t i)
 {
-    const double own_ns = s->fixed[i] ? s->base[i].ns - s->base[i].taken_ns
-                                      : (double)altered_cost(s->altered, i) + s->untimed_ns[i];
-    return own_ns * s->factors[i] + (s->fixed[i] ? s->base[i].taken_ns : 0) + s->more_ns[i];
+    const double ns =
+        s->fixed[i] ? s->base[i].ns : (double)altered_cost(s->altered, i) + s->untimed_ns[i];
+    return ns * s->factors[i] + s->more_ns[i];
 }
 
 int cause_sim_run(struct cause_sim *s, double *step_ns, struct err *e)

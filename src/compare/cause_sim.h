@@ -45,8 +45,8 @@ void cause_sim_set_host(struct cause_sim *s);
 void cause_sim_set_rank(struct cause_sim *s, size_t r);
 void cause_sim_set_transfers(struct cause_sim *s, int64_t key, double factor);
 
-/* What follows from the rest: what communication takes of the work beside it, transfers that are
- * not set, and launches within times. */
+/* What follows from what was set before: what communication takes of the work beside it, transfers
+ * that are not set, and launches within times. */
 void cause_sim_set_beside(struct cause_sim *s);
 
 /* 0, or -1 with e filled. */

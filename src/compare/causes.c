@@ -34,7 +34,7 @@ struct candidate {
     struct cause cause;
     unsigned classes; /* GEMMs, kernels, copies: enum op_class, as bits */
     size_t rank;      /* RANK: index into run->ranks */
-    double own_ns;    /* by how much its own time changed, mean of ranks */
+    double own_ns;    /* by how much its own time changed, on a rank that it concerns */
     double alone_ns;  /* what it does to the step, everything else as in the base */
 };
 
@@ -160,7 +160,7 @@ static void find_ranks(struct finder *f)
         c.cause.rank = f->run->ranks[c.rank].rank;
         c.cause.base_ns = f->change.rank_shared_ns[c.rank];
         c.cause.test_ns = f->change.rank_own_ns[c.rank];
-        c.own_ns = fabs(c.cause.test_ns - c.cause.base_ns) / (double)f->run->nranks;
+        c.own_ns = fabs(c.cause.test_ns - c.cause.base_ns);
         add(f, c);
     }
     free(done);

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #define FACTOR_MAX 1000.0
+#define RANKS_MIN 3    /* that show what all ranks share, or half of them */
 #define IDLE_LEAST 0.1 /* of a kind's launches: that many more of a side are on an idle stream */
 #define ODD_LEAST 0.01 /* of a rank's CPU time: less in the base is no measure for the test's */
 
@@ -420,6 +421,7 @@ static size_t collect_ratios(struct work_change *c, struct place_ratio *list)
     return n;
 }
 
+/* What only few ranks show is not known to be all ranks'. */
 static void find_common_at(struct work_change *c, struct arena *arena)
 {
     struct place_ratio *list = array_new(c->base->places.ids.count, sizeof *list);
@@ -430,7 +432,8 @@ static void find_common_at(struct work_change *c, struct arena *arena)
     for (size_t i = 0, end; i < n; i = end) {
         for (end = i; end < n && list[end].work == list[i].work;)
             end++;
-        c->common_at[list[i].work] = bounded_factor(list[i + (end - i - 1) / 2].ratio);
+        if (end - i >= RANKS_MIN || 2 * (end - i) >= c->nranks)
+            c->common_at[list[i].work] = bounded_factor(list[i + (end - i - 1) / 2].ratio);
     }
     free(list);
 }
@@ -441,7 +444,7 @@ double work_change_common(const struct work_change *c, struct work_spot spot, ui
     const struct work_place *b, *t;
     const uint32_t at =
         find_places(c, spot, &b, &t) ? idmap_find(&c->works, work_id(b)) : IDMAP_NONE;
-    return at != IDMAP_NONE ? c->common_at[at] : of_kind;
+    return at != IDMAP_NONE && c->common_at[at] > 0 ? c->common_at[at] : of_kind;
 }
 
 void work_change_add_untimed(const struct work_change *c, double *base_ns, double *test_ns)
@@ -452,7 +455,7 @@ void work_change_add_untimed(const struct work_change *c, double *base_ns, doubl
         const uint32_t at =
             b->what == WORK_UNTIMED ? idmap_find(&c->works, work_id(b)) : IDMAP_NONE;
         const double ns = b->sum.ns / base->slots / (double)c->nranks;
-        if (at == IDMAP_NONE)
+        if (at == IDMAP_NONE || !(c->common_at[at] > 0))
             continue;
         *base_ns += ns;
         *test_ns += ns * c->common_at[at];
@@ -481,10 +484,13 @@ static void find_rank_factors(struct work_change *c)
         const struct work_place *b = &base->list[i];
         const struct work_place *t = c->same[i] != IDMAP_NONE ? &test->list[c->same[i]] : NULL;
         const double share = (double)b->n / base->slots;
+        double common;
         if (t == NULL || !is_comparable(c, b, t))
             continue;
-        c->rank_shared_ns[b->rank] +=
-            share * work_place_own(b) * c->common_at[idmap_find(&c->works, work_id(b))];
+        common = c->common_at[idmap_find(&c->works, work_id(b))];
+        if (!(common > 0))
+            continue;
+        c->rank_shared_ns[b->rank] += share * work_place_own(b) * common;
         c->rank_own_ns[b->rank] += share * work_place_own(t);
     }
     for (size_t r = 0; r < c->nranks; r++) {
