@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "flight.h"
+#include "file.h"
 
 #include "specter/trace.h"
 

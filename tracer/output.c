@@ -7,7 +7,6 @@
 #include "driver.h"
 #include "file.h"
 #include "filter.h"
-#include "flight.h"
 #include "libraries.h"
 #include "tracer.h"
 #include "warn.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "timeline.h"
+#include "device.h"
 
 #include "clock.h"
 #include "driver.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "test.h"
 
-#include "../../tracer/flight.h"
+#include "../../tracer/file.h"
 #include "specter/trace.h"
 
 #include <errno.h>

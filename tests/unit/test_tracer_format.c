@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "test.h"
 
-#include "../../tracer/flight.h"
+#include "../../tracer/file.h"
 #include "../../tracer/format.h"
 
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "test.h"
 
-#include "../../tracer/timeline.h"
+#include "../../tracer/device.h"
 
 #include <string.h>
 
