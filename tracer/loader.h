@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * How the tracer asks the dynamic loader, so that the program notices nothing: libc's own functions
- * (real_dlsym.c), not while the program forks (loader_lock.c), with the program's pending error
- * kept (pending.c), and in the name of another object (as_caller.c).
+ * How the tracer asks the dynamic loader, so that the program notices nothing: libc's own
+ * functions, not while the program forks (both loader.c), with the program's pending error kept
+ * (pending.c), and in the name of another object (as_caller.c).
  */
 #ifndef SPECTER_TRACER_LOADER_H
 #define SPECTER_TRACER_LOADER_H

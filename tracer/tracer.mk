@@ -14,13 +14,12 @@ TRACER_PIC  := -fPIC -fvisibility=hidden $(TRACER_CPPFLAGS)
 
 # What the unit tests link: the parts that are not wrappers, threads or a driver.
 TRACER_TEST_OBJ := $(patsubst %,$(B)/tracer/%.o,ids format config settings file flight filter comm memory comm_table \
-    process resolve objects as_caller as_caller_jump loader_lock pending real_dlsym elf clock warn graph_ops \
+    process resolve objects as_caller as_caller_jump loader pending elf clock warn graph_ops \
     op_sums timeline driver)
 TRACER_TEST_CPPFLAGS := $(TRACER_CPPFLAGS)
 
 # What runs in a program's dlsym(), which a sanitizer calls before it is ready for our checks.
-TRACER_EARLY := $(patsubst %,$(B)/tracer/%.o,dlsym dlsym_entry as_caller as_caller_jump elf loader_lock \
-    real_dlsym)
+TRACER_EARLY := $(patsubst %,$(B)/tracer/%.o,dlsym dlsym_entry as_caller as_caller_jump elf loader)
 
 $(B)/tracer/%.o: private CPPFLAGS += $(TRACER_PIC)
 $(TRACER_EARLY): private CPPFLAGS += -fno-sanitize=all
