@@ -7,7 +7,6 @@
 #include "cmd/compare_sides.h"
 #include "compare/compare.h"
 #include "compare/conditions.h"
-#include "compare/ranking.h"
 #include "report/compare_report.h"
 #include "report/sheet.h"
 #include "report/workbooks.h"

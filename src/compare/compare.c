@@ -1,14 +1,165 @@
 /* SPDX-License-Identifier: MIT */
 #include "compare/compare.h"
 
+#include "analysis/settings.h"
 #include "base/order.h"
-#include "compare/differences.h"
 #include "compare/prediction.h"
 #include "compare/side.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* ---- what makes sides hard to compare, and settings that are not the same ---- */
+
+static void differ(struct comparison *c, const char *text)
+{
+    const char **more = arena_alloc(&c->arena, (c->ndifferences + 1) * sizeof *more);
+    for (size_t i = 0; i < c->ndifferences; i++)
+        more[i] = c->differences[i];
+    more[c->ndifferences++] = text;
+    c->differences = more;
+}
+
+static const char *or_unknown(const char *text)
+{
+    return text[0] != '\0' ? text : "unknown";
+}
+
+#define RANKS_NAMED 8 /* that one side alone has; more are counted */
+
+static bool has_rank(const struct run *run, int rank)
+{
+    for (size_t i = 0; i < run->nranks; i++) {
+        if (run->ranks[i].rank == rank)
+            return true;
+    }
+    return false;
+}
+
+/* "ranks 6, 7 in the base alone"; NULL: the other side has them all. */
+static const char *ranks_alone(struct comparison *c, const struct run *run, const struct run *other,
+                               const char *side)
+{
+    const char *list = "";
+    size_t n = 0;
+    for (size_t i = 0; i < run->nranks; i++) {
+        const int rank = run->ranks[i].rank;
+        if (has_rank(other, rank))
+            continue;
+        if (n++ < RANKS_NAMED)
+            list = arena_printf(&c->arena, "%s%s%d", list, n > 1 ? ", " : "", rank);
+    }
+    if (n == 0)
+        return NULL;
+    if (n > RANKS_NAMED)
+        list = arena_printf(&c->arena, "%s and %zu more", list, n - RANKS_NAMED);
+    return arena_printf(&c->arena, "rank%s %s in the %s alone", n > 1 ? "s" : "", list, side);
+}
+
+/* Of equal jobs of which other ranks were recorded. Means are over the ranks of each side. */
+static void find_other_ranks(struct comparison *c, const struct run *base, const struct run *test)
+{
+    const char *texts[] = {ranks_alone(c, base, test, "base"), ranks_alone(c, test, base, "test")};
+    for (int i = 0; i < 2; i++) {
+        if (texts[i] != NULL)
+            differ(c, texts[i]);
+    }
+}
+
+/* The value of a setting, or all of them where ranks differ; NULL: it is not set. */
+static const char *values_of(struct comparison *c, const struct settings *s, const char *name)
+{
+    const char *text = NULL;
+    for (size_t i = 0; i < s->n; i++) {
+        if (strcmp(s->list[i].name, name) == 0)
+            text = text == NULL ? s->list[i].value
+                                : arena_printf(&c->arena, "%s and %s", text, s->list[i].value);
+    }
+    return text;
+}
+
+static void add_setting(struct comparison *c, const char *name, const char *base, const char *test)
+{
+    struct compare_setting *more = arena_alloc(&c->arena, (c->nsettings + 1) * sizeof *c->settings);
+    if (c->nsettings > 0)
+        memcpy(more, c->settings, c->nsettings * sizeof *more);
+    more[c->nsettings++] = (struct compare_setting){name, base, test};
+    c->settings = more;
+}
+
+/* Settings that are not the same on both sides, by name; first those of the base. */
+static void find_settings(struct comparison *c, const struct run *base, const struct run *test)
+{
+    struct settings b, t;
+    settings_init(&b, base);
+    settings_init(&t, test);
+    for (size_t i = 0; i < b.n + t.n && b.n > 0 && t.n > 0; i++) {
+        const struct settings *of = i < b.n ? &b : &t;
+        const size_t at = i < b.n ? i : i - b.n;
+        const char *name = of->list[at].name, *old = values_of(c, &b, name),
+                   *new = values_of(c, &t, name);
+        if (settings_is_identity(name) || (at > 0 && strcmp(of->list[at - 1].name, name) == 0) ||
+            (of == &t && old != NULL))
+            continue;
+        if (old == NULL || new == NULL || strcmp(old, new) != 0)
+            add_setting(c, name, old, new);
+    }
+    settings_release(&b);
+    settings_release(&t);
+}
+
+static int64_t gpus_of(struct compare_runs side)
+{
+    return side.predicted != NULL ? side.predicted->gpus : side.list[0]->run->world_size;
+}
+
+/* Where one of them is a prediction. */
+static void find_other_size(struct comparison *c, struct compare_runs base,
+                            struct compare_runs test)
+{
+    const long long b = gpus_of(base), t = gpus_of(test);
+    if (b != t)
+        differ(c, arena_printf(&c->arena, "ranks: %lld, %lld", b, t));
+}
+
+static void find_other_recording(struct comparison *c, const struct analysis *base,
+                                 const struct analysis *test)
+{
+    const struct run *b = base->run, *t = test->run;
+    if (b->world_size != t->world_size)
+        differ(c, arena_printf(&c->arena, "ranks: %d, %d", b->world_size, t->world_size));
+    else
+        find_other_ranks(c, b, t);
+    if (strcmp(b->ranks[0].gpu, t->ranks[0].gpu) != 0)
+        differ(c, arena_printf(&c->arena, "GPU: %s, %s", or_unknown(b->ranks[0].gpu),
+                               or_unknown(t->ranks[0].gpu)));
+    if (base->node_map.nodes > 0 && test->node_map.nodes > 0 &&
+        base->node_map.nodes != test->node_map.nodes)
+        differ(c, arena_printf(&c->arena, "nodes: %d, %d", base->node_map.nodes,
+                               test->node_map.nodes));
+    if (strcmp(b->format, t->format) != 0)
+        differ(c, arena_printf(&c->arena, "recorded by: %s, %s", b->format, t->format));
+    if (base->coverage != test->coverage)
+        differ(c, "what was recorded (coverage in analyze's JSON): a part may be missing on one "
+                  "side alone");
+    if (base->job_steps.source != test->job_steps.source)
+        differ(c, arena_printf(&c->arena, "steps: %s, %s", step_source_name(base->job_steps.source),
+                               step_source_name(test->job_steps.source)));
+    find_settings(c, b, t);
+}
+
+/* Fills c->differences and c->settings, from the first run of each side. */
+static void find_differences(struct comparison *c, struct compare_runs base,
+                             struct compare_runs test)
+{
+    if (base.predicted != NULL || test.predicted != NULL)
+        find_other_size(c, base, test);
+    else
+        find_other_recording(c, base.list[0], test.list[0]);
+}
+
+/* ---- rows ---- */
 
 static const struct {
     const char *name, *title;
@@ -251,4 +402,86 @@ void compare_release(struct comparison *c)
 {
     free(c->rows);
     arena_release(&c->arena);
+}
+
+/* ---- ranking ---- */
+
+static int by_step(const void *pa, const void *pb)
+{
+    const struct ranked *a = pa, *b = pb;
+    return a->step_ns != b->step_ns ? ORDER(a->step_ns, b->step_ns) : ORDER(a->side, b->side);
+}
+
+/* A side's step twice: with steps as samples, and with runs. */
+struct step_samples {
+    struct side steps, runs;
+    bool several;
+    const struct predicted_step *predicted; /* NULL */
+};
+
+static const struct entry *step_of(const struct side *s)
+{
+    return side_find(s, &(struct compare_key){.table = COMPARE_STEP, .part = COMPARE_WHOLE});
+}
+
+/* Returns whether b takes longer than a by more than noise and threshold. */
+static bool is_slower(const struct step_samples *a, const struct step_samples *b, double level,
+                      double threshold)
+{
+    const bool several = a->several && b->several;
+    const struct entry *base = step_of(several ? &a->runs : &a->steps);
+    const struct entry *test = step_of(several ? &b->runs : &b->steps);
+    struct compare_row row = {.of = base->of,
+                              .base_ns = base->one_ns / (double)base->runs,
+                              .test_ns = test->one_ns / (double)test->runs};
+    if (a->predicted != NULL || b->predicted != NULL)
+        row.noise = prediction_noise(a->predicted, row.base_ns, b->predicted, row.test_ns);
+    else
+        sample_test(&row.noise, &base->samples, &test->samples, level);
+    return compare_judge(&row, threshold) == COMPARE_IS_WORSE;
+}
+
+static void set_places(struct ranking *r, const struct step_samples *list, double threshold)
+{
+    const double level = 1 - (1 - COMPARE_LEVEL) / (double)(r->n > 1 ? r->n - 1 : 1);
+    for (size_t i = 0; i < r->n; i++) {
+        size_t first = 0; /* of a place */
+        while (first < i &&
+               (r->list[first].place != first + 1 ||
+                is_slower(&list[r->list[first].side], &list[r->list[i].side], level, threshold)))
+            first++;
+        r->list[i].place = first + 1;
+    }
+}
+
+void ranking_init(struct ranking *r, const struct compare_runs *sides, size_t n, double threshold)
+{
+    struct step_samples *list = array_new(n, sizeof *list);
+    r->list = array_new(n, sizeof *r->list);
+    r->n = n;
+    for (size_t i = 0; i < n; i++) {
+        const struct entry *step;
+        list[i].several = list[i].runs.several = sides[i].n > 1;
+        list[i].predicted = sides[i].predicted;
+        for (size_t k = 0; k < sides[i].n; k++) {
+            side_add_step(&list[i].steps, sides[i].list[k]);
+            side_add_step(&list[i].runs, sides[i].list[k]);
+        }
+        if (sides[i].predicted != NULL)
+            side_add_predicted(&list[i].steps, sides[i].predicted);
+        step = step_of(&list[i].steps);
+        r->list[i] = (struct ranked){.side = i, .step_ns = step->one_ns / (double)step->runs};
+    }
+    qsort(r->list, n, sizeof *r->list, by_step);
+    set_places(r, list, threshold);
+    for (size_t i = 0; i < n; i++) {
+        side_release(&list[i].steps);
+        side_release(&list[i].runs);
+    }
+    free(list);
+}
+
+void ranking_release(struct ranking *r)
+{
+    free(r->list);
 }

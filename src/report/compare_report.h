@@ -8,7 +8,6 @@
 
 #include "compare/causes.h"
 #include "compare/compare.h"
-#include "compare/ranking.h"
 #include "report/screen.h"
 
 struct cJSON;
