@@ -4,7 +4,7 @@
 #include "analysis/critical_links.h"
 #include "analysis/time_breakdown.h"
 #include "base/arena.h"
-#include "base/kernel_memo.h"
+#include "base/kernel_class.h"
 #include "base/order.h"
 #include "base/pool.h"
 

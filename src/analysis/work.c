@@ -2,7 +2,7 @@
 #include "analysis/work.h"
 
 #include "analysis/time_breakdown.h"
-#include "base/kernel_memo.h"
+#include "base/kernel_class.h"
 #include "base/order.h"
 #include "trace/activity.h"
 

@@ -39,4 +39,12 @@ static inline bool specter_kernel_holds(const char *name, const char *word)
     return specter_kernel_find(name, word) != NULL;
 }
 
+/* ---- kernel_memo.c ----
+ *
+ * The class of a kernel by its name, remembered: specter_kernel_class_of() looks for a hundred
+ * words, and a recording has a few hundred names a million times. Each thread remembers for itself.
+ */
+
+enum specter_kernel_class kernel_class(const char *name);
+
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "base/kernel_memo.h"
+#include "base/kernel_class.h"
 
 #include "base/hash.h"
 

@@ -2,7 +2,6 @@
 #include "trace/product.h"
 
 #include "base/kernel_class.h"
-#include "base/kernel_memo.h"
 #include "base/order.h"
 #include "trace/kineto.h"
 

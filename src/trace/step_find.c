@@ -5,7 +5,7 @@
  */
 #include "base/arena.h"
 #include "base/hash.h"
-#include "base/kernel_memo.h"
+#include "base/kernel_class.h"
 #include "base/order.h"
 #include "trace/api_calls.h"
 #include "trace/step_time.h"

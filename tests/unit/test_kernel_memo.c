@@ -4,7 +4,7 @@
  */
 #include "test.h"
 
-#include "base/kernel_memo.h"
+#include "base/kernel_class.h"
 
 #include <stdio.h>
 #include <string.h>

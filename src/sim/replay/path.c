@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "sim/replay/path.h"
 
-#include "base/kernel_memo.h"
+#include "base/kernel_class.h"
 #include "base/order.h"
 #include "sim/replay/job.h"
 #include "trace/activity.h"

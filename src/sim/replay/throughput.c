@@ -2,7 +2,6 @@
 #include "sim/replay/replay.h"
 
 #include "base/kernel_class.h"
-#include "base/kernel_memo.h"
 #include "sim/replay/job.h"
 #include "trace/graph.h"
 

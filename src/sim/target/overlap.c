@@ -2,7 +2,7 @@
 #include "sim/target/overlap.h"
 
 #include "base/hash.h"
-#include "base/kernel_memo.h"
+#include "base/kernel_class.h"
 #include "base/order.h"
 
 #include <math.h>

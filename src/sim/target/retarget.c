@@ -2,7 +2,7 @@
 #include "sim/target/retarget_internal.h"
 
 #include "base/idmap.h"
-#include "base/kernel_memo.h"
+#include "base/kernel_class.h"
 #include "trace/api_calls.h"
 
 #include <math.h>
