@@ -9,7 +9,7 @@
 
 #include "analysis/analysis.h"
 #include "sim/replay/altered.h"
-#include "trace/run_part.h"
+#include "trace/step_time.h"
 
 #define CAUSES_OPS 100000 /* operations of all ranks */
 

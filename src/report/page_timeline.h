@@ -30,7 +30,7 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/idmap.h"
-#include "trace/run_part.h"
+#include "trace/step_time.h"
 
 #define PAGE_TIMELINE_MAX ((size_t)5 << 20) /* bytes: a larger one has less in it, and says so */
 

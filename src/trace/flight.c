@@ -9,7 +9,6 @@
 #include "base/buf.h"
 #include "base/order.h"
 #include "base/pickle.h"
-#include "trace/memo.h"
 #include "trace/reader.h"
 
 #include <ctype.h>

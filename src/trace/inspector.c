@@ -25,7 +25,6 @@
 #include "base/stream.h"
 #include "trace/inspector_prom.h"
 #include "trace/rank_join.h"
-#include "trace/memo.h"
 #include "trace/reader.h"
 #include "trace/run.h"
 

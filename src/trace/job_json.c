@@ -5,7 +5,7 @@
  */
 #include "base/json.h"
 #include "trace/job.h"
-#include "trace/memo.h"
+#include "trace/reader.h"
 
 #include <stdlib.h>
 #include <string.h>

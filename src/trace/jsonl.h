@@ -12,7 +12,7 @@
 #include "base/idmap.h"
 #include "base/json.h"
 #include "specter/trace.h"
-#include "trace/memo.h"
+#include "trace/reader.h"
 #include "trace/run.h"
 
 /* ---- one line (jsonl_line.c) ----

@@ -9,11 +9,11 @@
 #ifndef SPECTER_TRACE_KINETO_H
 #define SPECTER_TRACE_KINETO_H
 
-#include "trace/api_calls.h"
 #include "base/idmap.h"
 #include "base/json.h"
-#include "trace/memo.h"
+#include "trace/api_calls.h"
 #include "trace/product.h"
+#include "trace/reader.h"
 #include "trace/run.h"
 #include "trace/window.h"
 

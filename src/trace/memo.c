@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "trace/memo.h"
+#include "trace/reader.h"
 
 #include "base/buf.h"
 

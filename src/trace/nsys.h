@@ -18,12 +18,12 @@
 #define SPECTER_TRACE_NSYS_H
 
 #include "base/buf.h"
+#include "base/idmap.h"
 #include "base/json.h"
 #include "base/stream.h"
 #include "trace/api_calls.h"
-#include "base/idmap.h"
-#include "trace/memo.h"
 #include "trace/product.h"
+#include "trace/reader.h"
 #include "trace/run.h"
 
 /* ---- the file (nsys_db.c) ----

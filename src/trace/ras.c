@@ -9,7 +9,6 @@
 #include "base/buf.h"
 #include "base/hash.h"
 #include "base/json.h"
-#include "trace/memo.h"
 #include "trace/kernel_names.h"
 #include "trace/reader.h"
 

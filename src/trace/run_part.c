@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "trace/run_part.h"
+#include "trace/step_time.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "made_jsonl.h"
 
-#include "trace/jsonl.h"
 #include "base/idmap.h"
-#include "trace/memo.h"
+#include "trace/jsonl.h"
 #include "trace/reader.h"
 
 #include <sys/stat.h>

@@ -3,7 +3,7 @@
  * Steps of a run as a run of its own.
  */
 #include "made_analysis.h"
-#include "trace/run_part.h"
+#include "trace/step_time.h"
 
 #define STEPS 12
 #define STEP_NS INT64_C(1000000)
