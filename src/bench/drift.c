@@ -2,7 +2,7 @@
 #include "bench/drift.h"
 
 #include "base/arena.h"
-#include "base/student.h"
+#include "base/stats.h"
 #include "bench/samples.h"
 
 #include <math.h>

@@ -3,7 +3,7 @@
 
 #include "base/arena.h"
 #include "base/now.h"
-#include "base/student.h"
+#include "base/stats.h"
 #include "bench/samples.h"
 #include "model/nccl_tuner.h"
 

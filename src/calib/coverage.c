@@ -2,7 +2,7 @@
 #include "calib/coverage.h"
 
 #include "base/order.h"
-#include "calib/stats.h"
+#include "base/stats.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -4,7 +4,7 @@
  */
 #include "calib/fit_classes.h"
 
-#include "calib/stats.h"
+#include "base/stats.h"
 
 #include <assert.h>
 #include <math.h>

@@ -4,7 +4,7 @@
 #include "base/order.h"
 #include "calib/fit_classes.h"
 #include "calib/predict_row.h"
-#include "calib/stats.h"
+#include "base/stats.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -3,7 +3,7 @@
 
 #include "base/arena.h"
 #include "base/order.h"
-#include "base/student.h"
+#include "base/stats.h"
 
 #include <math.h>
 #include <stdlib.h>

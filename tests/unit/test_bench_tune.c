@@ -2,7 +2,7 @@
  *
  * The figures of a race, and which of NCCL's settings there are.
  */
-#include "base/student.h"
+#include "base/stats.h"
 #include "bench/samples.h"
 #include "bench/tune.h"
 #include "made_random.h"

@@ -5,7 +5,7 @@
  */
 #include "calib/cross_validate.h"
 #include "calib/fit_classes.h"
-#include "calib/stats.h"
+#include "base/stats.h"
 #include "test.h"
 
 #include <math.h>

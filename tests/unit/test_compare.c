@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "base/student.h"
+#include "base/stats.h"
 #include "compare/sample_test.h"
 #include "made_random.h"
 #include "test.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "calib/score.h"
-#include "calib/stats.h"
+#include "base/stats.h"
 #include "test.h"
 
 #include <math.h>

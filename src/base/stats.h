@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * Quantiles and means, plain and weighted. Nothing is changed in place; NAN where there is nothing
- * to take one of.
+ * Quantiles and means, plain and weighted; nothing is changed in place; NAN where there is nothing
+ * to take one of. And Student's t.
  */
-#ifndef SPECTER_CALIB_STATS_H
-#define SPECTER_CALIB_STATS_H
+#ifndef SPECTER_BASE_STATS_H
+#define SPECTER_BASE_STATS_H
 
 #include <stddef.h>
 
@@ -19,5 +19,9 @@ double stats_quantile(const double *values, size_t n, double q);
 double stats_weighted_quantile(const double *values, const double *weights, size_t n, double q);
 
 double stats_mean(const double *values, size_t n);
+
+/* Student's t that lies within +-result with probability `level`, for 1 or more degrees of freedom
+ * (Abramowitz and Stegun, Handbook of Mathematical Functions, 26.7.3 and 26.7.4). */
+double student_t(double level, size_t freedom);
 
 #endif
