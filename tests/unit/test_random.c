@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "test.h"
 
-#include "sim/whatif/random.h"
+#include "sim/whatif/whatif.h"
 
 #include <math.h>
 

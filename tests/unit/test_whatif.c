@@ -7,7 +7,7 @@
 
 #include "made_replay.h"
 #include "made_tensor.h"
-#include "sim/whatif/random.h"
+#include "sim/whatif/whatif.h"
 
 #include <math.h>
 

@@ -21,7 +21,7 @@ void grid_input_fill(struct grid_input *in, const struct run *run, const struct 
  * enough; the others are filled in by symmetry: a collective is replayed with the members that are
  * there, as if the others had come when they did, and a message goes to the stand-in of its
  * receiver. Of a stage without a recorded rank nothing is known but what messages to it waited
- * (absent_wait.h). */
+ * (retarget.h). */
 struct grid_absent {
     int count;           /* of the world */
     const char *words;   /* which: "1-3,5"; in the arena */

@@ -148,7 +148,7 @@ struct program {
     bool isolated;
     struct matches matches;
     int64_t *absent_ns; /* [matches.count] what a transfer waited for members that were not
-                           recorded (absent_wait.h); 0 */
+                           recorded (retarget.h); 0 */
     int64_t *doubt_ns;  /* [matches.count] the part of it that may have been the transfer; 0 */
     int64_t *wait_ns;   /* [matches.count] the same on the target: program_set_wait() */
     struct program_one_way *one_ways; /* [matches.count] */

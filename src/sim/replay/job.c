@@ -5,7 +5,7 @@
 #include "sim/replay/job.h"
 
 #include "base/pool.h"
-#include "sim/target/absent_wait.h"
+#include "sim/target/retarget.h"
 
 #include <math.h>
 #include <stdlib.h>

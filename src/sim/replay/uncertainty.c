@@ -2,7 +2,7 @@
 #include "sim/replay/uncertainty.h"
 
 #include "model/accuracy.h"
-#include "sim/target/absent_wait.h"
+#include "sim/target/retarget.h"
 
 #include <math.h>
 #include <string.h>

@@ -19,7 +19,7 @@
  * communicator may be another on the target.
  *
  * Waits for ranks that were not recorded take as much longer or less as computation does
- * (absent_wait.h), which is a rule without a model: its error is what it changes. Kept on hardware
+ * (retarget.h), which is a rule without a model: its error is what it changes. Kept on hardware
  * that was asked for, while the recording's is not known, they may be anything. And the missing
  * ranks communicate for as large a part of their time as the recorded ones: by that part of what
  * communication changes on the target the waits may change. Which rank waits for which is not seen,

@@ -62,7 +62,7 @@ struct iteration_time {
     double comm_ns, exposed_comm_ns;
     double comm_wait_ns;   /* of exposed_comm_ns: waits for other ranks; the pipeline's apart */
     double absent_wait_ns; /* exposed: waits for ranks that were not recorded, which the recording
-                              does not tell from transfers with certainty (absent_wait.h) */
+                              does not tell from transfers with certainty (retarget.h) */
     double memory_ns, exposed_memory_ns;
     double idle_ns;
     double host_bound_ns;  /* what comes next was not launched yet */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "sim/target/absent_wait.h"
+#include "sim/target/retarget.h"
 
 #include "base/order.h"
 #include "sim/target/overlap.h"

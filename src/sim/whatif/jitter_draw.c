@@ -6,7 +6,6 @@
  * collective with missing members, the second makes them as late as the latest of their likes.
  */
 #include "base/order.h"
-#include "sim/whatif/random.h"
 #include "sim/whatif/whatif.h"
 
 #include <math.h>

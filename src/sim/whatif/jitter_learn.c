@@ -6,10 +6,9 @@
  * decide; all use differences between successive iterations, which need no centre and have no bias
  * in short series. Derivation: README.md, "Variation".
  */
-#include "sim/whatif/random.h"
+#include "sim/whatif/whatif.h"
 
 #include "base/order.h"
-#include "sim/whatif/whatif.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "sim/whatif/random.h"
+#include "sim/whatif/whatif.h"
 
 #include "base/order.h"
 
