@@ -113,12 +113,6 @@ const struct reader *load_choose(struct load *l, struct err *e);
 int load_join(struct load *l, struct load_parts *parts, struct err *e);
 void load_note_failure(struct load *l, const struct load_failure *f);
 
-/* load_beside.c: takes files of readers with `beside` out of the list; reads those of the traces
- * that are left there into the run; says, where there are no traces, what they tell (-1). */
-void load_set_beside_apart(struct load *l);
-void load_read_beside(struct load *l);
-int load_beside_alone(struct load *l, struct err *e);
-
 /* A file below the place that was named, of an archive the member; its folder, "" that place
  * itself.
  */
