@@ -12,6 +12,8 @@
 #ifndef SPECTER_BASE_CHILD_H
 #define SPECTER_BASE_CHILD_H
 
+#include "base/buf.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -50,5 +52,23 @@ bool child_find(const char *name, int mode, char *path, size_t size);
 
 /* Returns whether a process of this machine is there and may still act; a zombie does not. */
 bool child_is_alive(int64_t pid);
+
+/* ---- questions that may hang ----
+ *
+ * They are asked in a child process, because what answers may hang or crash: a GPU's
+ * driver, ldconfig, an interpreter, a version manager. Nothing of the child is seen but its stdout,
+ * and a crash leaves no core.
+ *
+ *     const char *const argv[] = {"python3", "-c", text, NULL};
+ *     struct buf out = BUF_INIT;
+ *     int status = ask_program(argv, 10, &out); */
+
+#define ASK_LATE (-1) /* it took too long and was killed, or could not be started */
+
+/* Runs work(arg) in a child whose stdout is appended to `out`. Its wait status, or ASK_LATE. */
+int ask_child(void (*work)(void *arg), void *arg, double limit_s, struct buf *out);
+
+/* The same of a program that is looked up in PATH; argv ends with NULL. */
+int ask_program(const char *const *argv, double limit_s, struct buf *out);
 
 #endif

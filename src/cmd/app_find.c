@@ -12,7 +12,6 @@
 #include "base/child.h"
 #include "base/elf_file.h"
 #include "base/err.h"
-#include "cmd/ask.h"
 
 #include <fcntl.h>
 #include <limits.h>

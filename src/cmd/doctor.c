@@ -7,10 +7,10 @@
  */
 #include "cmd/doctor.h"
 
+#include "base/child.h"
 #include "base/elf_file.h"
 #include "base/err.h"
 #include "cmd/app.h"
-#include "cmd/ask.h"
 #include "cmd/cmd.h"
 #include "cmd/loader.h"
 #include "report/screen.h"

@@ -3,7 +3,7 @@
  * Of `specter doctor`: where GPU libraries are looked for, and which are there; which of them a
  * program loads. Of libraries names of files are all that is looked at.
  */
-#include "cmd/ask.h"
+#include "base/child.h"
 #include "base/elf_file.h"
 #include "cmd/app.h"
 #include "cmd/cmd.h"

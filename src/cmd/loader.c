@@ -3,8 +3,8 @@
 
 #include "base/arena.h"
 #include "base/buf.h"
+#include "base/child.h"
 #include "base/elf_file.h"
-#include "cmd/ask.h"
 
 #include <limits.h>
 #include <stdbool.h>
