@@ -4,8 +4,8 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "bench/gpu.h"
-#include "bench/nvml.h"
 #include "bench/samples.h"
+#include "bench/state.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -3,7 +3,7 @@
 
 #include "base/now.h"
 #include "base/opt.h"
-#include "bench/nvml.h"
+#include "bench/state.h"
 
 #include <ctype.h>
 #include <dirent.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "bench/nvml.h"
+#include "bench/state.h"
 
 #include <dlfcn.h>
 #include <math.h>

@@ -3,7 +3,7 @@
 
 #include "base/arena.h"
 #include "bench/gpu.h"
-#include "bench/nvml.h"
+#include "bench/state.h"
 
 #include <dlfcn.h>
 #include <math.h>

@@ -4,7 +4,7 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "bench/conditions.h"
-#include "bench/nvml.h"
+#include "bench/state.h"
 #include "cmd/bench.h"
 
 #include <errno.h>

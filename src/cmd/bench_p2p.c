@@ -4,7 +4,7 @@
  */
 #include "base/whole_file.h"
 #include "bench/drift.h"
-#include "bench/nvml.h"
+#include "bench/state.h"
 #include "cmd/bench.h"
 #include "cmd/bench_conditions.h"
 #include "cmd/bench_job.h"

@@ -3,7 +3,7 @@
  * Times of hosts on rank 0's clock, and reasons of throttling as texts.
  */
 #include "bench/drift.h"
-#include "bench/nvml.h"
+#include "bench/state.h"
 #include "test.h"
 
 #include <string.h>
