@@ -2,7 +2,7 @@
 #include "config.h"
 
 #include "format.h"
-#include "warn.h"
+#include "tracer.h"
 
 #include <errno.h>
 #include <fcntl.h>

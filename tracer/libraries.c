@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "libraries.h"
+#include "output.h"
 
 #include "clock.h"
 #include "objects.h"

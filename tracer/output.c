@@ -7,9 +7,7 @@
 #include "driver.h"
 #include "file.h"
 #include "filter.h"
-#include "libraries.h"
 #include "tracer.h"
-#include "warn.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -6,7 +6,7 @@
 #include "objects.h"
 #include "record.h"
 #include "signal_block.h"
-#include "warn.h"
+#include "tracer.h"
 
 #include <ctype.h>
 #include <dlfcn.h>

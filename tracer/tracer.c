@@ -12,7 +12,6 @@
 #include "plugin.h"
 #include "signal_block.h"
 #include "threads.h"
-#include "warn.h"
 
 #include <errno.h>
 #include <pthread.h>

@@ -104,4 +104,15 @@ void writer_wake(void); /* from any thread: something should not wait for the ne
 
 void writer_reset(void); /* for the child of a fork, which has no writer */
 
+/* ---- the one line that the tracer may ever print to the program's stderr (warn.c) ---- */
+
+/* Prints "specter: <parts joined>\n" on stderr, the first time in a process; later calls do
+ * nothing, also where the first could not print. Silent when stderr was closed or became another
+ * file since the program started (the number 2 may by now be one of its data files), or when the
+ * line would have to wait for a reader. The list ends with NULL. Keeps errno. */
+void warn_once(const char *part, ...) __attribute__((sentinel));
+
+/* Allows the line again, so that a fork starts with its own. */
+void warn_reset(void);
+
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "warn.h"
+#include "tracer.h"
 
 #include <errno.h>
 #include <poll.h>

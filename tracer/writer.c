@@ -5,12 +5,10 @@
 #include "comm.h"
 #include "device.h"
 #include "filter.h"
-#include "libraries.h"
 #include "mark.h"
 #include "output.h"
 #include "plugin.h"
 #include "threads.h"
-#include "warn.h"
 
 #include <errno.h>
 #include <linux/futex.h>

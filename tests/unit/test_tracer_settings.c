@@ -3,7 +3,7 @@
 
 #include "../../tracer/config.h"
 #include "../../tracer/settings.h"
-#include "../../tracer/warn.h"
+#include "../../tracer/tracer.h"
 
 #include <string.h>
 
