@@ -148,7 +148,7 @@ static void print_cell(FILE *out, const char *text, size_t width, enum table_ali
 }
 
 /* What a table takes of each line. */
-struct layout {
+struct table_fit {
     size_t *width; /* owned; 0: a column that is left out */
     size_t room;
     bool flows;        /* the last column is text, and is broken where the line ends */
@@ -158,7 +158,7 @@ struct layout {
 /* Text of a last column goes on in further lines rather than being left out. */
 #define FLOW_LEAST 20
 
-static struct layout layout_within(const struct table *t, size_t room)
+static struct table_fit fit_within(const struct table *t, size_t room)
 {
     size_t *width = array_new(t->nheads, sizeof *width), total = 0, last = t->nheads - 1;
     for (size_t c = 0; c < t->nheads; c++) {
@@ -175,7 +175,7 @@ static struct layout layout_within(const struct table *t, size_t room)
         total -= INDENT + width[c];
         width[c] = 0;
     }
-    struct layout l = {.width = width, .room = room, .absent = BUF_INIT};
+    struct table_fit l = {.width = width, .room = room, .absent = BUF_INIT};
     l.flows = total > room && t->heads[last].align == TABLE_LEFT &&
               total - width[last] + FLOW_LEAST <= room;
     size_t first = 0, end = t->nheads; /* one column stays; the first one that has to be left out */
@@ -193,7 +193,7 @@ static struct layout layout_within(const struct table *t, size_t room)
     return l;
 }
 
-static void print_row(const struct table *t, const struct layout *l, size_t first, FILE *out)
+static void print_row(const struct table *t, const struct table_fit *l, size_t first, FILE *out)
 {
     size_t owed = INDENT, begin = INDENT;
     for (size_t c = 0; c < t->nheads && first + c < t->ncells; c++) {
@@ -216,7 +216,7 @@ void table_print_within(const struct table *t, size_t room, FILE *out)
     size_t owed = INDENT, column = INDENT;
     if (t->nheads == 0)
         return;
-    struct layout l = layout_within(t, room);
+    struct table_fit l = fit_within(t, room);
     for (size_t c = 0; c < t->nheads; c++) {
         if (l.width[c] > 0)
             print_cell(out, t->heads[c].title, l.width[c], t->heads[c].align, &owed);
