@@ -142,7 +142,7 @@ bool comm_in_switch(const char *algo)
     return strncmp(algo, "nvls", 4) == 0 || strncmp(algo, "collnet", 7) == 0;
 }
 
-/* ---- what NCCL really does to the memory of a GPU: no bound (README.md) ---- */
+/* ---- what NCCL really does to the memory of a GPU: no bound (cost.h) ---- */
 
 /* Bytes of the busiest GPU: `whole` times S, what it reads of its own and writes of the result, and
  * `passed` times (n-1)/n S, what comes in to be read once more: to be added to, or sent on. */

@@ -1,7 +1,53 @@
 /* SPDX-License-Identifier: MIT
  *
- * What collectives cost: NCCL's tuner chooses the way (nccl_tuner.h), our model prices it
- * (comm_price.h). Derivations: README.md beside this file.
+ * What collectives and messages cost: NCCL's tuner chooses the way (nccl_tuner.h), our model prices
+ * it (comm_price.h). What each way asks of the hardware, with n ranks on M nodes, g on the fullest,
+ * h on the emptiest, and L = ceil(log2 M):
+ *
+ *     algorithm                     steps   hops          S on a GPU's links    on a node's NICs
+ *     Ring AllGather,               n-1-M   M if M>1      (n-1)/n               (n-1)/n
+ *       ReduceScatter; AllReduce: twice
+ *     Ring Broadcast, Reduce        n-M     M-1           1, and the last       same
+ *                                                         chunk's way
+ *     Tree                          2(g-1)  2L            2                     min(2,M/2)
+ *     NVLS                          3       2 if M>1      (1+1/g)/s;            1
+ *                                                         1/s but for AllReduce
+ *     NVLSTree                      3       2L            (1+1/g)/s             min(2,M/2)
+ *     CollNetDirect                 4 (2)   2             2(g-1)/g (half)       1
+ *     CollNetChain                  2(g-1)  2             2                     1
+ *     PAT                           0       ceil(log2 n)  -                     (n-1)/n
+ *
+ * - Ring: the chunk with the longest way makes n-1 of the ring's n passes and leaves out one within
+ *   a node, so that it crosses M boundaries (M-1 with one rank a node; an AllReduce leaves out two
+ *   passes of two rounds). Fill (cost.h), of a Broadcast or Reduce: steps, hops and the last
+ *   chunk's way (half of its 512 KiB overlaps).
+ * - Tree: the double binary tree over nodes, a chain in each. From four nodes on 4 x S/2 leave a
+ *   node.
+ * - NVLS: S leaves a GPU, S/g comes in as sums; S/g leaves as results, S comes in. Switches sustain
+ *   s = 0.81 (Hopper), 0.72 (Blackwell) (*measured*: slope of AllReduces up to 2 GiB; NCCL 0.85,
+ *   0.74). Passes over all chunks (channels x g x 128 KiB) add to R.
+ *
+ * Chunks, slots and block sizes are NCCL's.
+ *
+ * NCCL has no estimate of sends and receives. A message gets a channel for each 64 KiB (PCIe 16
+ * KiB), up to all on NVLink, 2 on PCIe, rate / 14 GB/s between nodes; LL up to 16 KiB a channel,
+ * else Simple with a rendezvous of 6.5 us (*measured*: AlltoAlls, A100, H100, B200 alike). Steps
+ * are LL's.
+ *
+ *     t = start + 2*step + (peers in the node - 1)*step/4 + [hop]
+ *         + sqrt(((batches-1)*hop)^2 + wire^2) + copy + ramp
+ *
+ * Peers on other nodes come in batches of 8, each of which starts while data of others flow. A
+ * quarter of a step, and 1.5 of a copy to itself, are *measured*; 8, 14 and 16 KiB are NCCL's.
+ *
+ *     shares of S                on a GPU's links             on NICs
+ *     AlltoAll, AlltoAllv        (g-1)/n                      g(n-g)/n of a node; same for h
+ *     Gather, Scatter (root)     (g-1)/n                      (n-g)/n, beside the root
+ *     Send, Recv                 1                            1; `flows` senders of a node share
+ *                                                             its NICs
+ *     both ways at once          1 each way; without P2P 2    1 each way
+ *                                on the host's memory
+ *     all pairs, S to each peer  g-1                          g(n-g) of a node; same for h
  */
 #include "model/cost.h"
 
@@ -65,7 +111,7 @@ static int check_op(enum specter_comm_op op, double bytes, struct err *e)
 
 #define STEPS 2 /* of a message: posted, seen */
 
-/* Constants read off measured AlltoAlls (README.md). */
+/* Constants read off measured AlltoAlls. */
 #define PEER_STEPS 0.25   /* one more peer in a batch, in steps */
 #define RENDEZVOUS_US 6.5 /* Simple: both sides learn of each other's buffers */
 #define SELF_COPY 1.5     /* a message to itself has the blocks of one peer, no more */

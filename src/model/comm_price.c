@@ -8,7 +8,7 @@
 
 /* LL: a flag beside every 4 bytes of data. LL128: 8 bytes of 128 are flags; in NCCL's constants a
  * step takes 2.1 (Tree) to 3.2 times (Ring) LL's. That its blocks keep up with 0.7 of NVLink is a
- * constant read off measurements (README.md). */
+ * constant read off measurements. */
 const struct comm_proto comm_protos[NCCL_PROTOS] = {
     [NCCL_LL] = {.payload = 0.5, .link = 1, .step = 1},
     [NCCL_LL128] = {.payload = 120.0 / 128, .link = 0.7, .step = 2.5},
@@ -212,7 +212,7 @@ void comm_price(const struct topo_view *s, const struct comm_demand *l, double b
  */
 
 /* Share of a link's payload rate that reduction in NVSwitches sustains: constants, read off
- * measured AllReduces (README.md); NCCL's tuner has 0.85 and 0.74, of (n-1)/n channels. */
+ * measured AllReduces; NCCL's tuner has 0.85 and 0.74, of (n-1)/n channels. */
 #define NVLS_SHARE_HOPPER 0.81
 #define NVLS_SHARE_BLACKWELL 0.72
 #define CC_BLACKWELL 100

@@ -2,7 +2,33 @@
  *
  * From what an operation asks of the hardware to a time: topo_view has the hardware and the ranks,
  * a load says what is asked of them, comm_price() prices it. For comm.c alone; everybody else asks
- * cost.h. Derivations: README.md beside this file.
+ * cost.h. What each algorithm asks for is at the top of comm.c.
+ *
+ *     t = start + hops*hop + flow + copy + blocks
+ *     flow = steps*step + wire + ramp between nodes      LL, LL128
+ *     flow = sqrt((steps*step)^2 + wire^2) + ramps       Simple, ring: latency and data of steps
+ *                                                        overlap in part
+ *     flow = steps*step + wire + ramps                   Simple, others
+ *     wire = max(S on a GPU's links, on the host's path, on a node's NICs) / payload
+ *     ramp = R*k*wire/(k*wire+R)
+ *
+ * Names are parameters (params.h) and fields of profiles (profile.h); *measured*: a constant read
+ * off the tables that the parameters are fitted on.
+ *
+ * - Start: start_us, and simple_us with Simple.
+ * - Step: in a node intra_lat_us + step_us (LL), + 2.5 step_us (LL128: between NCCL's 2.1 for Tree
+ *   and 3.2 for Ring), + sync_us (Simple). Hop: inter_lat_us + hop_us, or hop_sync_us (Simple).
+ * - Links to p peers: min(intra_GBps, the GPU's own, pair_GBps*p) * link_share.
+ * - NICs next to p GPUs: min(all, p*ceil(nics_per_node/gpus_per_node)) x nic_Gbps/8, at most
+ *   p*pcie_GBps, over oversubscription, x nic_share; of the emptiest node, at most as many as
+ *   channels.
+ * - Payload: LL half, LL128 120/128, of which blocks keep up with 0.7 on NVLink (*measured*). With
+ *   LL at most net_ll_GBps leave a node.
+ * - Host's path, at host_GBps; with P2P a quarter of an all-to-all's bytes cross it each way.
+ * - Copy of a GPU's own part (S/n; half in an AllReduce) at copy_ratio x the link's rate. Blocks:
+ *   with LL a block moves its part of a step (up to 4 KiB) at ll_GBps, twice at the ends.
+ * - Ramps: in a node, with Simple, k = 1/2, R = ramp_us; between nodes, with any protocol, R =
+ *   net_ramp_us on top, k = 1 in a ring, else hops.
  */
 #ifndef SPECTER_MODEL_COMM_PRICE_H
 #define SPECTER_MODEL_COMM_PRICE_H

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * The cost of one operation on one kind of hardware. Pure functions: no I/O, no globals, no clock.
- * Derivations, assumptions and where each is wrong: src/model/README.md.
+ * Each file derives its formulas at its top (collectives: comm_price.h, too); README.md says where
+ * each is wrong.
  *
  * All return 0, or -1 with e filled when the profile lacks a figure that is needed (the message
  * names profile and field) or the request makes no sense.
@@ -191,13 +192,15 @@ enum specter_dtype gemm_usual_type_c(enum specter_dtype type);
 void gemm_shape_of_bench(const struct gpu_profile *gpu, const char *lib, struct gemm_shape *shape);
 
 /* The memory traffic of a collective or message (op) of S bytes among n ranks, in bytes read and
- * written on each GPU. README.md, "What communication takes of a GPU". algo: as in struct
- * comm_cost. */
+ * written on the busiest GPU: (w + p(n-1)/n) S, w of its own buffers, p of what comes in and is
+ * read once more. (w, p) is (2, 3) for AllReduce, (2, 1) ReduceScatter, (1, 1) AllGather, (3, 0)
+ * Reduce, (2, 0) AlltoAll(v) and Broadcast, (2, -1) Gather and Scatter (root), (1, 0) Send and
+ * Recv. AllReduce in switches (NVLS, SHARP): 2 S. algo: as in struct comm_cost. */
 double comm_memory_bytes(enum specter_comm_op op, const char *algo, double bytes, int ranks);
 
 /* Other device work, known only by its recorded time and its class: how that time changes from one
  * GPU to another. The factor target/source; 1 between equal GPUs. The class says what bounds it
- * (README.md): memory for elementwise, reduction, copy, optimizer and other kernels, the tensor
+ * (other.c): memory for elementwise, reduction, copy, optimizer and other kernels, the tensor
  * peak for products without a shape, half of either for attention. */
 /* Share of a class's time that is bound by the multiprocessors; the rest is bound by memory. */
 double model_compute_share(enum specter_kernel_class kind);

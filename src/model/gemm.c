@@ -1,7 +1,46 @@
 /* SPDX-License-Identifier: MIT
  *
  * What a GEMM costs on a GPU: its tiles on the multiprocessors, its bytes, the clock that the power
- * allows, the kernels before it. Derivation: README.md beside this file.
+ * allows, the kernels before it. Names below are parameters (params.h), fields of profiles
+ * (profile.h), or those of `predict gemm`; kcycles are 1000 cycles at boost_MHz.
+ *
+ *     us = launch_us + busy_us
+ *     busy_us = start_kcycles + quantise + overlap(work, traffic) + adding_up
+ *     overlap(x, y) = max(x, y) + 0.3*min(x, y)
+ *
+ *     kk = k, or max(k/split, 256) when split > 1
+ *     loop = max(2*tm*tn*kk/(peak*clock*mma_share/sms),            arithmetic
+ *                (min(tm,m)+min(tn,n))*kk*size/(sm_GBps*sharing),  operands from L2
+ *                kk*size/128*step_kcycles*steps)                   depth of the pipeline
+ *     tile = loop + tile_kcycles + min(tm,m)*min(tn,n)*size_c/sm_GBps
+ *     waves = ceil(m/tm)*ceil(n/tn)*batch*split/sms
+ *     work = tile when waves <= 1, else tile*(waves+0.15*(ceil(waves)-waves))
+ *     adding_up = split_kcycles + 8*split*m*n*batch/l2 when split > 1
+ *     l2 = max(sms*sm_GBps, mem_GBps*mem_share)
+ *
+ *     watts = 1.0*peak*sqrt(bits/16)*(boost_MHz/1830)^2
+ *     clock = min(1, (tdp_W/watts)^(1/3)), or clock_MHz/boost_MHz of a profile that has clock_MHz
+ *
+ * - The peak is that of the operands' type; fp32 takes that of `compute` when it is tf32, fp16 or
+ *   bf16. fp4 operands have 4.5 bits; their kernels do not split k, and a pipeline step takes 5
+ *   times as long.
+ * - The fastest of 17 tile sizes and 9 splits is taken. A tile's longer side is at least 64 from
+ *   compute capability 9.0 on, 128 from 10.0 on. `sharing` and `steps` are 2 and 1 from 9.0 on
+ *   (clusters, asynchronous MMA), else 1 and 2. 12.0 and other vendors' GPUs are as before 9.0.
+ * - Clock: power grows with its cube (H100 SXM 0.89, B200 0.76, L40S 0.80 of boost, A100 1); so one
+ *   share of the peak fits nearly all GPUs. With clock_MHz below boost, kcycles and sm_GBps go with
+ *   it.
+ * - Traffic (`hot_sets` in cost.h): an operand is in L2 when the bytes touched since its last use
+ *   leave room in l2_share*l2_MB; hits fade out over the last 0.3 of it; half of a kept result goes
+ *   to memory. Hits come at the rate of l2, the rest at mem_GBps*mem_share.
+ * - quantise (cost.h): each kernel quant_us and its bytes, 2 read (dynamic 4) and one element
+ *   written; fp4 0.25 kcycles a row and SM.
+ *
+ * Sources of the constants: all measured GPUs together for 0.3 (overlap), 0.15 and half of a kept
+ * result; A100, H100, L40S, B200 and GB200 for 1.0 W a TFLOPS (0.85 to 1.2 fit as well); A100 and
+ * L40S against H100 and B200 for sharing and steps; L40S (96 MB) for 0.3 of L2; B200 and GB200 for
+ * fp4's 5 and 0.25. Nearly all rows are from NVIDIA's aiconfigurator. README.md says where this is
+ * wrong.
  */
 #include "model/cost.h"
 #include "model/params.h"
@@ -179,7 +218,8 @@ static struct tile_choice tiles_choose(const struct tile_rates *rates,
     return best;
 }
 
-/* The figures below are the model's own, found once on all measured GPUs together (README.md). */
+/* The figures below are the model's own, found once on all measured GPUs together (top of this
+ * file). */
 #define WATTS_PER_TFLOPS 1.0 /* 16-bit products at REFERENCE_MHZ, the whole board */
 #define REFERENCE_MHZ 1830.0
 /* Share of the cache that keeps operands over which hits fade out. */

@@ -1,7 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
  * Device work that is known only by its time and its class: how it scales from GPU to GPU.
- * Derivation: README.md beside this file.
+ *
+ *     t'/t = c*C + (1-c)*M        M = mem_GBps/mem_GBps'
+ *                                 C = rate/rate', rate = fp16_tflops*clock*mma_share
+ *
+ * c is 1 for gemm of unknown shape (convolutions count as gemm), 1/2 for attention, else 0.
+ * Communication of unknown size keeps its time.
  */
 #include "model/cost.h"
 #include "model/params.h"

@@ -17,7 +17,7 @@
  *     struct gemm_params p = params_gemm(gpu);
  *
  * To add a parameter: its line in a table below, its value in the row "any". What each does is
- * derived in README.md beside this file.
+ * derived at the top of gemm.c, comm_price.h and comm.c.
  */
 #ifndef SPECTER_MODEL_PARAMS_H
 #define SPECTER_MODEL_PARAMS_H
