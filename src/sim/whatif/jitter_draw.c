@@ -4,6 +4,13 @@
  * mean over the recorded iterations times a factor of its own. Where ranks are missing there are
  * two rounds of draws: the first tells how late simulated ranks come by themselves to each
  * collective with missing members, the second makes them as late as the latest of their likes.
+ *
+ * Drawn is the mean of the recorded times x a lognormal factor of mean 1 (random.h). A simulated
+ * member of m stands for n/m - 1 others of n. L is how late it comes, from the end of the last
+ * collective with missing members on its path. The first round gives mean mu and standard deviation
+ * s of L; in the second it comes at max(L, mu + s z), Phi(z)^(n/m-1) = u, u uniform, one for a
+ * replica and parent. Short sums keep their skewness (shifted lognormal); lasting differences add
+ * (spread x computation)^2 to s^2.
  */
 #include "base/order.h"
 #include "sim/whatif/whatif.h"

@@ -4,7 +4,16 @@
  * over the warm iterations, as logarithms of its own time: waits for others are no part of it. All
  * estimates are medians, weighted by time, so that neither a hiccup nor a thousand tiny kernels
  * decide; all use differences between successive iterations, which need no centre and have no bias
- * in short series. Derivation: README.md, "Variation".
+ * in short series.
+ *
+ * x is the logarithm of an operation's own time, r the rank, k the step, i the operation:
+ *
+ *     x(r,k,i) = level(r,i) + iteration(k) + step(r,k) + operation(r,k,i)
+ *
+ * Levels are medians over k, iteration(k) and step(r,k) medians weighted by time. Standard
+ * deviations are median |d| / 0.954 of differences d between successive steps, less the noise of
+ * medians (pi/2/n of the variance, n = (sum of times)^2 / sum of squares). CPU time varies as its
+ * sum over a step. Fewer than 3 steps: nothing is assumed.
  */
 #include "sim/whatif/whatif.h"
 
