@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * What the models know of a GPU and of a network: compiled-in tables (profiles/gpu.def,
- * profiles/network.def), every figure with its source there and in profiles/README.md. Fields come
- * from the tables below; `specter profiles`, its JSON and the files that users write
- * (profile_json.h) follow from them.
+ * profiles/network.def), every figure with its source there. Fields come from the tables below;
+ * `specter profiles`, its JSON and the files that users write (profile_json.h) follow from them.
  *
  *     const struct gpu_profile *gpu = gpu_profile_find("h100_sxm", e);
  *     if (gpu == NULL)
@@ -14,8 +13,8 @@
  * that needs it refuses with the field's name.
  *
  * To add a profile: its entry in profiles/gpu.def or network.def with the documents as `source`,
- * and in profiles/README.md what that does not say. To add a field: its line in a table below, and
- * its value in the entries that have one.
+ * and in the head of that file what these do not say. To add a field: its line in a table below,
+ * and its value in the entries that have one.
  */
 #ifndef SPECTER_MODEL_PROFILE_H
 #define SPECTER_MODEL_PROFILE_H
