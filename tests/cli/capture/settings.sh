@@ -5,6 +5,6 @@ sed -n 's/^SETTING([A-Z]*, [a-z_]*, "\([a-z-]*\)", [^,]*, "\([A-Z_]*\)", "\([^"]
 [[ $(grep -c '^SETTING(' "$ROOT/tracer/settings.def") == $(grep -c . table) ]] || echo "a row was not understood"
 while read -r option variable default; do
     grep -q -e "--$option " help || echo "--$option is not in the help"
-    grep -q "^| $variable |.*| ${default:-none}[^|]* |$" "$ROOT/docs/trace-format.md" ||
-        echo "$variable with default '${default:-none}' is not in docs/trace-format.md"
+    awk -v item="- \`${default:-none}\`:" '/^- |^$/ { inside = index($0, item) == 1 } inside' "$ROOT/docs/trace-format.md" |
+        grep -q "\b$variable\b" || echo "$variable with default '${default:-none}' is not in docs/trace-format.md"
 done <table
