@@ -2,7 +2,10 @@
  *
  * From what is known of a job to the nodes of a run's ranks. Names win over numbers: a host that is
  * a node of the job, or a pod of it, is on that node. Where no host is, ranks are taken to fill the
- * nodes in order, as launchers place them by default, if the numbers allow it.
+ * nodes in order, as launchers place them by default, if the numbers allow it: by
+ * SLURM_TASKS_PER_NODE, else equally, if tasks are as many as ranks or nodes (a launcher a node).
+ * Not if a host were then on two nodes, for a distribution other than block, or if hosts are other
+ * nodes.
  */
 #include "trace/job.h"
 

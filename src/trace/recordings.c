@@ -1,4 +1,10 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT
+ *
+ * Which files without a run id are of one job. Files of different world sizes, or with the same
+ * rank, are of different jobs. Files are of one job where they share a communicator id; where they
+ * overlap in time and world size, communicators, ranks or communication on one host tie them; where
+ * they have no dates, if GPU model or folder is one. Clocks of hosts may differ by 60 s.
+ */
 #include "trace/load.h"
 
 #include "base/order.h"
