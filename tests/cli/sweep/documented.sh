@@ -9,7 +9,7 @@ sed -n '/^```json/,/^```/{/^```/d;p}' sweep.md | diff "$ROOT/examples/sweep.json
 "$SPECTER" help sweep >help
 columns=$("$SPECTER" sweep "$ROOT/examples/sweep.json" "$ROOT/tests/cli/replay/data/two_ranks" | head -n 1)
 for column in ${columns//,/ }; do
-    grep -q "^|.*\`$column\`" sweep.md || echo "docs/sweep.md does not tell of $column"
+    grep -q -E "^(\||- |  ).*\`$column\`" sweep.md || echo "docs/sweep.md does not tell of $column"
 done
 for key in $(sed -n 's/^| `\([a-z_]*\)` | `[a-z_]*` | .* | .* | .*/\1/p' sweep.md); do
     grep -q "^  .*\b$key\b" help || echo "the help text does not tell of $key"
