@@ -17,6 +17,15 @@
  * Observers. A call from a library whose name begins with `libspecter` is the tracer's own, unless
  * the function is one that the tracer forwards (tracer/hooks.def): it moves no clock, and what it
  * records delays nothing.
+ *
+ * Of these calls only a synchronisation with the program's stream moves a clock. An event that the
+ * tracer records on the program's stream takes the stream's time there, on its own stream the
+ * caller's time rounded down to 4 s.
+ *
+ * Imitated because a tracer can fall over it: launches wait for the outermost ncclGroupEnd, where
+ * handles are written; non-blocking communicators launch after the call; public functions call
+ * each other; events of another context are refused; a query spoils a capture in global mode;
+ * elapsed time is a float.
  */
 #ifndef EMU_CORE_H
 #define EMU_CORE_H

@@ -19,7 +19,24 @@
  *     latency_ns = program_fit_latency(&isolated, latency_ns);
  *     program_learn(&p, &isolated);
  *
- * Rules: src/sim/README.md.
+ * Rules:
+ * - CPU time: calls and the gaps between them, without waits for room in a queue
+ *   (process_index.c). A blocked synchronisation costs the rank's shortest one, at most 10 us
+ *   (else its shortest call). --host-speed X: 1/X
+ * - launch latency: launch_us of the GPU profile, plus the median that the recording shows, at
+ *   most 50 us (program_fit_latency())
+ * - ranks of a host keep their offsets; hosts begin at 0. GPUs of a process share its hosts and
+ *   events
+ * - waits: recorded events; else inferred and counted. A dependency that never delayed anything is
+ *   not seen
+ * - synchronisations of which the trace names neither stream nor event: by infer_waits.c; a
+ *   stream's that returned at once means the stream of its thread's last launch. What cannot be
+ *   told is CPU time, and part of the error
+ * - blocking copies: a launch and a synchronisation of their stream (trace/host_waits.h); staged
+ *   data: the reverse
+ * - allocations: cudaMalloc, cudaFree and pinning waited for the device where all earlier work
+ *   ended within the call
+ * - graphs: a launch is one operation; captured operations are left out, and counted
  */
 #ifndef SPECTER_SIM_PROGRAM_PROGRAM_H
 #define SPECTER_SIM_PROGRAM_PROGRAM_H

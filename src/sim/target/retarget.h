@@ -3,6 +3,26 @@
  * What an operation costs on other hardware: its measured time, waits removed, times
  * model(target)/model(source) where a model knows the operation; else by a stated rule. On the same
  * hardware at the recorded scale every measured time is kept exactly.
+ *
+ * Measured times are those alone (overlap.h). With M the ratio of memory bandwidths, source /
+ * target:
+ * - GEMM of known shape: measured x model(target) / model(source), both without launch
+ * - collective, message of known size: measured x model(target, grown layout) / model(source,
+ *   recorded layout); recorded with one rank alone: model(target)
+ * - copies between host and device: measured x ratio of pcie_GBps (1: not known)
+ * - other copies, memsets: measured x M
+ * - other kernels, GEMMs without a shape: measured x ratio of the class
+ * - counted kernels: the gap that nothing else explains x mean ratio of their classes; 0 where the
+ *   device waited for the host
+ * - gap in or right after a graph, or before an operation without a recorded call: the gap x M
+ * - graph: captured GEMMs and communication, at most the measured time, by the models' ratio; the
+ *   rest x M
+ * - communication of unknown size: measured
+ * - not timed, or --no-calibrate (GEMMs, communication): model(target)
+ * - copy too small to be timed; neither timed nor modelled: 0; the latter counted, status 4
+ *
+ * The source GPU is the one that the trace names; unknown, measured times are kept (status 4 with
+ * --gpu).
  */
 #ifndef SPECTER_SIM_TARGET_RETARGET_H
 #define SPECTER_SIM_TARGET_RETARGET_H
