@@ -57,9 +57,8 @@ said() {
     local gpu
     if [[ $1 == of_demo ]]; then
         cat <<'TEXT'
-That is `make demo`: a real program under the real tracer, on libraries that stand in for CUDA,
-cuBLAS and NCCL, so the figures are theirs and not a GPU's. In front of a real job it reads
-`specter capture -- torchrun train.py`.
+That is `make demo`: a real program under the real tracer, on libraries that stand in for CUDA, cuBLAS and NCCL, so the
+figures are not a GPU's.
 TEXT
         return
     fi

@@ -11,7 +11,10 @@ columns=$("$SPECTER" sweep "$ROOT/examples/sweep.json" "$ROOT/tests/cli/replay/d
 for column in ${columns//,/ }; do
     grep -q -E "^(\||- |  ).*\`$column\`" sweep.md || echo "docs/sweep.md does not tell of $column"
 done
-for key in $(sed -n 's/^| `\([a-z_]*\)` | `[a-z_]*` | .* | .* | .*/\1/p' sweep.md); do
+keys=$(sed -n 's/^    {\.key = "\([a-z_]*\)".*/\1/p' "$ROOT/src/cmd/sweep_grid.c")
+[[ $(wc -w <<<"$keys") -gt 15 ]] || echo "hardly any axis found: $keys"
+for key in $keys; do
+    sed -n '/^## The grid/,/^## Rows/p' sweep.md | grep -q -E "^(- |  ).*\`$key\`" || echo "docs/sweep.md does not tell of $key"
     grep -q "^  .*\b$key\b" help || echo "the help text does not tell of $key"
     echo "{\"$key\": []}" >grid.json
     "$SPECTER" sweep grid.json 2>&1 | grep -q "$key: an empty list" || echo "$key is no axis"
