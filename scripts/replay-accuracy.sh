@@ -394,6 +394,26 @@ identity_sentence() {
         }' "$work/table"
 }
 
+# Likewise what gpus() prints.
+gpus_sentence() {
+    gpus "$@" >"$work/table"
+    if grep -q ' ! ' "$work/table"; then
+        cat "$work/table"
+        return
+    fi
+    awk -F ' *[|] *' '
+        function size(x) { return x < 0 ? -x : x + 0 }
+        !/^[|]/ { said = said "\n" $0; next }
+        ++lines <= 2 { next }
+        { n++; least = n == 1 || $7 < least ? $7 : least; most = $7 > most ? $7 : most }
+        size($6) > off { off = size($6); of = $2; from = $3; to = $4 }
+        END {
+            printf "%d replays (five patterns, from each machine to the other) are at most %.2f %% off ", n, off
+            printf "(%s, %s to %s);\nstated are %.1f to %.1f %%.\n", of, from, to, least, most
+            print substr(said, 2)
+        }' "$work/table"
+}
+
 # The patterns of the last section; the others of $READS are for the tests.
 DOCUMENTED_READS='dp:4 tp:2 pp:3 fsdp:1 ep:2'
 
@@ -433,7 +453,7 @@ EOF
     printf '\n## Other programs, from 8 to 32 ranks (%s %%, or inside the interval of 80 %%)\n\n' $LIMIT_PROGRAMS
     without 3,2 programs 8 32
     printf '\n## On another GPU (%s %%)\n\n' $LIMIT_GPUS
-    without 4 gpus 8
+    gpus_sentence 8
     printf '\n## With the profiles of the kind of machine\n\n'
     printf 'As in the two sections above, but with the profiles to start from: nothing was measured on the machines.\n\n'
     PROFILES=shipped
@@ -445,9 +465,8 @@ EOF
     PROFILES=fitted
     printf '\n## As a PyTorch profile (%s %% apart)\n\n' $LIMIT_APART
     cat <<EOF
-Steps read values back as \`.item()\` does (\`examples/train --item\`). The same recording is replayed as specter captured
-it and as PyTorch's profiler would have written it (tests/profiles/pytorch.py): without the events of waits and
-synchronisations. All kernels have times in both (\`--no-kernels\`).
+The same recording is replayed as specter captured it and as PyTorch's profiler would have written it
+(tests/profiles/pytorch.py): without the events of waits and synchronisations. Steps read values back as \`.item()\` does.
 
 EOF
     READS=$DOCUMENTED_READS pytorch 8 brief
