@@ -15,9 +15,31 @@ struct mended {
     struct cause_job job;
     struct work_times work;
     double *computing_ns; /* [nranks] in a step; owned */
+    int64_t *recorded_ns; /* [ncosts] computations as recorded, others without what was beside them;
+                             owned */
+    bool *computes;       /* [ncosts] the former; owned */
     double *factors;      /* [ncosts] of the next simulation; owned */
     double *cpu_factors;  /* [nranks] likewise; owned */
 };
+
+/* What communication took of computations is in their recorded times. */
+static void find_recorded(struct mended *m)
+{
+    const struct program *p = altered_program(m->job.altered);
+    struct sim_span *spans = work_untimed_spans(m->job.altered);
+    m->recorded_ns = array_new(p->ncosts, sizeof *m->recorded_ns);
+    m->computes = array_new(p->ncosts, sizeof *m->computes);
+    for (size_t i = 0; i < p->ncosts; i++) {
+        const struct program_cost *c = &p->costs[i];
+        const struct op *op = c->op != PROGRAM_NONE ? &p->run->ranks[c->rank].ops[c->op] : NULL;
+        m->recorded_ns[i] = altered_cost(m->job.altered, i);
+        m->computes[i] = c->match == PROGRAM_NONE &&
+                         (op == NULL || (work_is_computation(op->class) && op_timed(op)));
+        if (m->computes[i])
+            m->recorded_ns[i] = op != NULL ? op->dur_ns : spans[i].end_ns - spans[i].start_ns;
+    }
+    free(spans);
+}
 
 static void measure(struct mended *m)
 {
@@ -25,6 +47,7 @@ static void measure(struct mended *m)
     work_times_add(&m->work, m->job.altered);
     m->computing_ns = array_new(nranks, sizeof *m->computing_ns);
     m->cpu_factors = array_new(nranks, sizeof *m->cpu_factors);
+    find_recorded(m);
     m->factors = array_new(altered_program(m->job.altered)->ncosts, sizeof *m->factors);
     for (uint32_t kind = 0; kind < m->work.kinds.count; kind++) {
         for (size_t r = 0; r < nranks && work_is_computation(m->work.class[kind]); r++)
@@ -56,6 +79,8 @@ void mended_free(struct mended *m)
     cause_job_release(&m->job);
     work_times_release(&m->work);
     free(m->computing_ns);
+    free(m->recorded_ns);
+    free(m->computes);
     free(m->factors);
     free(m->cpu_factors);
     free(m);
@@ -113,8 +138,12 @@ int mended_saves(struct mended *m, const struct mend *what, double *saves_ns, st
     const size_t nranks = m->a->run->nranks;
     const double recorded_ns = step_window_mean(&m->a->step_time.window);
     const double base_ns = altered_base_ns(m->job.altered);
-    const struct alteration altered = {.factors = m->factors, .cpu_factors = m->cpu_factors};
+    struct alteration altered = {.factors = m->factors, .cpu_factors = m->cpu_factors};
     double step_ns, rank_factor = 1;
+    if (what->kind == MEND_COMM || what->kind == MEND_COPIES) {
+        altered.costs_ns = m->recorded_ns;
+        altered.fixed = m->computes;
+    }
     for (size_t r = 0; r < nranks; r++)
         m->cpu_factors[r] = what->kind == MEND_HOST ? NO_TIME : 1;
     if (what->kind == MEND_RANK) {

@@ -20,8 +20,9 @@
 
 enum mend_kind {
     MEND_NOTHING,
-    MEND_COMM,       /* transfers take no time: what would be saved if all were overlapped */
-    MEND_COPIES,     /* nor do copies and memsets */
+    MEND_COMM,       /* transfers take no time of their own, as if all were overlapped: what they
+                        take of computations beside them they still do */
+    MEND_COPIES,     /* likewise copies and memsets */
     MEND_HOST,       /* the host's calls, and what it does between them, take no time */
     MEND_RANK,       /* a rank computes, and its host calls, for as long as the median rank's do */
     MEND_COLLECTIVE, /* transfers of one operation and size take `factor` times as long */

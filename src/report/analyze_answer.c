@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define MORE 1.005    /* times its own time: less is that */
 #define LARGE 0.5     /* of the step: such a part is its bound */
 #define MEAN_OFF 0.01 /* of the median step: a mean that is nearer is not told */
 #define GPU_COLUMNS 40
@@ -187,15 +188,23 @@ void answer_release(struct answer *x)
 
 /* ---- findings ---- */
 
-/* Findings whose headline does not say what they cost. */
-static bool costs_more(const struct finding *f)
+/* Findings whose headline says what they cost: their value, as a share of the span. */
+static bool says_cost(const struct finding *f)
 {
     static const bool says[RULE_COUNT] = {[RULE_compute] = true,
                                           [RULE_exposed_comm] = true,
                                           [RULE_exposed_memory] = true,
                                           [RULE_idle] = true,
                                           [RULE_bubble] = true};
-    return !says[f->id] && isfinite(f->weight) && f->weight >= 0.001;
+    return says[f->id];
+}
+
+/* Of a rank's step computation stays as it is: what a finding saves beyond its own time is time in
+ * which the rank computed nothing for another reason. */
+static const char *saves_more(const struct finding *f, double span_ns)
+{
+    return says_cost(f) && f->saves_ns > MORE * f->value * span_ns ? ", other waiting included"
+                                                                   : "";
 }
 
 /* What is simulated in place of what was found. */
@@ -213,9 +222,10 @@ void answer_cost(struct buf *b, const struct analysis *a, const struct finding *
     if (f->saves_ns < FINDING_SAVES * span_ns)
         buf_printf(b, "%s saves nothing of the %s", mendings[f->mend.kind], whole);
     else if (!isnan(f->saves_ns))
-        buf_printf(b, "%s saves up to %s, " RATE_TEXT " of the %s", mendings[f->mend.kind],
-                   text_ns(time, sizeof time, f->saves_ns), percent(f->weight), whole);
-    else if (costs_more(f))
+        buf_printf(b, "%s saves up to %s, " RATE_TEXT " of the %s%s", mendings[f->mend.kind],
+                   text_ns(time, sizeof time, f->saves_ns), percent(f->weight), whole,
+                   saves_more(f, span_ns));
+    else if (!says_cost(f) && isfinite(f->weight) && f->weight >= 0.001)
         buf_printf(b, "up to %s, " RATE_TEXT " of the %s",
                    text_ns(time, sizeof time, fmin(f->weight, 1) * span_ns),
                    percent(fmin(f->weight, 1)), whole);
