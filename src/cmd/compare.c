@@ -56,6 +56,8 @@ static const struct opt rows[] = {
 
 static int check_tables(const char *names, struct err *e)
 {
+    if (names != NULL && *names == '\0')
+        return err_set(e, ERR_USAGE, "--table: no table is named");
     for (const char *p = names; p != NULL && *p != '\0';) {
         size_t len = strcspn(p, ",");
         bool known = false;
@@ -276,6 +278,8 @@ static int check_opts(struct compare_opts *o, int n, struct err *e)
         return err_set(e, ERR_USAGE, "a BASE and a TEST are needed (see 'specter help compare')");
     if (!(o->threshold >= 0 && o->threshold < 100))
         return err_set(e, ERR_USAGE, "--threshold %g: from 0 to 100", o->threshold);
+    if (o->output != NULL && *o->output == '\0')
+        return err_set(e, ERR_USAGE, "--output: the name of the directory is empty");
     if (o->gpus < 0)
         return err_set(e, ERR_USAGE, "--at %lld: a number of GPUs", (long long)o->gpus);
     if (sheet_form_parse(o->form, &o->format, e) < 0 || check_tables(o->tables, e) < 0 ||

@@ -11,6 +11,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#define LABEL_MOST 255 /* bytes, as of a file's name */
+
 /* Comparing a run with itself answers nothing. Takes note of the path. */
 static int check_new(struct compared *sides, size_t at, const char *path, struct err *e)
 {
@@ -98,11 +100,20 @@ static int add_folders(struct compared *sides, size_t at, const char *path, stru
     return rc == 0 && found == 0 ? err_set(e, ERR_INPUT, "%s: no folders of runs", path) : rc;
 }
 
+/* An unset variable in a script leaves one. */
+static bool has_empty(const char *list)
+{
+    const size_t len = strlen(list);
+    return len > 0 && (list[0] == ',' || list[len - 1] == ',' || strstr(list, ",,") != NULL);
+}
+
 static int load_side(struct compared *sides, size_t at, bool all_runs, struct arena *arena,
                      struct err *e)
 {
     struct compared *side = &sides[at];
     char *copy = arena_strndup(arena, side->paths, strlen(side->paths)), *save = NULL;
+    if (has_empty(side->paths))
+        return err_set(e, ERR_USAGE, "'%s': one of the runs has no name", side->paths);
     for (char *path = strtok_r(copy, ",", &save); path != NULL; path = strtok_r(NULL, ",", &save)) {
         if ((all_runs ? add_folders : add_path)(sides, at, path, e) < 0)
             return -1;
@@ -214,6 +225,9 @@ static bool are_alike(const char *a, const char *b)
 static int check_names(const struct compared *sides, size_t n, struct err *e)
 {
     for (size_t i = 0; i < n; i++) {
+        if (strlen(sides[i].label) > LABEL_MOST)
+            return err_set(e, ERR_USAGE, "--name: '%.32s...' has more than %d bytes",
+                           sides[i].label, LABEL_MOST);
         for (size_t k = 0; k < i; k++) {
             if (are_alike(sides[k].label, sides[i].label))
                 return err_set(e, ERR_USAGE, "--name: '%.64s' and '%.64s' are alike",
@@ -234,6 +248,8 @@ int compared_label(struct compared *sides, size_t n, const char *names, struct a
         if (given < n)
             sides[given].label = name;
     }
+    if (names != NULL && has_empty(names))
+        return err_set(e, ERR_USAGE, "--name: one of the names is empty");
     if (names != NULL && given != n)
         return err_set(e, ERR_USAGE, "--name: %zu names for %zu sides", given, n);
     if (names != NULL && check_names(sides, n, e) < 0)

@@ -40,7 +40,7 @@ static void reset(struct cause_sim *s)
 }
 
 /* Kernels without times are known from gaps of the device. Where the base's host was late and the
- * test's was not, the test tells what they take. */
+ * test's was not, the test shows what they take. */
 static void find_untimed(struct cause_sim *s, size_t i, struct sim_span span)
 {
     const struct program_cost *cost = &altered_program(s->altered)->costs[i];

@@ -72,7 +72,7 @@ static int64_t key_of_row(const struct compare_row *row)
     return work_key_of_comm(of->op, of->dtype, of->bytes > 0 ? (uint64_t)of->bytes : 0, of->ranks);
 }
 
-/* Fills what the transfers of a row take: alone, where both sides tell that. */
+/* Fills what the transfers of a row take: alone, where both sides show that. */
 static void measure_transfers(const struct finder *f, struct cause *cause)
 {
     const uint32_t b = work_times_find(&f->base, key_of_row(cause->row));

@@ -69,7 +69,7 @@ struct causes {
     int64_t change_ns; /* of the step, as recorded */
     int64_t rest_ns;
     double simulated_ns; /* the base's step */
-    const char *unknown; /* why causes cannot be told; NULL: they are. In the comparison's arena */
+    const char *unknown; /* why causes are not known; NULL: they are. In the comparison's arena */
     bool no_cpu_times;   /* a side does not hold when the host called */
 };
 

@@ -33,7 +33,7 @@ double time_series_cv(const struct time_series *s);     /* standard deviation / 
 
 /* Returns whether the values fall into two groups: the widest gap between neighbours, in order, is
  * TWO_GROUPS_GAP times as wide as all the rest of their range, with a fifth of them on either side.
- * Of fewer than TWO_GROUPS_MIN it cannot be told. */
+ * Of fewer than TWO_GROUPS_MIN it is not known. */
 #define TWO_GROUPS_MIN 10
 #define TWO_GROUPS_GAP 2
 int time_series_has_two_groups(const struct time_series *s);

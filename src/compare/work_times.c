@@ -297,7 +297,7 @@ static int64_t sync_call_ns(const struct sync_call *call, const struct work_end 
 }
 
 /* The program has one time for what all synchronisations take but for their waits: the recording
- * tells that of each. */
+ * shows that of each. */
 static double cpu_ns(const struct program *p, const struct program_cpu *cpu,
                      const struct work_end *ends, size_t n)
 {

@@ -11,6 +11,14 @@ said a b --name one
 said a b --table colls
 said a b --format xls
 said a b --threshold -1
+# An unset variable leaves an empty name, and -o of none is not the root.
+said a ,b
+said a b, | tail -n 2
+said a,,b b
+said a b --name ,b,c
+said a b --name "$(printf '%0300d' 0),b"
+said a b --table ''
+said a b -o ''
 said a missing
 mkdir empty && said a empty | sed 's/(.*//'
 sed -i 's/"name":"NVIDIA H100 80GB HBM3"/"name":"NVIDIA B200"/; s/"bytes":[0-9]*/"bytes":4096/' b/*.jsonl
