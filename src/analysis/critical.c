@@ -449,7 +449,7 @@ const char *path_category_name(size_t category)
         return specter_kernel_class_name((enum specter_kernel_class)category);
     case PATH_COMM:
         return op < SPECTER_COMM_OP_COUNT ? specter_comm_op_name((enum specter_comm_op)op)
-                                          : "not told";
+                                          : "unknown";
     default:
         return path_kind_name(path_category_kind(category));
     }
