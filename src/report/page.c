@@ -86,7 +86,9 @@ void html_item(struct buf *b, const char *text)
 
 void html_key(struct buf *b, int colour, const char *text)
 {
-    buf_printf(b, "<span class=key><i class=k%d></i>%s</span>", colour, text);
+    buf_printf(b, "<span class=key><i class=k%d></i>", colour);
+    html_text(b, text);
+    buf_puts(b, "</span>");
 }
 
 /* ---- the page of a report ---- */

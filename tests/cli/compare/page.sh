@@ -44,6 +44,7 @@ heading = "".join(page.text["h1"])
 first = " ".join(open("text").read().split())
 print("the heading is the answer" if " ".join(heading.split()) in first else [heading, first])
 print("label is text" if '<b>&"x"' in heading else heading)
+print("labels as they are:", open("page.html", encoding="utf-8").read().count('<b>&"'))
 print("ids are unique" if len(set(page.ids)) == len(page.ids) else "ids twice")
 tables = doc["comparisons"][0]
 wanted = [k for k, v in tables.items() if isinstance(v, list) and v and isinstance(v[0], dict) and "base_us" in v[0]]
