@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "plugin.h"
 
-#include "abi/nccl_profiler.h"
 #include "call.h"
 #include "clock.h"
 #include "comm.h"
 #include "device.h"
-#include "specter/nccl_names.h"
 #include "tracer.h"
 
 #include <stdatomic.h>
@@ -209,10 +207,6 @@ static _Atomic uint32_t next_event, live_events;
 #define PIN UINT64_C(4)
 #define PINS(_word) ((_word)&0xfffffffc)
 
-/* A handle that is no event's of ours, for all that is not joined: NCCL leaves out what belongs to
- * events without one. */
-#define OTHER_EVENT ((void *)~(uintptr_t)0)
-
 static void *handle_of(const struct tracked_event *e, uint64_t generation, bool kernel)
 {
     uintptr_t slot = (uintptr_t)(e - events);
@@ -221,7 +215,7 @@ static void *handle_of(const struct tracked_event *e, uint64_t generation, bool 
 
 static bool is_kernel(const void *handle)
 {
-    return handle != OTHER_EVENT && ((uintptr_t)handle & 1) != 0;
+    return handle != PLUGIN_OTHER && ((uintptr_t)handle & 1) != 0;
 }
 
 /* The event, kept in its slot until unpin(); NULL: it is gone, or was never ours. */
@@ -230,7 +224,7 @@ static struct tracked_event *pin(const void *handle)
     uintptr_t h = (uintptr_t)handle, slot = h >> 1 & ((1u << EVENT_BITS) - 1);
     struct tracked_event *e = &events[slot % EVENTS_MAX];
     uint64_t word = atomic_load_explicit(&e->word, memory_order_acquire);
-    if (handle == NULL || handle == OTHER_EVENT || slot >= EVENTS_MAX)
+    if (handle == NULL || handle == PLUGIN_OTHER || slot >= EVENTS_MAX)
         return NULL;
     while (GENERATION(word) == h >> (EVENT_BITS + 1) && (word & 3) == EVENT_LIVE) {
         if (atomic_compare_exchange_weak(&e->word, &word, word + PIN))
@@ -276,18 +270,7 @@ static void event_free(struct tracked_event *e)
 
 /* ---- joining both ---- */
 
-/* The fields of an event, whatever its version. */
-struct event_fields {
-    unsigned op; /* SPECTER_COMM_OP_COUNT: not one that is recorded so */
-    uint64_t count;
-    enum specter_dtype type;
-    const void *send, *recv;
-    int64_t rank, peer;
-    const char *algo, *proto;
-    uint8_t channels;
-};
-
-static uint64_t key_of_event(const struct event_fields *w)
+static uint64_t key_of_event(const struct plugin_op *w)
 {
     struct key_parts p = {.op = w->op,
                           .bytes = w->count * (specter_dtype_bits(w->type) / 8),
@@ -333,7 +316,7 @@ static uint64_t find_note(const struct profiler_context *x, uint64_t key, uint64
 }
 
 /* Takes the note of the operation that the event is of; NULL: not certain. */
-static struct launched_op *take_note(struct profiler_context *x, const struct event_fields *w)
+static struct launched_op *take_note(struct profiler_context *x, const struct plugin_op *w)
 {
     uint64_t key = key_of_event(w), word;
     bool here = launch.batch != 0;
@@ -382,7 +365,7 @@ static void copy_word(char *to, size_t size, const char *from)
 }
 
 static void fill_event(struct tracked_event *e, struct profiler_context *x,
-                       const struct launched_op *n, const struct event_fields *w)
+                       const struct launched_op *n, const struct plugin_op *w)
 {
     atomic_store_explicit(&e->seq, SEQ_OPEN, memory_order_relaxed);
     atomic_store_explicit(&e->first_ns, UINT64_MAX, memory_order_relaxed);
@@ -411,11 +394,11 @@ static void set_number(struct tracked_event *e, const struct launched_op *n)
 
 /* The number goes from the note to the event. Either the call stores it first and it is found here,
  * or the event is there first and the call finds that. */
-static void *join(struct profiler_context *x, struct launched_op *n, const struct event_fields *w)
+static void *join(struct profiler_context *x, struct launched_op *n, const struct plugin_op *w)
 {
     struct tracked_event *e = event_alloc();
     uint64_t ticket = atomic_load_explicit(&n->word, memory_order_relaxed) >> 2, generation;
-    void *handle = OTHER_EVENT;
+    void *handle = PLUGIN_OTHER;
     if (e != NULL) {
         generation = GENERATION(atomic_load_explicit(&e->word, memory_order_relaxed));
         fill_event(e, x, n, w);
@@ -482,7 +465,7 @@ void plugin_launched(bool failed)
     launch.batch = 0;
 }
 
-/* ---- what NCCL calls ---- */
+/* ---- what NCCL tells ---- */
 
 /* Events cost NCCL time, and without records of operations there is nothing to join them to. How
  * many nodes a communicator spans is told all the same. */
@@ -491,10 +474,9 @@ static bool is_wanted(void)
     return tracer.config.record_ops && tracer.config.wanted[RECORD_NCCL];
 }
 
-static int init(void **context, int *mask, int wanted, const struct profiler_context *told)
+bool plugin_begin(void **context, const struct plugin_comm *told)
 {
     int state = atomic_load(&tracer.state);
-    *mask = 0;
     *context = NULL;
     for (uintptr_t i = 0; i < CONTEXTS_MAX && state == TRACER_ON; i++) {
         struct profiler_context *x = &contexts[i];
@@ -509,285 +491,71 @@ static int init(void **context, int *mask, int wanted, const struct profiler_con
         atomic_store_explicit(&x->id, id, memory_order_release);
         atomic_store_explicit(&active, true, memory_order_release);
         *context = (void *)(i + 1);
-        *mask = is_wanted() ? wanted : 0;
-        break;
+        return is_wanted();
     }
-    return ncclSuccess;
+    return false;
 }
 
-/* Up to version 3 kernels tell no times, so they are not asked for. */
-static int init_v1(void **context, int *mask)
+void *plugin_op_start(void *context, const struct plugin_op *op)
 {
-    return init(context, mask, PROFILER_COLL | PROFILER_P2P,
-                &(struct profiler_context){.rank = -1});
-}
-
-static int init_v4(void **context, int *mask, const char *name, uint64_t hash, int nodes, int ranks,
-                   int rank, profiler_log log)
-{
-    (void)name;
-    (void)log;
-    return init(
-        context, mask, PROFILER_COLL | PROFILER_P2P | PROFILER_KERNEL,
-        &(struct profiler_context){.hash = hash, .nodes = nodes, .ranks = ranks, .rank = rank});
-}
-
-static int init_v5(void **context, uint64_t hash, int *mask, const char *name, int nodes, int ranks,
-                   int rank, profiler_log log)
-{
-    return init_v4(context, mask, name, hash, nodes, ranks, rank, log);
-}
-
-static void start_operation(struct profiler_context *x, void **event, struct event_fields *w,
-                            int rank)
-{
+    struct profiler_context *x = context_of(context);
     struct launched_op *n;
-    w->rank = rank;
-    if (x == NULL || w->op >= SPECTER_COMM_OP_COUNT)
-        return;
+    if (x == NULL || op->op >= SPECTER_COMM_OP_COUNT)
+        return PLUGIN_OTHER;
     if (atomic_load_explicit(&x->member, memory_order_relaxed) == 0)
         bind_by_hash(x);
-    n = take_note(x, w);
+    n = take_note(x, op);
     if (n == NULL)
-        return;
+        return PLUGIN_OTHER;
     if (launch.batch != 0)
         bind_comm(x, n);
-    *event = join(x, n, w);
+    return join(x, n, op);
 }
 
-static void start_kernel(void **event, const struct profiler_event *what)
+void plugin_op_stop(void *event)
 {
-    uint64_t first, now = what->kernel_v4.time_ns;
-    struct tracked_event *e = pin(what->head.parent);
+    struct tracked_event *e = is_kernel(event) ? NULL : pin(event);
     if (e == NULL)
         return;
-    first = atomic_load_explicit(&e->first_ns, memory_order_relaxed);
-    while (now < first && !atomic_compare_exchange_weak(&e->first_ns, &first, now))
-        continue;
-    atomic_fetch_add(&e->started, 1);
-    *event = (void *)((uintptr_t)what->head.parent | 1);
+    atomic_store(&e->issued, true);
     unpin(e);
 }
 
-static int stop(void *event)
+void *plugin_kernel_start(void *of, uint64_t time_ns)
 {
-    struct tracked_event *e = is_kernel(event) ? NULL : pin(event);
-    if (e != NULL) {
-        atomic_store(&e->issued, true);
-        unpin(e);
-    }
-    return ncclSuccess;
+    uint64_t first;
+    struct tracked_event *e = pin(of);
+    if (e == NULL)
+        return PLUGIN_OTHER;
+    first = atomic_load_explicit(&e->first_ns, memory_order_relaxed);
+    while (time_ns < first && !atomic_compare_exchange_weak(&e->first_ns, &first, time_ns))
+        continue;
+    atomic_fetch_add(&e->started, 1);
+    unpin(e);
+    return (void *)((uintptr_t)of | 1);
 }
 
-static int record_nothing(void *event, int state, union profiler_state *args)
+void plugin_kernel_stop(void *kernel, uint64_t time_ns)
 {
-    (void)event;
-    (void)state;
-    (void)args;
-    return ncclSuccess;
-}
-
-static int record(void *event, int state, union profiler_state *args)
-{
-    struct tracked_event *e;
     uint64_t last;
-    if (state != PROFILER_KERNEL_STOP || args == NULL || !is_kernel(event) ||
-        (e = pin(event)) == NULL)
-        return ncclSuccess;
+    struct tracked_event *e = is_kernel(kernel) ? pin(kernel) : NULL;
+    if (e == NULL)
+        return;
     last = atomic_load_explicit(&e->last_ns, memory_order_relaxed);
-    while (args->kernel_time_ns > last &&
-           !atomic_compare_exchange_weak(&e->last_ns, &last, args->kernel_time_ns))
+    while (time_ns > last && !atomic_compare_exchange_weak(&e->last_ns, &last, time_ns))
         continue;
     atomic_fetch_add(&e->stopped, 1);
     unpin(e);
-    return ncclSuccess;
 }
 
-static int finalize(void *context)
+void plugin_end(void *context)
 {
     struct profiler_context *x = context_of(context);
     if (x != NULL) {
         atomic_store_explicit(&x->member, 0, memory_order_relaxed);
         atomic_store_explicit(&x->id, 0, memory_order_release);
     }
-    return ncclSuccess;
 }
-
-/* ---- what the versions say of an operation ---- */
-
-static unsigned op_named(const char *name)
-{
-    return name != NULL ? specter_comm_op_parse(name, strlen(name)) : SPECTER_COMM_OP_COUNT;
-}
-
-static enum specter_dtype type_named(const char *name)
-{
-    static const char *const names[] = {
-        "ncclInt8",    "ncclUint8",    "ncclInt32",      "ncclUint32",
-        "ncclInt64",   "ncclUint64",   "ncclFloat16",    "ncclFloat32",
-        "ncclFloat64", "ncclBfloat16", "ncclFloat8e4m3", "ncclFloat8e5m2",
-    };
-    for (int i = 0; name != NULL && i < (int)(sizeof names / sizeof *names); i++) {
-        if (strcmp(name, names[i]) == 0)
-            return specter_dtype_from_nccl(i);
-    }
-    return SPECTER_DTYPE_UNKNOWN;
-}
-
-/* ncclFunc_t, and the constants after NCCL's words for algorithms and protocols (device.h). */
-static unsigned op_numbered(unsigned number)
-{
-    static const uint8_t ops[] = {SPECTER_BROADCAST,     SPECTER_REDUCE,    SPECTER_ALLGATHER,
-                                  SPECTER_REDUCESCATTER, SPECTER_ALLREDUCE, SPECTER_COMM_OP_COUNT,
-                                  SPECTER_SEND,          SPECTER_RECV};
-    return number < sizeof ops ? ops[number] : SPECTER_COMM_OP_COUNT;
-}
-
-static const char *algo_numbered(unsigned algo)
-{
-#define X(id, name, setting) #id,
-    static const char *const names[] = {SPECTER_NCCL_ALGOS(X)};
-    return algo < sizeof names / sizeof *names ? names[algo] : NULL;
-}
-
-static const char *proto_numbered(unsigned proto)
-{
-    static const char *const names[] = {SPECTER_NCCL_PROTOS(X)};
-#undef X
-    return proto < sizeof names / sizeof *names ? names[proto] : NULL;
-}
-
-/* Versions 2 on use words. */
-#define WHAT_COLL(_c)                                                                         \
-    (struct event_fields)                                                                     \
-    {                                                                                         \
-        .op = op_named((_c)->function), .count = (_c)->count, .type = type_named((_c)->type), \
-        .send = (_c)->send, .recv = (_c)->recv, .peer = (_c)->root, .algo = (_c)->algo,       \
-        .proto = (_c)->proto                                                                  \
-    }
-#define WHAT_P2P(_p)                                                                          \
-    (struct event_fields)                                                                     \
-    {                                                                                         \
-        .op = op_named((_p)->function), .count = (_p)->count, .type = type_named((_p)->type), \
-        .send = (_p)->buffer, .peer = (_p)->peer                                              \
-    }
-
-static struct event_fields coll_v1(const struct profiler_event *what)
-{
-    const struct profiler_coll_v1 *c = &what->coll_v1;
-    return (struct event_fields){.op = op_numbered(c->function),
-                                 .count = c->count,
-                                 .type = specter_dtype_from_nccl(c->type),
-                                 .send = c->send,
-                                 .recv = c->recv,
-                                 .peer = c->root,
-                                 .algo = algo_numbered(c->algo),
-                                 .proto = proto_numbered(c->proto)};
-}
-
-static struct event_fields p2p_v1(const struct profiler_event *what)
-{
-    const struct profiler_p2p_v1 *p = &what->p2p_v1;
-    return (struct event_fields){.op = op_numbered(p->function),
-                                 .count = p->count,
-                                 .type = specter_dtype_from_nccl(p->type),
-                                 .send = p->buffer,
-                                 .peer = p->peer};
-}
-
-static struct event_fields coll_v2(const struct profiler_event *what)
-{
-    return WHAT_COLL(&what->coll_v2);
-}
-
-static struct event_fields coll_v3(const struct profiler_event *what)
-{
-    return WHAT_COLL(&what->coll_v3);
-}
-
-static struct event_fields p2p_v2(const struct profiler_event *what)
-{
-    return WHAT_P2P(&what->p2p_v2);
-}
-
-static struct event_fields coll_v4(const struct profiler_event *what)
-{
-    struct event_fields w = WHAT_COLL(&what->coll_v4);
-    w.channels = what->coll_v4.channels;
-    return w;
-}
-
-static struct event_fields p2p_v4(const struct profiler_event *what)
-{
-    struct event_fields w = WHAT_P2P(&what->p2p_v4);
-    w.channels = what->p2p_v4.channels;
-    return w;
-}
-
-typedef struct event_fields reader(const struct profiler_event *what);
-
-static int start(void *context, void **event, const struct profiler_event *what, reader *coll,
-                 reader *p2p)
-{
-    struct event_fields w;
-    *event = OTHER_EVENT;
-    if (what->head.type != PROFILER_COLL && what->head.type != PROFILER_P2P)
-        return ncclSuccess;
-    w = what->head.type == PROFILER_COLL ? coll(what) : p2p(what);
-    start_operation(context_of(context), event, &w, what->head.rank);
-    return ncclSuccess;
-}
-
-static int start_v1(void *context, void **event, struct profiler_event *what)
-{
-    return start(context, event, what, coll_v1, p2p_v1);
-}
-
-static int start_v2(void *context, void **event, struct profiler_event *what)
-{
-    return start(context, event, what, coll_v2, p2p_v2);
-}
-
-static int start_v3(void *context, void **event, struct profiler_event *what)
-{
-    return start(context, event, what, coll_v3, p2p_v2);
-}
-
-static int start_v4(void *context, void **event, struct profiler_event *what)
-{
-    if (what->head.type == PROFILER_KERNEL) {
-        *event = OTHER_EVENT;
-        start_kernel(event, what);
-        return ncclSuccess;
-    }
-    return start(context, event, what, coll_v4, p2p_v4);
-}
-
-/* From version 5 on the type is a word, of which version 4 has the low byte. */
-static int start_v5(void *context, void **event, struct profiler_event *what)
-{
-    uint64_t type;
-    memcpy(&type, what, sizeof type);
-    if (type > UINT8_MAX) {
-        *event = OTHER_EVENT;
-        return ncclSuccess;
-    }
-    return start_v4(context, event, what);
-}
-
-/* ---- the tables that NCCL looks for ---- */
-
-#define NAME "specter"
-#define EXPORT(_type, _version)                                                                \
-    extern const struct _type ncclProfiler_v##_version __attribute__((visibility("default"))); \
-    const struct _type ncclProfiler_v##_version
-
-EXPORT(profiler_v1, 1) = {NAME, init_v1, start_v1, stop, record_nothing, finalize};
-EXPORT(profiler_v1, 2) = {NAME, init_v1, start_v2, stop, record_nothing, finalize};
-EXPORT(profiler_v1, 3) = {NAME, init_v1, start_v3, stop, record_nothing, finalize};
-EXPORT(profiler_v4, 4) = {NAME, init_v4, start_v4, stop, record, finalize};
-EXPORT(profiler_v5, 5) = {NAME, init_v5, start_v5, stop, record, finalize};
-EXPORT(profiler_v5, 6) = {NAME, init_v5, start_v5, stop, record, finalize};
 
 /* ---- the writer ---- */
 

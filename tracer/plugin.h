@@ -25,6 +25,7 @@
 #define SPECTER_TRACER_PLUGIN_H
 
 #include "format.h"
+#include "specter/trace.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -54,5 +55,39 @@ void plugin_launched(bool failed);
 void plugin_visit(void (*write)(const struct plugin_line *l), bool last);
 
 void plugin_reset(void); /* for the child of a fork */
+
+/* ---- what NCCL tells, in any version of its interface (plugin_versions.c) ---- */
+
+/* What NCCL says of a communicator; all 0 and rank -1 up to version 3. */
+struct plugin_comm {
+    uint64_t hash; /* 0: not told */
+    int nodes, ranks, rank;
+};
+
+/* *context: the handle of the communicator; NULL: there is no room, or nothing is recorded. Returns
+ * whether its events are wanted. */
+bool plugin_begin(void **context, const struct plugin_comm *told);
+void plugin_end(void *context);
+
+/* An operation, as an event has it. */
+struct plugin_op {
+    unsigned op; /* SPECTER_COMM_OP_COUNT: not one that is recorded so */
+    uint64_t count;
+    enum specter_dtype type;
+    const void *send, *recv;
+    int64_t rank, peer;
+    const char *algo, *proto;
+    uint8_t channels; /* 0: not known */
+};
+
+/* The handle of what is no event of ours, for all that is not joined: NCCL leaves out what belongs
+ * to events without one. */
+#define PLUGIN_OTHER ((void *)~(uintptr_t)0)
+
+/* The handle of the event; that of one of its kernels, `of` the event's. Times are the GPU's. */
+void *plugin_op_start(void *context, const struct plugin_op *op);
+void plugin_op_stop(void *event);
+void *plugin_kernel_start(void *of, uint64_t time_ns);
+void plugin_kernel_stop(void *kernel, uint64_t time_ns);
 
 #endif
