@@ -23,7 +23,7 @@
 #include "base/json.h"
 #include "base/order.h"
 #include "base/stream.h"
-#include "trace/inspector_prom.h"
+#include "trace/inspector.h"
 #include "trace/rank_join.h"
 #include "trace/reader.h"
 #include "trace/run.h"
@@ -31,208 +31,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* ---- one record ---- */
-
-/* Texts are views into the line; p NULL: not there. Numbers: -1 not there; times in ns. */
-struct inspector_record {
-    struct json_text id, comm_name, host;
-    int64_t comm_rank, comm_size, nodes;
-    int64_t pid, dump_ns;
-    bool coll, p2p; /* which of them it is; neither: a kind that is not known */
-    struct json_text what, source, algo, proto;
-    int64_t sn, peer, bytes, exec_ns;
-    int64_t call_ns, call_end_ns; /* the host's enqueuing call; 0 or -1 not known */
-    int64_t kernel_ns;            /* when the host saw the first of its kernels begin; likewise */
-    uint32_t channels;            /* of the kernels that were listed */
-    const char *error;            /* NULL, or what is wrong, */
-    size_t offset;                /* and at which byte */
-    bool cut;                     /* it might go on */
-};
-
-/* A time in microseconds that stays one in nanoseconds; -1 for what is no time. */
-static int64_t microseconds(struct json *j)
-{
-    int64_t ns = json_time_ns(j, 1000, -1);
-    return ns >= 0 && ns < RUN_TIME_MAX ? ns : -1;
-}
-
-static void read_header(struct inspector_record *rec, struct json *j)
-{
-    struct json_text key;
-    if (!json_enter(j, '{'))
-        return;
-    while (json_next_key(j, &key)) {
-        if (json_text_is(key, "id"))
-            rec->id = json_string(j);
-        else if (json_text_is(key, "comm_name"))
-            rec->comm_name = json_string(j);
-        else if (json_text_is(key, "rank"))
-            rec->comm_rank = json_i64(j, -1);
-        else if (json_text_is(key, "n_ranks"))
-            rec->comm_size = json_i64(j, -1);
-        else if (json_text_is(key, "nnodes"))
-            rec->nodes = json_i64(j, -1);
-        else
-            json_skip(j);
-    }
-}
-
-static void read_metadata(struct inspector_record *rec, struct json *j)
-{
-    struct json_text key;
-    if (!json_enter(j, '{'))
-        return;
-    while (json_next_key(j, &key)) {
-        if (json_text_is(key, "hostname"))
-            rec->host = json_string(j);
-        else if (json_text_is(key, "pid"))
-            rec->pid = json_i64(j, -1);
-        else if (json_text_is(key, "dump_timestamp_us"))
-            rec->dump_ns = microseconds(j);
-        else
-            json_skip(j);
-    }
-}
-
-/* A channel whose kernel was not seen has 0. */
-static void read_kernels(struct inspector_record *rec, struct json *j)
-{
-    struct json_text key;
-    if (!json_enter(j, '['))
-        return;
-    while (json_next_item(j)) {
-        if (!json_enter(j, '{'))
-            continue;
-        rec->channels++;
-        while (json_next_key(j, &key)) {
-            int64_t t_ns;
-            if (!json_text_is(key, "kernel_start_ts")) {
-                json_skip(j);
-                continue;
-            }
-            t_ns = microseconds(j);
-            if (t_ns > 0 && (rec->kernel_ns <= 0 || t_ns < rec->kernel_ns))
-                rec->kernel_ns = t_ns;
-        }
-    }
-}
-
-/* event_trace_ts: when callbacks came, on the host's wall clock. */
-static void read_times(struct inspector_record *rec, struct json *j)
-{
-    struct json_text key;
-    if (!json_enter(j, '{'))
-        return;
-    while (json_next_key(j, &key)) {
-        if (json_text_is(key, "coll_start_ts") || json_text_is(key, "p2p_start_ts"))
-            rec->call_ns = microseconds(j);
-        else if (json_text_is(key, "coll_stop_ts") || json_text_is(key, "p2p_stop_ts"))
-            rec->call_end_ns = microseconds(j);
-        else if (json_text_is(key, "kernel_events"))
-            read_kernels(rec, j);
-        else
-            json_skip(j);
-    }
-}
-
-static void read_perf(struct inspector_record *rec, struct json *j)
-{
-    struct json_text key;
-    if (!json_enter(j, '{'))
-        return;
-    while (json_next_key(j, &key)) {
-        /* The key after its coll_ or p2p_, as it is where it has none. */
-        size_t prefix = 0;
-        if (key.len > 5 && memcmp(key.p, "coll_", 5) == 0)
-            prefix = 5;
-        else if (key.len > 4 && memcmp(key.p, "p2p_", 4) == 0)
-            prefix = 4;
-        key = (struct json_text){key.p + prefix, key.len - (uint32_t)prefix, key.escaped};
-        if (json_text_is(key, "coll") || json_text_is(key, "p2p"))
-            rec->what = json_string(j);
-        else if (json_text_is(key, "sn"))
-            rec->sn = json_i64(j, -1);
-        else if (json_text_is(key, "peer"))
-            rec->peer = json_i64(j, -1);
-        else if (json_text_is(key, "msg_size_bytes"))
-            rec->bytes = json_i64(j, -1);
-        else if (json_text_is(key, "exec_time_us"))
-            rec->exec_ns = microseconds(j);
-        else if (json_text_is(key, "timing_source"))
-            rec->source = json_string(j);
-        else if (json_text_is(key, "algo"))
-            rec->algo = json_string(j);
-        else if (json_text_is(key, "proto"))
-            rec->proto = json_string(j);
-        else if (json_text_is(key, "event_trace_ts"))
-            read_times(rec, j);
-        else
-            json_skip(j);
-    }
-}
-
-/* False when it is no JSON object, or a value is not what it should be. */
-static bool parse_record(struct inspector_record *rec, const char *text, size_t len)
-{
-    struct json j;
-    struct json_text key;
-    *rec = (struct inspector_record){.comm_rank = -1,
-                                     .comm_size = -1,
-                                     .nodes = -1,
-                                     .pid = -1,
-                                     .dump_ns = -1,
-                                     .sn = -1,
-                                     .peer = -1,
-                                     .bytes = -1,
-                                     .exec_ns = -1,
-                                     .call_ns = -1,
-                                     .call_end_ns = -1,
-                                     .kernel_ns = -1};
-    json_init(&j, text, len);
-    json_enter(&j, '{');
-    while (json_next_key(&j, &key)) {
-        bool coll = json_text_is(key, "coll_perf"), p2p = json_text_is(key, "p2p_perf");
-        if (json_text_is(key, "header"))
-            read_header(rec, &j);
-        else if (json_text_is(key, "metadata"))
-            read_metadata(rec, &j);
-        else if (coll || p2p)
-            read_perf(rec, &j);
-        else
-            json_skip(&j);
-        rec->coll |= coll;
-        rec->p2p |= p2p;
-    }
-    json_end(&j);
-    rec->error = j.error;
-    rec->offset = json_offset(&j);
-    rec->cut = json_is_cut(&j);
-    return rec->error == NULL;
-}
-
-/* Returns whether the text, or its beginning, is such a record. The header stands first, the
- * metadata second; a value in them that is wrong, or a record that is cut after them, does not
- * make it another format. */
-static bool is_record(const char *text, size_t len)
-{
-    struct inspector_record rec;
-    struct json j;
-    struct json_text key;
-    bool header = false, metadata = false;
-    json_init(&j, text, len);
-    if (json_peek(&j) != '{' || !json_enter(&j, '{'))
-        return false;
-    while (json_next_key(&j, &key)) {
-        header |= json_text_is(key, "header");
-        metadata |= json_text_is(key, "metadata");
-        if (header && (json_text_is(key, "coll_perf") || json_text_is(key, "p2p_perf")))
-            return true;
-        json_skip(&j);
-    }
-    parse_record(&rec, text, len);
-    return header && metadata && rec.id.p != NULL && rec.dump_ns >= 0;
-}
 
 #define LINE_MAX_BYTES ((size_t)1 << 20) /* of 64 channels, verbose: 20 KB */
 #define HEAD_LINES 16                    /* looked at to recognise a file */
@@ -466,7 +264,7 @@ static void read_line(struct inspector *in, const struct lines *l, struct buf *p
         bad_line(in, l->number, "a label or the value is missing", 0);
         return;
     }
-    if (!parse_record(&rec, from_prom ? prom->data : l->text, from_prom ? prom->len : l->len)) {
+    if (!inspector_parse(&rec, from_prom ? prom->data : l->text, from_prom ? prom->len : l->len)) {
         if (l->last && rec.cut)
             in->rank->torn = true;
         else
@@ -603,7 +401,7 @@ static bool inspector_sniff(const char *head, size_t len)
     for (int i = 0; i < HEAD_LINES && len > 0; i++) {
         const char *end = memchr(head, '\n', len);
         size_t n = end != NULL ? (size_t)(end - head) : len;
-        if (is_record(head, n) || prom_line_read(&prom, head, n) > PROM_NOTHING)
+        if (inspector_is_record(head, n) || prom_line_read(&prom, head, n) > PROM_NOTHING)
             found = true;
         if (found)
             break;
