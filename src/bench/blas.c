@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#include "bench/blas.h"
-
 #include "bench/gpu.h"
+
 #include "base/arena.h"
 #include "calib/measured_names.h"
 
@@ -19,7 +18,7 @@ enum { COMPUTE_32F = 68, COMPUTE_64F = 70, COMPUTE_32I = 72, COMPUTE_32F_FAST_TF
 /* clang-format off */
 const struct bench_gemm_type bench_gemm_types[BENCH_GEMM_TYPES] = {
     /* name, type, in, out, compute, scale, bytes in and out, bits of exponent and mantissa, memory,
-     * multiple, flops_max, every, light (bench/blas.h) */
+     * multiple, flops_max, every, light (bench/gpu.h) */
     {"bf16", SPECTER_BF16, R_16BF,    R_16BF, COMPUTE_32F,           R_32F, 2, 2,  8, 7,  0, 1,  1e14, 1, false},
     {"fp16", SPECTER_FP16, R_16F,     R_16F,  COMPUTE_32F,           R_32F, 2, 2,  5, 10, 1, 1,  1e14, 4, false},
     {"tf32", SPECTER_TF32, R_32F,     R_32F,  COMPUTE_32F_FAST_TF32, R_32F, 4, 4,  8, 23, 2, 1,  5e12, 4, false},

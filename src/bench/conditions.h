@@ -6,7 +6,7 @@
 #ifndef SPECTER_BENCH_CONDITIONS_H
 #define SPECTER_BENCH_CONDITIONS_H
 
-#include "bench/blas.h"
+#include "bench/gpu.h"
 #include "bench/ranks.h"
 #include "bench/state.h"
 

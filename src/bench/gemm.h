@@ -13,7 +13,7 @@
 #define SPECTER_BENCH_GEMM_H
 
 #include "base/arena.h"
-#include "bench/blas.h"
+#include "bench/gpu.h"
 #include "bench/judge.h"
 #include "bench/samples.h"
 #include "bench/state.h"

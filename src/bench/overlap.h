@@ -13,8 +13,8 @@
 #ifndef SPECTER_BENCH_OVERLAP_H
 #define SPECTER_BENCH_OVERLAP_H
 
-#include "bench/blas.h"
 #include "bench/collective.h"
+#include "bench/gpu.h"
 
 struct bench_overlap_gemm {
     bool memory; /* what bounds it: memory, else the multiprocessors */

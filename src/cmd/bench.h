@@ -13,8 +13,8 @@
  *     bench_report.c       report: logs of nccl-tests beside what the models expect; folders
  *                          of links
  *
- * bench_job.h: the processes that measure together. bench_conditions.h: temperature, clocks and
- * CPUs that they measure at.
+ * bench_job.h: the processes that measure together, and the temperature, clocks and CPUs that they
+ * measure at.
  */
 #ifndef SPECTER_CMD_BENCH_H
 #define SPECTER_CMD_BENCH_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "cmd/bench_conditions.h"
+#include "cmd/bench_job.h"
 
 #include "base/arena.h"
 #include "base/buf.h"

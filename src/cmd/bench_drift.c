@@ -3,7 +3,6 @@
  * specter bench drift: how fast the clocks of GPUs and hosts run against each other.
  */
 #include "base/whole_file.h"
-#include "cmd/bench_conditions.h"
 #include "cmd/bench_job.h"
 #include "cmd/cmd.h"
 #include "report/bench_common.h"

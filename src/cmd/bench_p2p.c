@@ -6,7 +6,6 @@
 #include "bench/drift.h"
 #include "bench/state.h"
 #include "cmd/bench.h"
-#include "cmd/bench_conditions.h"
 #include "cmd/bench_job.h"
 #include "cmd/cmd.h"
 #include "report/bench_report.h"
