@@ -140,22 +140,17 @@ struct config_head {
 
 #define CONFIG_MAGIC 0xcafebeefu
 
-/* The name then is the program's string, which is there for as long as the call lasts. */
-static void read_name(struct comm_init *b, const ncclConfig_t *config)
-{
-    const struct config_head *head = (const void *)config;
-    if (head != NULL && head->magic == CONFIG_MAGIC && head->size >= sizeof *head)
-        b->name = head->comm_name;
-}
-
 static void describe_handle(struct call *c, const struct call_handlers *handlers,
                             ncclComm_t *handle, const ncclConfig_t *config)
 {
+    const struct config_head *head = (const void *)config;
     c->handlers = handle != NULL ? handlers : &call_unrecorded;
     c->init = comm_init_unknown;
     c->init.handle = handle;
     c->init.before = handle != NULL ? *handle : NULL;
-    read_name(&c->init, config);
+    /* The program's string, which is there for as long as the call lasts. */
+    if (head != NULL && head->magic == CONFIG_MAGIC && head->size >= sizeof *head)
+        c->init.name = head->comm_name;
 }
 
 /* NCCL's own hash of a unique id (its getHash(): DJB2a). */

@@ -534,19 +534,13 @@ static void put_identity_clock(const struct record *r)
                                       });
 }
 
-static enum line_kind kind_of(const struct record *r, int64_t shown)
-{
-    if (r->kind == RECORD_MARK)
-        return LINE_MARK;
-    if (!record_is_op(r))
-        return LINE_ACT;
-    return shown >= 0 ? LINE_OP_AGAIN : LINE_OP;
-}
-
 /* The last line of a record. */
 static void put_last(const struct record *r, uint64_t id, int64_t shown)
 {
-    enum line_kind kind = kind_of(r, shown);
+    enum line_kind kind = r->kind == RECORD_MARK ? LINE_MARK
+                          : !record_is_op(r)     ? LINE_ACT
+                          : shown >= 0           ? LINE_OP_AGAIN
+                                                 : LINE_OP;
     put_record(line(kind, id), r, id);
     output.ops += kind == LINE_OP;
 }

@@ -467,13 +467,6 @@ void plugin_launched(bool failed)
 
 /* ---- what NCCL tells ---- */
 
-/* Events cost NCCL time, and without records of operations there is nothing to join them to. How
- * many nodes a communicator spans is told all the same. */
-static bool is_wanted(void)
-{
-    return tracer.config.record_ops && tracer.config.wanted[RECORD_NCCL];
-}
-
 bool plugin_begin(void **context, const struct plugin_comm *told)
 {
     int state = atomic_load(&tracer.state);
@@ -491,7 +484,9 @@ bool plugin_begin(void **context, const struct plugin_comm *told)
         atomic_store_explicit(&x->id, id, memory_order_release);
         atomic_store_explicit(&active, true, memory_order_release);
         *context = (void *)(i + 1);
-        return is_wanted();
+        /* Events cost NCCL time, and without records of operations there is nothing to join them
+         * to. How many nodes a communicator spans is told all the same. */
+        return tracer.config.record_ops && tracer.config.wanted[RECORD_NCCL];
     }
     return false;
 }

@@ -202,26 +202,20 @@ static bool synopsis_names(const char *synopsis, const struct opt *row)
     return found;
 }
 
-/* " [--json FILE]" and so on: the options that the synopsis does not name itself. */
-static void put_options(struct buf *b, const struct command *self)
-{
-    for (const struct opt *row = self->rows; row->name != NULL; row++) {
-        if (synopsis_names(self->synopsis, row))
-            continue;
-        buf_puts(b, " [");
-        put_option(b, row);
-        buf_printf(b, "%s%s]", row->arg != NULL ? " " : "", row->arg != NULL ? row->arg : "");
-    }
-}
-
 void cmd_synopsis_line(struct buf *line, const struct command *self, const char **text)
 {
     size_t len = strcspn(*text, "\n"), all = strlen(SYNOPSIS_ALL);
     bool every = len >= all && memcmp(*text + len - all, SYNOPSIS_ALL, all) == 0;
     buf_reset(line);
     buf_put(line, *text, every ? len - all : len);
-    if (every)
-        put_options(line, self);
+    /* " [--json FILE]" and so on: the options that the synopsis does not name itself. */
+    for (const struct opt *row = self->rows; every && row->name != NULL; row++) {
+        if (synopsis_names(self->synopsis, row))
+            continue;
+        buf_puts(line, " [");
+        put_option(line, row);
+        buf_printf(line, "%s%s]", row->arg != NULL ? " " : "", row->arg != NULL ? row->arg : "");
+    }
     *text += len + ((*text)[len] == '\n');
 }
 

@@ -56,20 +56,15 @@ static int load_run(struct compared *side, const char *path, struct err *e)
     return 0;
 }
 
-static int load_prediction(struct compared *side, const char *path, struct err *e)
-{
-    if (side->prediction.n > 0)
-        return err_set(e, ERR_USAGE, "'%s' is a replay, of which one is a side", path);
-    return prediction_read(&side->prediction, path, e);
-}
-
 static int add_path(struct compared *sides, size_t at, const char *path, struct err *e)
 {
     const bool predicted = prediction_is(path);
     if (sides[at].n > 0 ? predicted : sides[at].prediction.n > 0)
         return err_set(e, ERR_USAGE, "'%s': a side is runs or a replay, not both", sides[at].paths);
+    if (predicted && sides[at].prediction.n > 0)
+        return err_set(e, ERR_USAGE, "'%s' is a replay, of which one is a side", path);
     if (predicted)
-        return load_prediction(&sides[at], path, e);
+        return prediction_read(&sides[at].prediction, path, e);
     if (sides[at].n == COMPARE_RUNS_MAX)
         return err_set(e, ERR_USAGE, "more than %d runs of one side", COMPARE_RUNS_MAX);
     return check_new(sides, at, path, e) < 0 ? -1 : load_run(&sides[at], path, e);
@@ -121,16 +116,6 @@ static int load_side(struct compared *sides, size_t at, bool all_runs, struct ar
     return side->n > 0 || side->prediction.n > 0
                ? 0
                : err_set(e, ERR_USAGE, "'%s' names no run", side->paths);
-}
-
-static void release_side(struct compared *side)
-{
-    for (size_t i = 0; i < side->n; i++) {
-        analysis_release(&side->analyses[i]);
-        run_release(&side->runs[i]);
-        free(side->real[i]);
-    }
-    prediction_release(&side->prediction);
 }
 
 /* "8, 16, 64" */
@@ -190,8 +175,14 @@ int compared_load(struct compared *sides, size_t n, bool all_runs, int64_t gpus,
 
 void compared_release(struct compared *sides, size_t n)
 {
-    for (size_t i = 0; i < n; i++)
-        release_side(&sides[i]);
+    for (struct compared *side = sides; side < sides + n; side++) {
+        for (size_t i = 0; i < side->n; i++) {
+            analysis_release(&side->analyses[i]);
+            run_release(&side->runs[i]);
+            free(side->real[i]);
+        }
+        prediction_release(&side->prediction);
+    }
 }
 
 struct compare_runs compared_runs(const struct compared *side)

@@ -60,32 +60,30 @@ static void nest_host(struct kineto *k)
     }
 }
 
-/* The innermost one around a moment of a thread, or NULL. Whole microseconds cut both ends, so that
- * a moment at the very end is still inside. */
-static struct kineto_host_op *around(struct kineto *k, uint32_t tid, int64_t t_ns)
-{
-    struct kineto_host_op *list = k->host.list;
-    struct bisect find = {.high = k->host.count};
-    int32_t at;
-    while (bisect_next(&find))
-        bisect_take(&find, list[find.mid].tid < tid ||
-                               (list[find.mid].tid == tid && list[find.mid].start_ns <= t_ns));
-    at = (int32_t)find.low - 1;
-    if (at < 0 || list[at].tid != tid)
-        return NULL;
-    while (at >= 0 && list[at].end_ns < t_ns)
-        at = list[at].parent;
-    return at >= 0 ? &list[at] : NULL;
-}
-
 struct kineto_host_op *kineto_outer(struct kineto *k, const struct kineto_host_op *host)
 {
     return host->parent >= 0 ? &k->host.list[host->parent] : NULL;
 }
 
+/* The innermost one around a moment of a thread, or NULL. Whole microseconds cut both ends, so that
+ * a moment at the very end is still inside. */
 struct kineto_host_op *kineto_around(struct kineto *k, const struct op *op)
 {
-    return op->host_ns != UNKNOWN_NS ? around(k, op->tid, op->host_ns) : NULL;
+    struct kineto_host_op *list = k->host.list;
+    struct bisect find = {.high = k->host.count};
+    int32_t at;
+    if (op->host_ns == UNKNOWN_NS)
+        return NULL;
+    while (bisect_next(&find))
+        bisect_take(&find,
+                    list[find.mid].tid < op->tid ||
+                        (list[find.mid].tid == op->tid && list[find.mid].start_ns <= op->host_ns));
+    at = (int32_t)find.low - 1;
+    if (at < 0 || list[at].tid != op->tid)
+        return NULL;
+    while (at >= 0 && list[at].end_ns < op->host_ns)
+        at = list[at].parent;
+    return at >= 0 ? &list[at] : NULL;
 }
 
 /* ---- communication ---- */

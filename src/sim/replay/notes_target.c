@@ -139,8 +139,13 @@ void note_host_speed(struct replay *rep, const struct iteration_time *target)
 
 /* ---- jitter and injected faults ---- */
 
-static void note_learned(struct replay *rep, const struct jitter *v)
+void note_variation(struct replay *rep, const struct whatif_opts *opts)
 {
+    const struct jitter *v = &rep->variation;
+    if (opts->jitter == JITTER_GIVEN) {
+        fact_add(rep, FACT_JITTER_GIVEN, VALUES(fact_number(100 * opts->cv)));
+        return;
+    }
     if (v->iterations < JITTER_STEPS_MIN) {
         fact_add(rep, FACT_JITTER_UNKNOWN,
                  VALUES(fact_count(v->iterations), fact_count(v->iterations != 1),
@@ -155,14 +160,6 @@ static void note_learned(struct replay *rep, const struct jitter *v)
         fact_add(rep, FACT_RANKS_ALIKE, VALUES(fact_count(v->alike), fact_number(100 * v->rank)));
     else
         fact_add(rep, FACT_RANKS_UNLIKE, NULL);
-}
-
-void note_variation(struct replay *rep, const struct whatif_opts *opts)
-{
-    if (opts->jitter == JITTER_GIVEN)
-        fact_add(rep, FACT_JITTER_GIVEN, VALUES(fact_number(100 * opts->cv)));
-    else
-        note_learned(rep, &rep->variation);
 }
 
 size_t note_absent_faults(struct replay *rep, const struct whatif *v, int64_t gpus)
