@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * Pipelines: the stages of one, and the time in which a stage does nothing. docs/analyze.md,
- * "Pipeline stages".
+ * "Pipeline stages". Interleaving over two ranks is taken for more micro-batches, a V-shaped
+ * schedule for a plain one.
  */
 #ifndef SPECTER_ANALYSIS_PIPELINE_H
 #define SPECTER_ANALYSIS_PIPELINE_H

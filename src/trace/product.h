@@ -7,7 +7,7 @@
  *
  * What decides and is not recorded is not guessed: the stride of a convolution and whether
  * attention is causal stand in the values of the inputs ("Concrete Inputs") alone. Then the FLOPs
- * stay unknown.
+ * stay unknown, as they do for sequences of unequal length, and for Winograd and FFT kernels.
  */
 #ifndef SPECTER_TRACE_PRODUCT_H
 #define SPECTER_TRACE_PRODUCT_H

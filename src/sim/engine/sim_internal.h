@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * Inside the engine: for sim.c (running), sim_build.c (building), sim_rate.c (what slows what
- * down), sim_result.c and sim_path.c (results) only. README.md, "The engine", says how it is laid
- * out.
+ * down), sim_result.c and sim_path.c (results) only. README.md beside this file says how it is
+ * laid out.
  */
 #ifndef SPECTER_SIM_ENGINE_SIM_INTERNAL_H
 #define SPECTER_SIM_ENGINE_SIM_INTERNAL_H
