@@ -204,7 +204,7 @@ TEST(analysis_identity_on_traces_of_others)
 static void check_rule(const char *document, const char *name, double threshold)
 {
     char row[128];
-    snprintf(row, sizeof row, "\n| `%s` | %.2f |", name, threshold);
+    snprintf(row, sizeof row, "`%s` (%.2f)", name, threshold);
     CHECK_HAS(document, row);
 }
 
@@ -220,17 +220,16 @@ TEST(analysis_document_lists_every_number)
 #define X(name, threshold, what) check_rule(document, #name, threshold);
     RULES(X)
 #undef X
-#define X(name, part, whole, help) \
-    CHECK_HAS(document, "\n| `" #name "` | " #part " / " #whole " |");
+#define X(name, part, whole, help) CHECK_HAS(document, "`" #name "`");
     FAIL_ON_SHARES(X)
 #undef X
-#define X(name, kind, lacks, help) CHECK_HAS(document, "\n| `" #name "` | ");
+#define X(name, kind, lacks, help) CHECK_HAS(document, "`" #name "`");
     FAIL_ON_VALUES(X)
 #undef X
-#define X(id, name, what) CHECK_HAS(document, "\n| `" name "` | ");
+#define X(id, name, what) CHECK_HAS(document, "`" name "`");
     HANG_CAUSES(X)
 #undef X
-#define X(name) CHECK_HAS(document, "| `" #name "_us` |");
+#define X(name) CHECK_HAS(document, "`" #name "_us`");
     BREAKDOWN_TIMES(X)
 #undef X
     free(document);
