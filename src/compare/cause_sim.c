@@ -50,7 +50,7 @@ static void find_untimed(struct cause_sim *s, size_t i, struct sim_span span)
     if (span.end_ns == span.start_ns) {
         s->untimed_ns[i] = (s->test[i].ns - s->test[i].taken_ns) /
                            work_change_common(s->change, spot, IDMAP_NONE) /
-                           s->change->rank_factor[cost->rank];
+                           s->change->rank_untimed[cost->rank];
         return;
     }
     s->fixed[i] = s->placed[i] = s->base[i].ns > 0;
@@ -123,6 +123,12 @@ void cause_sim_release(struct cause_sim *s)
     s->altered = NULL;
 }
 
+void cause_sim_drop_untimed(struct cause_sim *s)
+{
+    for (size_t i = 0; i < altered_program(s->altered)->ncosts; i++)
+        s->untimed_ns[i] = 0;
+}
+
 /* ---- what is set ---- */
 
 void cause_sim_set_class(struct cause_sim *s, unsigned classes)
@@ -158,7 +164,8 @@ void cause_sim_set_rank(struct cause_sim *s, size_t r)
     for (size_t i = 0; i < p->ncosts; i++) {
         const int class = own_class(p, &p->costs[i]);
         if (p->costs[i].rank == r && class >= 0 && work_is_computation(class))
-            s->factors[i] *= s->change->rank_factor[r];
+            s->factors[i] *=
+                is_untimed(&p->costs[i]) ? s->change->rank_untimed[r] : s->change->rank_factor[r];
     }
 }
 

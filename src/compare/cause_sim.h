@@ -37,6 +37,9 @@ struct cause_sim {
 void cause_sim_init(struct cause_sim *s, struct altered *altered, const struct work_change *change);
 void cause_sim_release(struct cause_sim *s);
 
+/* What the base does not show of kernels without times is not filled in from here on. */
+void cause_sim_drop_untimed(struct cause_sim *s);
+
 /* Own times of computations or copies (enum op_class, as bits) on all ranks, CPU time and launches
  * within times, what a rank's computations changed more than others, and transfers of a kind
  * (work_key()); factor: of those that have no place on both sides. */

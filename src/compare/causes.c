@@ -10,7 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define HIDDEN 0.1 /* of its own change: less in the step is hidden */
+#define FILLED_MOST 0.02 /* of the step */
+#define HIDDEN 0.1       /* of its own change: less in the step is hidden */
 
 const char *cause_kind_name(enum cause_kind kind)
 {
@@ -20,6 +21,12 @@ const char *cause_kind_name(enum cause_kind kind)
 #undef X
     };
     return names[kind];
+}
+
+bool causes_are_rough(const struct causes *c)
+{
+    return c->unknown == NULL && c->n > 0 && fabs(c->off_ns) > fabs((double)c->change_ns) &&
+           fabs(c->off_ns) > CAUSES_OFF * (c->simulated_ns - c->off_ns);
 }
 
 bool cause_is_hidden(const struct cause *cause, double base_step_ns)
@@ -149,9 +156,11 @@ static void find_ranks(struct finder *f)
         struct candidate c = {.cause = {.kind = CAUSE_RANK}, .rank = f->run->nranks};
         double most = CAUSE_RANK_LEAST;
         for (size_t r = 0; r < f->run->nranks; r++) {
-            if (done[r] || !(fabs(f->change.rank_factor[r] - 1) >= most))
+            const double off =
+                fabs(f->change.rank_own_ns[r] / f->change.rank_shared_ns[r] - 1); /* or NAN */
+            if (done[r] || !(off >= most))
                 continue;
-            most = fabs(f->change.rank_factor[r] - 1);
+            most = off;
             c.rank = r;
         }
         if (c.rank == f->run->nranks)
@@ -248,7 +257,15 @@ static int simulate_all(struct finder *f, struct err *e)
     struct causes *out = f->out;
     if (cause_sim_run(&f->sim, &f->base_ns, e) < 0)
         return -1;
+    /* Kernels without times ran while the device waited: the step must be as long with them. */
+    if (fabs(f->base_ns - altered_base_ns(f->job.altered)) >
+        FILLED_MOST * altered_base_ns(f->job.altered)) {
+        cause_sim_drop_untimed(&f->sim);
+        if (cause_sim_run(&f->sim, &f->base_ns, e) < 0)
+            return -1;
+    }
     out->simulated_ns = f->base_ns;
+    out->off_ns = f->base_ns - f->c->step->base_ns;
     for (size_t i = 0; i < f->n; i++) {
         set(f, &f->list[i]);
         if (run(f, &f->list[i].alone_ns, e) < 0)

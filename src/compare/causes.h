@@ -36,6 +36,7 @@
 
 #define CAUSE_LEAST 0.001     /* of the base's step: a smaller change of its own time is no cause */
 #define CAUSE_RANK_LEAST 0.01 /* of a rank's work */
+#define CAUSES_OFF 0.01       /* of the base's step */
 #define CAUSES_OF_A_KIND 8    /* collectives, ranks: those that changed most; others are the rest */
 
 /* X(id, name) */
@@ -69,6 +70,7 @@ struct causes {
     int64_t change_ns; /* of the step, as recorded */
     int64_t rest_ns;
     double simulated_ns; /* the base's step */
+    double off_ns;       /* by how much that is longer than recorded */
     const char *unknown; /* why causes are not known; NULL: they are. In the comparison's arena */
     bool no_cpu_times;   /* a side does not hold when the host called */
 };
@@ -79,6 +81,10 @@ void causes_find(struct causes *out, struct comparison *c, struct compare_runs b
 void causes_release(struct causes *c);
 
 const char *cause_kind_name(enum cause_kind kind);
+
+/* Returns whether the simulation is off by more than the step changed, and by more than
+ * CAUSES_OFF of it. */
+bool causes_are_rough(const struct causes *c);
 
 /* Returns whether its own time changed and the step did not: other work hides it. */
 bool cause_is_hidden(const struct cause *cause, double base_step_ns);

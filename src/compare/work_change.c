@@ -363,9 +363,9 @@ bool work_change_untimed(const struct work_change *c, struct work_spot spot,
     base->ns += base->taken_ns;
     test->ns += test->taken_ns;
     if (is_modelled(t) && base->ns > 0)
-        test->taken_ns = test->ns - work_place_own(b) * c->rank_factor[spot.rank];
+        test->taken_ns = test->ns - work_place_own(b) * c->rank_untimed[spot.rank];
     else if (is_modelled(b))
-        base->taken_ns = base->ns - work_place_own(t) / c->rank_factor[spot.rank];
+        base->taken_ns = base->ns - work_place_own(t) / c->rank_untimed[spot.rank];
     return test->ns > 0;
 }
 
@@ -477,9 +477,23 @@ static void add_kinds(struct work_change *c, size_t r)
     }
 }
 
-static void find_rank_factors(struct work_change *c)
+/* Of kernels without times, a rank's ratio to what all share. */
+struct rank_ratio {
+    uint32_t rank;
+    double ratio;
+};
+
+static int by_rank(const void *pa, const void *pb)
+{
+    const struct rank_ratio *a = pa, *b = pb;
+    return a->rank != b->rank ? ORDER(a->rank, b->rank) : ORDER(a->ratio, b->ratio);
+}
+
+/* Adds what is timed to the ranks' sums; returns how many ratios there are of what is not. */
+static size_t add_places(struct work_change *c, struct rank_ratio *list)
 {
     const struct work_places *base = &c->base->places, *test = &c->test->places;
+    size_t n = 0;
     for (uint32_t i = 0; i < base->ids.count; i++) {
         const struct work_place *b = &base->list[i];
         const struct work_place *t = c->same[i] != IDMAP_NONE ? &test->list[c->same[i]] : NULL;
@@ -490,15 +504,61 @@ static void find_rank_factors(struct work_change *c)
         common = c->common_at[idmap_find(&c->works, work_id(b))];
         if (!(common > 0))
             continue;
+        if (b->what == WORK_UNTIMED) {
+            list[n++] =
+                (struct rank_ratio){b->rank, work_place_own(t) / work_place_own(b) / common};
+            continue;
+        }
         c->rank_shared_ns[b->rank] += share * work_place_own(b) * common;
         c->rank_own_ns[b->rank] += share * work_place_own(t);
     }
+    return n;
+}
+
+/* A gap of the device may hold more than its kernels: the lower median of a rank's counts. */
+static void find_untimed_factors(struct work_change *c, struct rank_ratio *list, size_t n)
+{
+    for (size_t r = 0; r < c->nranks; r++)
+        c->rank_untimed[r] = 1;
+    if (n > 0)
+        qsort(list, n, sizeof *list, by_rank);
+    for (size_t i = 0, end; i < n; i = end) {
+        for (end = i; end < n && list[end].rank == list[i].rank;)
+            end++;
+        c->rank_untimed[list[i].rank] = bounded_factor(list[i + (end - i - 1) / 2].ratio);
+    }
+}
+
+/* What is not timed takes part in the sums with that factor. */
+static void add_untimed(struct work_change *c)
+{
+    const struct work_places *base = &c->base->places;
+    for (uint32_t i = 0; i < base->ids.count; i++) {
+        const struct work_place *b = &base->list[i];
+        const uint32_t at =
+            b->what == WORK_UNTIMED ? idmap_find(&c->works, work_id(b)) : IDMAP_NONE;
+        const double share = (double)b->n / base->slots;
+        double ns;
+        if (at == IDMAP_NONE || !(c->common_at[at] > 0))
+            continue;
+        ns = share * work_place_own(b) * c->common_at[at];
+        c->rank_shared_ns[b->rank] += ns;
+        c->rank_own_ns[b->rank] += ns * c->rank_untimed[b->rank];
+    }
+}
+
+static void find_rank_factors(struct work_change *c)
+{
+    struct rank_ratio *list = array_new(c->base->places.ids.count, sizeof *list);
+    find_untimed_factors(c, list, add_places(c, list));
+    free(list);
     for (size_t r = 0; r < c->nranks; r++) {
         if (!(c->rank_shared_ns[r] > 0))
             add_kinds(c, r);
         c->rank_factor[r] =
             c->rank_shared_ns[r] > 0 ? bounded_factor(c->rank_own_ns[r] / c->rank_shared_ns[r]) : 1;
     }
+    add_untimed(c);
 }
 
 /* ---- all of it ---- */
@@ -529,6 +589,7 @@ void work_change_init(struct work_change *out, const struct work_times *base,
         .rank_shared_ns = arena_alloc(arena, nranks * sizeof *out->rank_shared_ns),
         .rank_own_ns = arena_alloc(arena, nranks * sizeof *out->rank_own_ns),
         .rank_factor = arena_alloc(arena, nranks * sizeof *out->rank_factor),
+        .rank_untimed = arena_alloc(arena, nranks * sizeof *out->rank_untimed),
         .cpu_factor = arena_alloc(arena, nranks * sizeof *out->cpu_factor),
         .aligned = arena_alloc(arena, base->places.groups.count * sizeof *out->aligned),
         .odd_cpu = arena_alloc(arena, nranks * sizeof *out->odd_cpu),

@@ -28,7 +28,8 @@ struct work_change {
     double *rank_shared_ns; /* [nranks] a rank's own computation in a step as it would be changed as
                                on all ranks, */
     double *rank_own_ns;    /* [nranks] and in the test: work that both sides have */
-    double *rank_factor;    /* [nranks] by how much more than that its GEMMs and kernels changed */
+    double *rank_factor;    /* [nranks] by how much more than that its GEMMs and kernels changed, */
+    double *rank_untimed;   /* [nranks] and those that were counted */
     double *cpu_factor;     /* [nranks] */
     uint32_t base_slot, base_slots; /* of the base's run that is simulated, in places */
     uint32_t *same;                 /* [base->places.ids.count] the test's place; IDMAP_NONE */

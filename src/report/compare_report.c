@@ -128,7 +128,7 @@ static const char *main_cause(struct buf *name, const struct causes *causes, dou
 {
     const enum cause_kind kind = main_kind(causes, change_ns);
     size_t top = 0; /* the first of the kind, which is its largest */
-    if (causes->unknown != NULL || kind == CAUSE_KIND_COUNT ||
+    if (causes->unknown != NULL || causes_are_rough(causes) || kind == CAUSE_KIND_COUNT ||
         llabs(causes->rest_ns) > MOST * (double)llabs(causes->change_ns))
         return NULL;
     while (causes->list[top].kind != kind)
@@ -240,13 +240,19 @@ static void put_answer(struct screen *s, const struct compare_report *r)
     buf_release(&b);
 }
 
-static void put_unknown_causes(struct screen *s, const struct causes *causes)
+static void put_unknown_causes(struct screen *s, const struct compare_report *r)
 {
+    const struct causes *causes = r->causes;
+    const double recorded_ns = causes->simulated_ns - causes->off_ns;
     struct buf b = BUF_INIT;
     if (causes->unknown != NULL)
         buf_printf(&b, "Causes are not simulated: %s.", causes->unknown);
     else if (causes->no_cpu_times)
         buf_puts(&b, "CPU time is not compared: the recording does not hold it.");
+    else if (causes_are_rough(causes) && is_sure(r->c->step))
+        buf_printf(&b, "Causes are rough: simulated, the base's step is %.1f %% %s than recorded.",
+                   100 * fabs(causes->off_ns) / recorded_ns,
+                   causes->off_ns > 0 ? "longer" : "shorter");
     if (b.len > 0)
         screen_line(s, SCREEN_PLAIN, b.data, 2);
     buf_release(&b);
@@ -407,7 +413,7 @@ void compare_summary(const struct compare_report *r, struct screen *screen)
     put_answer(screen, r);
     put_settings(screen, r->c);
     if (!r->c->base_is_predicted && !r->c->test_is_predicted)
-        put_unknown_causes(screen, r->causes);
+        put_unknown_causes(screen, r);
     screen_line(screen, SCREEN_PLAIN, "", 0);
     rows = screen_left(screen) > OTHER_LINES ? screen_left(screen) - OTHER_LINES : 1;
     rows = rows < ROWS_SHOWN ? rows : ROWS_SHOWN;
