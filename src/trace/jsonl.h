@@ -115,6 +115,13 @@ static inline struct json_text line_text(const struct line *l, int field)
     return line_has(l, field) ? l->v[field].s : (struct json_text){"", 0, false};
 }
 
+/* A time of a clock; UNKNOWN_NS where it is not there, or not believable. */
+static inline int64_t line_clock(const struct line *l, int field)
+{
+    uint64_t value = line_u64(l, field, UINT64_MAX);
+    return value < (uint64_t)RUN_TIME_MAX ? (int64_t)value : UNKNOWN_NS;
+}
+
 /* Of an init record: false where its rank or world size is more than a trace may claim. */
 bool jsonl_init_believable(const struct line *l);
 
@@ -203,8 +210,10 @@ struct jsonl {
     int64_t world_seq; /* collectives over all ranks so far */
 };
 
-/* Adds to the rank what the line says. NULL, or what is wrong with it. */
+/* Adds to the rank what the line says, the second of an init record (jsonl_init.c). NULL, or what
+ * is wrong with it. */
 const char *jsonl_record(struct jsonl *r, const struct line *l);
+const char *jsonl_init(struct jsonl *r, const struct line *l);
 
 /* Adds to the run, which is not finished yet, the ranks of a file of which the caller holds the
  * whole lines; LINE_ROOM bytes behind them may be looked at. What stands behind the last newline is
