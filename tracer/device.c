@@ -4,7 +4,7 @@
 #include "clock.h"
 #include "driver.h"
 #include "ids.h"
-#include "signal_block.h"
+#include "loader.h"
 #include "tracer.h"
 
 #include <stdatomic.h>

@@ -5,7 +5,6 @@
 #include "loader.h"
 #include "objects.h"
 #include "resolve.h"
-#include "signal_block.h"
 
 #include <dlfcn.h>
 #include <errno.h>

@@ -4,7 +4,6 @@
 #include "clock.h"
 #include "loader.h"
 #include "resolve.h"
-#include "signal_block.h"
 
 #include <stdatomic.h>
 #include <stdint.h>

@@ -6,7 +6,6 @@
 #include "driver.h"
 #include "filter.h"
 #include "loader.h"
-#include "signal_block.h"
 #include "tracer.h"
 
 #include <dlfcn.h>

@@ -5,7 +5,6 @@
 #include "dlsym.h"
 #include "loader.h"
 #include "resolve.h"
-#include "signal_block.h"
 
 #include <errno.h>
 #include <limits.h>

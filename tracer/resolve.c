@@ -5,7 +5,6 @@
 #include "loader.h"
 #include "objects.h"
 #include "record.h"
-#include "signal_block.h"
 #include "tracer.h"
 
 #include <ctype.h>

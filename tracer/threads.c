@@ -2,9 +2,9 @@
 #include "threads.h"
 
 #include "call.h"
+#include "loader.h"
 #include "mark.h"
 #include "memory.h"
-#include "signal_block.h"
 #include "tracer.h"
 
 #include <errno.h>

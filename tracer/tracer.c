@@ -10,7 +10,6 @@
 #include "mark.h"
 #include "output.h"
 #include "plugin.h"
-#include "signal_block.h"
 #include "threads.h"
 
 #include <errno.h>
