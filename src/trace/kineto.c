@@ -166,6 +166,28 @@ static window_value *kineto_section(const char *key)
     return window_skip;
 }
 
+/* Returns whether the event's times and args are of use. */
+static bool is_believable(const struct kineto_event *ev)
+{
+    return !ev->damaged && ev->ts_ns != UNKNOWN_NS && ev->ts_ns < RUN_TIME_MAX &&
+           ev->ts_ns > -RUN_TIME_MAX && ev->dur_ns >= 0 && ev->dur_ns <= RUN_DUR_MAX;
+}
+
+/* Returns whether it only names other work. Then nothing is lost where it is of no use. */
+static bool is_label(const struct kineto_event *ev)
+{
+    return ev->kind == EVENT_OP || ev->kind == EVENT_MARK || ev->kind == EVENT_GPU_MARK;
+}
+
+/* Counts what cannot be used; the first is described. */
+static void bad_event(struct kineto *k, uint64_t at, const char *reason)
+{
+    if (k->bad++ > 0)
+        return;
+    k->bad_offset = at;
+    k->bad_reason = reason;
+}
+
 /* ---- the file ---- */
 
 static int take_element(void *ctx, struct window *w, struct err *e)
@@ -176,15 +198,15 @@ static int take_element(void *ctx, struct window *w, struct err *e)
     for (;;) {
         json_init(&j, w->text + w->at, w->have - w->at);
         if (event_parse(&ev, &j, &k->words, k->run)) {
-            if (ev.kind != EVENT_OTHER && kineto_believable(&ev))
+            if (ev.kind != EVENT_OTHER && is_believable(&ev))
                 kineto_add_event(k, &ev);
-            else if (ev.kind != EVENT_OTHER && !kineto_is_label(&ev))
-                kineto_bad_event(k, window_offset(w), "an event without a usable time");
+            else if (ev.kind != EVENT_OTHER && !is_label(&ev))
+                bad_event(k, window_offset(w), "an event without a usable time");
             w->at += json_offset(&j);
             return 0;
         }
         if (!json_is_cut(&j)) { /* wrong inside its brackets: passed over and counted */
-            kineto_bad_event(k, window_offset(w) + json_offset(&j), j.error);
+            bad_event(k, window_offset(w) + json_offset(&j), j.error);
             return window_take(w, window_skip, k, e);
         }
         if (!window_more(w))

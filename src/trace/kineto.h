@@ -269,15 +269,7 @@ struct kineto {
     size_t streamless;       /* kernels and copies without a stream */
 };
 
-/* Returns whether the event's times and args are of use. */
-bool kineto_believable(const struct kineto_event *ev);
-
-/* Returns whether it only names other work. Then nothing is lost where it is of no use. */
-bool kineto_is_label(const struct kineto_event *ev);
 void kineto_add_event(struct kineto *k, const struct kineto_event *ev);
-
-/* Counts what cannot be used; the first is described. */
-void kineto_bad_event(struct kineto *k, uint64_t at, const char *reason);
 
 /* What is kept, whole again. */
 static inline struct kineto_meta kineto_meta_of(const struct kineto *k,

@@ -183,17 +183,6 @@ static void add_step(struct kineto *k, const struct kineto_event *ev)
     step->tid = thread(k, ev);
 }
 
-bool kineto_believable(const struct kineto_event *ev)
-{
-    return !ev->damaged && ev->ts_ns != UNKNOWN_NS && ev->ts_ns < RUN_TIME_MAX &&
-           ev->ts_ns > -RUN_TIME_MAX && ev->dur_ns >= 0 && ev->dur_ns <= RUN_DUR_MAX;
-}
-
-bool kineto_is_label(const struct kineto_event *ev)
-{
-    return ev->kind == EVENT_OP || ev->kind == EVENT_MARK || ev->kind == EVENT_GPU_MARK;
-}
-
 /* Device work tells its stream: what does not is counted, and left out. */
 static bool on_stream(struct kineto *k, const struct kineto_event *ev)
 {
@@ -254,12 +243,4 @@ void kineto_add_event(struct kineto *k, const struct kineto_event *ev)
     case EVENT_OTHER:
         break;
     }
-}
-
-void kineto_bad_event(struct kineto *k, uint64_t at, const char *reason)
-{
-    if (k->bad++ > 0)
-        return;
-    k->bad_offset = at;
-    k->bad_reason = reason;
 }

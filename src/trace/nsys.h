@@ -252,9 +252,6 @@ struct json_text nsys_name(struct nsys *n, int64_t id);
 /* The process of a globalPid or globalTid; NULL when it did no device work. */
 struct nsys_process *nsys_process_of(struct nsys *n, int64_t global);
 
-/* The rank of a process and device; NULL. */
-struct rank *nsys_rank_of(struct nsys *n, const struct nsys_process *p, int64_t device);
-
 /* Returns whether both times of a range are known, in order and in range. */
 bool nsys_times(int64_t start, int64_t end);
 

@@ -126,6 +126,18 @@ static void take_details(struct nsys *n, enum nsys_table table)
         nsys_note_err(n, &e);
 }
 
+/* The rank of a process and device; NULL. */
+static struct rank *rank_of(struct nsys *n, const struct nsys_process *p, int64_t device)
+{
+    size_t process = (size_t)(p - n->processes.list);
+    for (size_t i = 0; i < n->members.count; i++) {
+        const struct nsys_member *m = &n->members.list[i];
+        if (m->process == process && m->device == device)
+            return &n->run->ranks[m->rank];
+    }
+    return NULL;
+}
+
 /* ---- into the ranks ---- */
 
 void nsys_host(struct nsys *n)
@@ -164,7 +176,7 @@ void nsys_host(struct nsys *n)
             const struct nsys_sync_call *from = &p->sync_calls.list[j];
             uint32_t at =
                 from->context >= 0 ? idmap_find(&p->context_ids, from->context) : IDMAP_NONE;
-            struct rank *rank = at != IDMAP_NONE ? nsys_rank_of(n, p, p->contexts.list[at]) : NULL;
+            struct rank *rank = at != IDMAP_NONE ? rank_of(n, p, p->contexts.list[at]) : NULL;
             struct sync_call *sync;
             if (rank == NULL)
                 rank = first;

@@ -33,17 +33,6 @@ struct nsys_process *nsys_process_of(struct nsys *n, int64_t global)
     return NULL;
 }
 
-struct rank *nsys_rank_of(struct nsys *n, const struct nsys_process *p, int64_t device)
-{
-    size_t process = (size_t)(p - n->processes.list);
-    for (size_t i = 0; i < n->members.count; i++) {
-        const struct nsys_member *m = &n->members.list[i];
-        if (m->process == process && m->device == device)
-            return &n->run->ranks[m->rank];
-    }
-    return NULL;
-}
-
 static size_t add_process(struct nsys *n, int64_t key)
 {
     for (size_t i = 0; i < n->processes.count; i++) {

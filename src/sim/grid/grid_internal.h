@@ -22,9 +22,6 @@ enum grid_pattern {
 
 enum grid_pattern grid_pattern_of(const struct grid_comm *comm);
 
-/* A tenth of its AllReduces or more come early: they are of activations. */
-bool grid_is_early(const struct grid_comm *comm);
-
 /* Groups that are made and never used, without a name that tells, do not shape the grid, as long as
  * others do: grid_any_used() says whether any does, grid_is_evidence() whether this one does. */
 bool grid_any_used(const struct grid_input *in);
@@ -68,6 +65,5 @@ bool grid_next_order(int *order, int n);
 /* The roles that a name of a group tells, as bits; 0 none. */
 unsigned grid_roles_of_name(const char *name);
 bool grid_one_role(unsigned roles);
-enum grid_role grid_role_of_bit(unsigned roles); /* the lowest; roles is not 0 */
 
 #endif

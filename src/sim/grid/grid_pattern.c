@@ -60,14 +60,6 @@ bool grid_one_role(unsigned roles)
     return roles != 0 && (roles & (roles - 1)) == 0;
 }
 
-enum grid_role grid_role_of_bit(unsigned roles)
-{
-    int role = 0;
-    while (!(roles & 1u << role))
-        role++;
-    return (enum grid_role)role;
-}
-
 /* ---- operations ---- */
 
 /* Where AllGathers run ahead of ReduceScatters, parameters are gathered for each use; where both
@@ -104,11 +96,6 @@ enum grid_pattern grid_pattern_of(const struct grid_comm *comm)
     if (most == messages)
         return PATTERN_MESSAGES;
     return most == shards ? pattern_of_shards(did) : PATTERN_REDUCE;
-}
-
-bool grid_is_early(const struct grid_comm *comm)
-{
-    return comm->did.early > 0 && 10 * comm->did.early >= comm->did.calls[SPECTER_ALLREDUCE];
 }
 
 static bool is_used(const struct grid_comm *comm)

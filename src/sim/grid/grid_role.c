@@ -25,6 +25,12 @@ static int grid_only_axis(unsigned axes)
     return a;
 }
 
+/* A tenth of its AllReduces or more come early: they are of activations. */
+static bool comes_early(const struct grid_comm *comm)
+{
+    return comm->did.early > 0 && 10 * comm->did.early >= comm->did.calls[SPECTER_ALLREDUCE];
+}
+
 /* The role of a group of one, as a bit; 0 when nothing tells. */
 static unsigned grid_single_role(const struct grid_comm *comm)
 {
@@ -34,7 +40,7 @@ static unsigned grid_single_role(const struct grid_comm *comm)
         return named;
     if (pattern == PATTERN_NONE || pattern >= PATTERN_EXCHANGE)
         return 0;
-    return grid_is_early(comm) || pattern == PATTERN_BY_TURNS ? ROLE(TP) : ROLE(DP);
+    return comes_early(comm) || pattern == PATTERN_BY_TURNS ? ROLE(TP) : ROLE(DP);
 }
 
 static unsigned data_single(const struct grid *g)
@@ -63,6 +69,15 @@ static unsigned wider(const struct grid *g, const struct grid_comm *comm, unsign
     return axes;
 }
 
+/* roles is not 0. */
+static enum grid_role lowest_role(unsigned roles)
+{
+    int role = 0;
+    while (!(roles & 1u << role))
+        role++;
+    return (enum grid_role)role;
+}
+
 enum grid_role grid_own_role(const struct grid_comm *comm)
 {
     static const enum grid_role of[] = {
@@ -74,10 +89,10 @@ enum grid_role grid_own_role(const struct grid_comm *comm)
     unsigned named = grid_roles_of_name(comm->name);
     enum grid_pattern pattern = grid_pattern_of(comm);
     if (grid_one_role(named))
-        return grid_role_of_bit(named);
+        return lowest_role(named);
     if (pattern == PATTERN_REDUCE && comm->did.placed == 0)
         return GRID_ROLES;
-    return pattern == PATTERN_REDUCE && grid_is_early(comm) ? GRID_TP : of[pattern];
+    return pattern == PATTERN_REDUCE && comes_early(comm) ? GRID_TP : of[pattern];
 }
 
 /* A group without known members whose size fits several axes belongs to the one of its own role. */
@@ -301,7 +316,7 @@ static void decide_by_pattern(struct roles *r)
 
 static bool is_early(const struct evidence *e)
 {
-    return e->comm != NULL && grid_is_early(e->comm);
+    return e->comm != NULL && comes_early(e->comm);
 }
 
 static const char *const all_through = "AllReduce all through the step";
@@ -490,7 +505,7 @@ void grid_find_roles(struct grid *g, const struct grid_input *in)
     for (int a = 0; a < g->naxes; a++) {
         const struct grid_comm *named = r.of[a].named;
         if (named != NULL)
-            decide(&r, a, grid_role_of_bit(grid_roles_of_name(named->name)), GRID_NAMED,
+            decide(&r, a, lowest_role(grid_roles_of_name(named->name)), GRID_NAMED,
                    grid_text(g, "its group is named '%s'", named->name));
     }
     decide_by_pattern(&r);
@@ -505,6 +520,6 @@ void grid_find_roles(struct grid *g, const struct grid_input *in)
         if (in->comms[c].size != 1 || role == 0 || added & role)
             continue;
         added |= role;
-        grid_add_single(g, grid_role_of_bit(role));
+        grid_add_single(g, lowest_role(role));
     }
 }
