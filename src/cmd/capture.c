@@ -12,7 +12,6 @@
 #include "cmd/app.h"
 #include "cmd/capture.h"
 #include "cmd/cmd.h"
-#include "cmd/loader.h"
 #include "specter/trace.h"
 #include "trace/trace_summary.h"
 

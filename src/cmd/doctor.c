@@ -12,7 +12,6 @@
 #include "base/err.h"
 #include "cmd/app.h"
 #include "cmd/cmd.h"
-#include "cmd/loader.h"
 #include "report/screen.h"
 #include "trace/trace_summary.h"
 

@@ -7,7 +7,7 @@
 
 #include "base/arena.h"
 #include "base/buf.h"
-#include "cmd/loader.h"
+#include "cmd/app.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "cmd/loader.h"
+#include "cmd/app.h"
 
 #include "base/arena.h"
 #include "base/buf.h"
