@@ -63,13 +63,13 @@ bool work_is_computation(int class)
 /* ---- spots ---- */
 
 /* How many of each group a step had so far. */
-struct counter {
+struct place_counter {
     struct idmap ids;
     uint32_t *n; /* [ids.count] owned */
     size_t cap;
 };
 
-static uint32_t count_next(struct counter *c, int64_t group, uint32_t step)
+static uint32_t count_next(struct place_counter *c, int64_t group, uint32_t step)
 {
     const uint32_t before = c->ids.count;
     const uint32_t id = idmap_add(&c->ids, (int64_t)hash_mix((uint64_t)group, step));
@@ -79,7 +79,7 @@ static uint32_t count_next(struct counter *c, int64_t group, uint32_t step)
     return c->n[id]++;
 }
 
-static void counter_release(struct counter *c)
+static void counter_release(struct place_counter *c)
 {
     idmap_release(&c->ids);
     free(c->n);
@@ -114,7 +114,7 @@ static struct work_spot *spots_of_rank(const struct work_spots *s, const struct 
     const struct program_rank *of = &p->ranks[r];
     const struct rank *rank = &p->run->ranks[r];
     struct work_spot *spots = array_new(rank->nops, sizeof *spots);
-    struct counter counter = {0};
+    struct place_counter counter = {0};
     for (size_t i = 0; i < of->nissued; i++) {
         const uint32_t op = of->issue[i];
         const int64_t key = of->match[op] != PROGRAM_NONE ? key_of_match(p, of->match[op])
@@ -136,7 +136,7 @@ static struct work_spot *spots_of_launches(const struct work_spots *s, const str
 {
     const struct rank *rank = &altered_program(a)->run->ranks[r];
     struct work_spot *spots = array_new(rank->nlaunches, sizeof *spots);
-    struct counter counter = {0};
+    struct place_counter counter = {0};
     for (size_t i = 0; i < rank->nlaunches; i++) {
         const struct launches *l = &rank->launches[i];
         const uint32_t step =
@@ -175,7 +175,7 @@ static struct work_spot *spots_of_cpu(const struct work_spots *s, const struct a
 {
     const struct program *p = altered_program(a);
     struct work_spot *spots = array_new(p->ncpu, sizeof *spots);
-    struct counter counter = {0};
+    struct place_counter counter = {0};
     for (size_t i = 0; i < p->ncpu; i++) {
         const struct program_cpu *cpu = &p->cpu[i];
         int64_t at_ns, key = key_of_call(p, cpu, &at_ns);
@@ -342,30 +342,30 @@ void work_places_release(struct work_places *w)
 /* ---- alone ---- */
 
 /* A communication kernel of a rank, and when the last of those up to it has ended. */
-struct comm_span {
+struct comm_time {
     int64_t start_ns, end_ns, all_end_ns;
     uint32_t op;
 };
 
-struct comm_spans {
-    struct comm_span *list; /* by start; owned */
+struct comm_times {
+    struct comm_time *list; /* by start; owned */
     size_t n;
 };
 
 static int by_start(const void *pa, const void *pb)
 {
-    const struct comm_span *a = pa, *b = pb;
+    const struct comm_time *a = pa, *b = pb;
     return a->start_ns != b->start_ns ? ORDER(a->start_ns, b->start_ns) : ORDER(a->op, b->op);
 }
 
-static struct comm_spans collect_comm(const struct rank *rank)
+static struct comm_times collect_comm(const struct rank *rank)
 {
-    struct comm_span *list = array_new(rank->nops, sizeof *list);
+    struct comm_time *list = array_new(rank->nops, sizeof *list);
     size_t n = 0;
     for (uint32_t i = 0; i < rank->nops; i++) {
         const struct op *op = &rank->ops[i];
         if (op_is_comm(op) && op_timed(op))
-            list[n++] = (struct comm_span){op->start_ns, op_end_ns(op), 0, i};
+            list[n++] = (struct comm_time){op->start_ns, op_end_ns(op), 0, i};
     }
     if (n > 0)
         qsort(list, n, sizeof *list, by_start);
@@ -373,13 +373,13 @@ static struct comm_spans collect_comm(const struct rank *rank)
         list[i].all_end_ns = i > 0 && list[i - 1].all_end_ns > list[i].end_ns
                                  ? list[i - 1].all_end_ns
                                  : list[i].end_ns;
-    return (struct comm_spans){list, n};
+    return (struct comm_times){list, n};
 }
 
 /* Returns whether next to no communication but that operation's ran in that time. */
-static bool is_away(const struct comm_spans *comm, int64_t start_ns, int64_t end_ns, uint32_t but)
+static bool is_away(const struct comm_times *comm, int64_t start_ns, int64_t end_ns, uint32_t but)
 {
-    const struct comm_span *list = comm->list;
+    const struct comm_time *list = comm->list;
     struct bisect find = {.high = comm->n};
     int64_t sum_ns = 0;
     while (bisect_next(&find))
@@ -428,7 +428,7 @@ static bool is_timed_computation(const struct op *op)
 }
 
 static struct work_item computation_item(const struct program *p, uint32_t cost,
-                                         const struct comm_spans *comm)
+                                         const struct comm_times *comm)
 {
     const struct program_cost *c = &p->costs[cost];
     const struct op *op = &p->run->ranks[c->rank].ops[c->op];
@@ -441,7 +441,7 @@ static struct work_item computation_item(const struct program *p, uint32_t cost,
 }
 
 static struct work_item transfer_item(const struct program *p, uint32_t cost,
-                                      const struct comm_spans *comm)
+                                      const struct comm_times *comm)
 {
     const struct program_cost *c = &p->costs[cost];
     const struct match *match = &p->matches.list[c->match];
@@ -529,7 +529,7 @@ static uint64_t *launch_keys(const struct program *p, uint32_t r)
 }
 
 static struct work_item untimed_item(const struct program *p, uint32_t cost, uint64_t key,
-                                     struct sim_span span, const struct comm_spans *comm)
+                                     struct sim_span span, const struct comm_times *comm)
 {
     return (struct work_item){
         .alike = (int64_t)key,
@@ -542,7 +542,7 @@ void work_alone_init(struct work_alone *w, const struct altered *a)
 {
     const struct program *p = altered_program(a);
     struct work_item *list = array_new(p->ncosts, sizeof *list);
-    struct comm_spans *comm = array_new(p->run->nranks, sizeof *comm);
+    struct comm_times *comm = array_new(p->run->nranks, sizeof *comm);
     struct sim_span *spans = work_untimed_spans(a);
     uint64_t **keys = array_new(p->run->nranks, sizeof *keys);
     size_t n = 0;
