@@ -86,8 +86,8 @@ extern const struct opt opt_help_row;
 void opt_help(const struct opt *rows, FILE *out);
 
 /* Prints text and a newline, broken at spaces outside square brackets; `column` is where the cursor
- * stands, `indent` where further lines start. Lines end at OPT_COLUMNS, or where a narrower terminal
- * ends. */
+ * stands, `indent` where further lines start. Lines end at OPT_COLUMNS, or where a narrower
+ * terminal ends. */
 void opt_wrap(const char *text, size_t column, size_t indent, FILE *out);
 
 /* The same for another width. */

@@ -31,7 +31,8 @@ struct screen {
     struct buf text;
 };
 
-/* Width: terminal_width(). Characters other than ASCII: where the environment's locale has UTF-8. */
+/* Width: terminal_width(). Characters other than ASCII: where the environment's locale has UTF-8.
+ */
 void screen_init(struct screen *s, FILE *out, enum color_when color);
 
 /* Writes what was put, and frees it. */

@@ -43,8 +43,9 @@ void table_cell(struct table *t, const char *fmt, ...) __attribute__((format(pri
 void table_text(struct table *t, const char *text, size_t max);
 /* Two spaces of indent; on a terminal table_print_within(), else whole. */
 void table_print(const struct table *t, FILE *out);
-/* Without optional columns, the last one first, until a line has at most `width` columns. Where that
- * is not enough, a last column of text is broken, or further columns are left out and named. */
+/* Without optional columns, the last one first, until a line has at most `width` columns. Where
+ * that is not enough, a last column of text is broken, or further columns are left out and named.
+ */
 void table_print_within(const struct table *t, size_t width, FILE *out);
 void table_print_markdown(const struct table *t, FILE *out); /* as GitHub has tables */
 
