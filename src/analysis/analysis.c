@@ -10,6 +10,14 @@
 
 #define LISTED_RANGES 8 /* in a message about a rank that is not there */
 
+static bool has_rank(const struct run *run, int64_t rank)
+{
+    bool has = rank == ANALYSIS_ALL_RANKS && run->nranks > 0;
+    for (size_t i = 0; i < run->nranks; i++)
+        has = has || run->ranks[i].rank == rank;
+    return has;
+}
+
 static int no_such_rank(const struct run *run, int64_t rank, struct err *e)
 {
     struct buf list = BUF_INIT; /* "0-3, 5, 7-9": the ranks of the run, which are sorted */
@@ -104,7 +112,10 @@ int analysis_init(struct analysis *a, const struct run *run, int64_t rank, struc
     return analysis_init_on(a, run, rank, NULL, NULL, e);
 }
 
-/* ---- two jobs that read what was found before, and write apart ---- */
+/* ---- two jobs at once ----
+ *
+ * Both read what was found before. One writes ranks, sums over them, work, other_work, steps, idle,
+ * launches and queues; the other bubbles and critical. */
 
 struct analysis_work {
     struct analysis *a;
@@ -118,8 +129,7 @@ static void add_ranks(const struct analysis_work *w)
         if (w->rank == ANALYSIS_ALL_RANKS || a->run->ranks[i].rank == w->rank)
             add_rank(a, i);
     }
-    if (a->nranks > 0)
-        finish_ranks(a);
+    finish_ranks(a);
 }
 
 static void find_paths(struct analysis *a)
@@ -143,6 +153,8 @@ int analysis_init_on(struct analysis *a, const struct run *run, int64_t rank,
 {
     struct comm_context context = {&a->machine, &a->node_map};
     memset(a, 0, sizeof *a);
+    if (!has_rank(run, rank))
+        return no_such_rank(run, rank, e);
     a->run = run;
     begin_ranks(a);
     job_steps_find(&a->job_steps, run);
@@ -158,10 +170,6 @@ int analysis_init_on(struct analysis *a, const struct run *run, int64_t rank,
     stragglers_init(&a->stragglers, &a->comm, &a->job_steps);
     hangs_find(&a->hangs, run);
     pool_run(pool_cpus(), 2, analyse_part, &(struct analysis_work){a, rank}, NULL);
-    if (a->nranks == 0) {
-        analysis_release(a);
-        return no_such_rank(run, rank, e);
-    }
     return 0;
 }
 

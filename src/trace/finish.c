@@ -5,6 +5,7 @@
  */
 #include "base/buf.h"
 #include "base/order.h"
+#include "base/pool.h"
 #include "trace/align.h"
 #include "trace/api_calls.h"
 #include "trace/graph.h"
@@ -383,6 +384,34 @@ static void note_losses(struct run *run)
     note_set(run, !run_alone(run), text, NULL);
 }
 
+/* What refers to other parts of a rank, once these are in order. */
+struct rank_finish {
+    struct run *run;
+    size_t *alone; /* [nranks] details that belong to no operation */
+};
+
+static void finish_rank(void *arg, size_t r)
+{
+    const struct rank_finish *f = arg;
+    struct rank *rank = &f->run->ranks[r];
+    rank_sort(rank);
+    host_waits_find(rank);
+    f->alone[r] = rank_join_details(rank);
+    graphs_flag(rank);
+}
+
+/* Returns how many details belong to no operation. */
+static size_t finish_ranks(struct run *run)
+{
+    struct rank_finish f = {run, array_new(run->nranks, sizeof *f.alone)};
+    size_t alone = 0;
+    pool_run(pool_cpus(), run->nranks, finish_rank, &f, NULL);
+    for (size_t r = 0; r < run->nranks; r++)
+        alone += f.alone[r];
+    free(f.alone);
+    return alone;
+}
+
 void run_finish(struct run *run)
 {
     number_ranks(run);
@@ -404,14 +433,7 @@ void run_finish(struct run *run)
     if (clashes > 0)
         run_note(run, false, "%zu places in communicators are claimed by two ranks", clashes);
     clocks_align(run);
-    /* What refers to other parts of the rank, once these are in order. */
-    size_t alone = 0;
-    for (size_t r = 0; r < run->nranks; r++) {
-        rank_sort(&run->ranks[r]);
-        host_waits_find(&run->ranks[r]);
-        alone += rank_join_details(&run->ranks[r]);
-        graphs_flag(&run->ranks[r]);
-    }
+    const size_t alone = finish_ranks(run);
     if (alone > 0)
         run_note(run, false,
                  "%zu record%s of NCCL's profiler belong%s to no operation that is there", alone,

@@ -7,6 +7,7 @@
 #include "base/hash.h"
 #include "base/kernel_class.h"
 #include "base/order.h"
+#include "base/pool.h"
 #include "trace/api_calls.h"
 #include "trace/step_time.h"
 
@@ -29,9 +30,11 @@ struct found {
     size_t period;
     uint32_t *issue; /* owned: operations in the order in which they were called for */
     size_t nissued;
-    bool cut;      /* a further one is cut by the recording's end */
-    bool holds;    /* the rank has operations of its own */
-    int64_t shift; /* step k of the job is list[k + shift] */
+    bool cut;          /* a further one is cut by the recording's end */
+    bool holds;        /* the rank has operations of its own */
+    int64_t shift;     /* step k of the job is list[k + shift] */
+    size_t repeats;    /* how often its sequence repeats, taken for a step or not */
+    const char *doubt; /* why it is not; NULL */
 };
 
 #define BATCH_BYTES 1024 /* a copy from the host of less is an argument, not a batch */
@@ -71,15 +74,19 @@ static void find_issue(struct found *f, const struct rank *rank)
 {
     bool host_times = has_host_times(rank);
     struct op_issue_time *list = array_new(rank->nops, sizeof *list);
-    int64_t last_ns = INT64_MIN;
+    int64_t last_ns = INT64_MIN, before_ns = INT64_MIN;
+    bool sorted = true; /* as most recorders leave them */
     f->issue = array_new(rank->nops, sizeof *f->issue);
     for (size_t i = 0; i < rank->nops; i++) {
         int64_t t_ns = called_ns(&rank->ops[i], host_times);
         last_ns = t_ns != UNKNOWN_NS ? t_ns : last_ns;
-        if (rank->ops[i].timing != SPECTER_TIMING_CAPTURED)
-            list[f->nissued++] = (struct op_issue_time){last_ns, (uint32_t)i};
+        if (rank->ops[i].timing == SPECTER_TIMING_CAPTURED)
+            continue;
+        list[f->nissued++] = (struct op_issue_time){last_ns, (uint32_t)i};
+        sorted = sorted && last_ns >= before_ns;
+        before_ns = last_ns;
     }
-    if (f->nissued > 0)
+    if (!sorted)
         qsort(list, f->nissued, sizeof *list, by_issue);
     for (size_t i = 0; i < f->nissued; i++)
         f->issue[i] = list[i].op;
@@ -148,7 +155,7 @@ static bool repeats_beside(const uint64_t *symbols, size_t n, const struct perio
 }
 
 /* Fills the repetitions of a rank, or says why what repeats is no step. */
-static void find_repeats(struct found *f, const struct rank *rank, struct job_steps *steps)
+static void find_repeats(struct found *f, const struct rank *rank)
 {
     bool host_times = has_host_times(rank);
     uint64_t *symbols = array_new(f->nissued, sizeof *symbols);
@@ -160,13 +167,13 @@ static void find_repeats(struct found *f, const struct rank *rank, struct job_st
     n = found.period > 0 ? found.length / found.period : 0;
     n = n < STEPS_FEW ? 0 : n; /* by chance, or halves of a step */
     if (n > 0 && repeats_beside(symbols, f->nissued, &found))
-        steps->doubt = "what lies beside it repeats as often, as layers do forward and backward";
+        f->doubt = "what lies beside it repeats as often, as layers do forward and backward";
     else if (n > 0 && !may_be_steps(f, rank, &found))
-        steps->doubt = "no repetition has an optimizer or copies a batch or a result, as layers of "
-                       "one step do not";
+        f->doubt = "no repetition has an optimizer or copies a batch or a result, as layers of "
+                   "one step do not";
     free(symbols);
-    steps->repeats = n > steps->repeats ? n : steps->repeats;
-    if (n == 0 || steps->doubt != NULL)
+    f->repeats = n;
+    if (n == 0 || f->doubt != NULL)
         return;
     f->period = found.period;
     free(f->list);
@@ -524,14 +531,44 @@ static void find_marked(struct job_steps *steps, const struct run *run, struct f
         steps->doubt = "the ranks have no marked step in common";
 }
 
+/* What is found of a rank by itself. */
+struct rank_look {
+    const struct run *run;
+    struct job_steps *steps;
+    struct found *list; /* [nranks] */
+};
+
+static void look_for_marks(void *arg, size_t r)
+{
+    const struct rank_look *look = arg;
+    const struct rank *rank = &look->run->ranks[r];
+    struct rank_steps *s = &look->steps->ranks[r];
+    struct found *f = &look->list[r];
+    f->holds = !steps_blank(look->run, r) && (rank->nops > 0 || rank->nsteps > 0);
+    find_ends(s, rank);
+    s->of = array_new(rank->nops, sizeof *s->of);
+    find_issue(f, rank);
+    if (f->holds)
+        find_marks(f, rank);
+}
+
+static void look_for_repeats(void *arg, size_t r)
+{
+    const struct rank_look *look = arg;
+    if (look->list[r].holds)
+        find_repeats(&look->list[r], &look->run->ranks[r]);
+}
+
 static void find_repeated(struct job_steps *steps, const struct run *run, struct found *list)
 {
     bool missing = false;
+    pool_run(pool_cpus(), run->nranks, look_for_repeats, &(struct rank_look){run, steps, list},
+             NULL);
     for (size_t r = 0; r < run->nranks; r++) {
-        if (!list[r].holds)
-            continue;
-        find_repeats(&list[r], &run->ranks[r], steps);
-        missing = missing || list[r].count < 2;
+        const struct found *f = &list[r];
+        steps->doubt = f->doubt != NULL ? f->doubt : steps->doubt;
+        steps->repeats = f->repeats > steps->repeats ? f->repeats : steps->repeats;
+        missing = missing || (f->holds && f->count < 2);
     }
     if (!missing && steps->doubt == NULL && !same_lengths(list, run->nranks))
         steps->doubt = "the ranks repeat theirs in different times";
@@ -549,16 +586,10 @@ void job_steps_find(struct job_steps *steps, const struct run *run)
     *steps = (struct job_steps){.source = STEPS_WHOLE, .nranks = run->nranks};
     steps->apart = run->nranks > 1 && !run->clock_aligned;
     steps->ranks = array_new(run->nranks, sizeof *steps->ranks);
+    pool_run(pool_cpus(), run->nranks, look_for_marks, &(struct rank_look){run, steps, list}, NULL);
     for (size_t r = 0; r < run->nranks; r++) {
-        const struct rank *rank = &run->ranks[r];
-        list[r].holds = !steps_blank(run, r) && (rank->nops > 0 || rank->nsteps > 0);
         any = any || list[r].holds;
-        find_ends(&steps->ranks[r], rank);
-        steps->ranks[r].of = array_new(rank->nops, sizeof *steps->ranks[r].of);
-        find_issue(&list[r], rank);
-        if (list[r].holds)
-            find_marks(&list[r], rank);
-        marks = marks || rank->nsteps > 0;
+        marks = marks || run->ranks[r].nsteps > 0;
         timed = timed || steps->ranks[r].timed;
     }
     steps->untimed = !timed;
