@@ -274,7 +274,7 @@ void cmd_help_all(void)
 {
     puts("usage: specter [--no-pager] COMMAND [OPTIONS] [ARGUMENTS]\n"
          "       specter help COMMAND\n"
-         "       specter FILE [OPTIONS]      as specter analyze FILE\n"
+         "       specter FILE [OPTIONS]      (specter analyze FILE)\n"
          "       specter --version\n");
     opt_wrap("Records what a program does with NCCL and cuBLAS, analyzes it, and predicts its time "
              "on other hardware.",

@@ -93,22 +93,30 @@ static void measure_transfers(const struct finder *f, struct cause *cause)
     cause->test_ns += work_times_taken(&f->test, t);
 }
 
-/* The rows of communication, in the order of how much they changed. */
+static int by_own_change(const void *pa, const void *pb)
+{
+    const struct candidate *a = pa, *b = pb;
+    return a->own_ns != b->own_ns ? ORDER(b->own_ns, a->own_ns) : ORDER(a->cause.row, b->cause.row);
+}
+
+/* The rows of communication that changed most, collectives and messages. */
 static void find_collectives(struct finder *f)
 {
-    size_t seen = 0;
-    for (size_t i = 0; i < f->c->nrows && seen < CAUSES_OF_A_KIND; i++) {
+    const size_t before = f->n;
+    for (size_t i = 0; i < f->c->nrows; i++) {
         const struct compare_row *row = &f->c->rows[i];
         struct candidate c = {.cause = {.kind = CAUSE_COLLECTIVE, .row = row}};
         if ((row->of.table != COMPARE_COLLECTIVES && row->of.table != COMPARE_MESSAGES) ||
             row->verdict == COMPARE_IS_ADDED || row->verdict == COMPARE_IS_REMOVED)
             continue;
-        seen++;
         measure_transfers(f, &c.cause);
         c.own_ns = fabs(c.cause.test_ns - c.cause.base_ns);
         if (c.cause.base_ns > 0 && !is_small(f, c.cause.base_ns, c.cause.test_ns))
             add(f, c);
     }
+    if (f->n > before)
+        qsort(f->list + before, f->n - before, sizeof *f->list, by_own_change);
+    f->n = f->n < before + CAUSES_OF_A_KIND ? f->n : before + CAUSES_OF_A_KIND;
 }
 
 /* Computation or copies of all ranks. */
@@ -368,7 +376,9 @@ static int by_change(const void *pa, const void *pb)
     const int64_t x = llabs(a->change_ns), y = llabs(b->change_ns);
     if (x != y)
         return ORDER(y, x);
-    return a->kind != b->kind ? ORDER(a->kind, b->kind) : ORDER(a->rank, b->rank);
+    if (a->kind != b->kind)
+        return ORDER(a->kind, b->kind);
+    return a->rank != b->rank ? ORDER(a->rank, b->rank) : ORDER(a->row, b->row);
 }
 
 void causes_find(struct causes *out, struct comparison *c, struct compare_runs base,

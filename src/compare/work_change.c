@@ -325,7 +325,8 @@ double work_change_launch(const struct work_change *c, struct work_spot spot, ui
         return c->launch[kind];
     if (fabs(idle_of(t) - idle_of(b)) < IDLE_LEAST)
         return 1;
-    return bounded_factor(work_place_own(t) / work_place_own(b) / c->common[kind]);
+    return bounded_factor(work_place_own(t) / work_place_own(b) /
+                          work_change_common(c, spot, kind));
 }
 
 bool work_change_at(const struct work_change *c, struct work_spot spot, uint32_t kind,
@@ -348,7 +349,8 @@ bool work_change_at(const struct work_change *c, struct work_spot spot, uint32_t
                                         work_change_launch(c, spot, kind);
     else if (is_modelled(b))
         base->taken_ns = base->ns - work_place_own(t) / work_change_common(c, spot, kind) /
-                                        c->rank_factor[spot.rank];
+                                        c->rank_factor[spot.rank] /
+                                        work_change_launch(c, spot, kind);
     return true;
 }
 

@@ -240,25 +240,38 @@ static struct work_place *place_of(struct work_places *w, struct work_spot spot)
     return &w->list[id];
 }
 
+static void add_sample(struct work_sample *sum, const struct work_sample *sample)
+{
+    sum->ns += sample->ns;
+    sum->taken_ns += sample->taken_ns;
+    sum->lag_ns += sample->lag_ns;
+}
+
 struct work_place *work_places_add(struct work_places *w, struct work_spot spot,
                                    struct work_sample sample)
 {
     struct work_place *p = place_of(w, spot);
-    const size_t slot = (size_t)w->slots + spot.slot, before = p->cap;
-    ARRAY_GROW(p->samples, p->cap, slot + 1);
-    for (size_t i = before; i < p->cap; i++)
-        p->samples[i].ns = NAN;
-    p->samples[slot] = sample;
-    p->sum.ns += sample.ns;
-    p->sum.taken_ns += sample.taken_ns;
-    p->sum.lag_ns += sample.lag_ns;
+    const size_t slot = (size_t)w->slots + spot.slot;
+    size_t at = p->n;
+    ARRAY_GROW(p->samples, p->cap, p->n + 1);
+    for (; at > 0 && p->samples[at - 1].slot > slot; at--) /* they come nearly in order */
+        p->samples[at] = p->samples[at - 1];
+    p->samples[at] = (struct slot_sample){slot, sample};
+    add_sample(&p->sum, &sample);
     p->n++;
+    if (sample.ns > 0) {
+        add_sample(&p->known_sum, &sample);
+        p->known++;
+    }
     return p;
 }
 
 const struct work_sample *work_place_sample(const struct work_place *p, size_t slot)
 {
-    return slot < p->cap && !isnan(p->samples[slot].ns) ? &p->samples[slot] : NULL;
+    struct bisect find = {.high = p->n};
+    while (bisect_next(&find))
+        bisect_take(&find, p->samples[find.mid].slot < slot);
+    return find.low < p->n && p->samples[find.low].slot == slot ? &p->samples[find.low].of : NULL;
 }
 
 struct work_sample work_place_mean(const struct work_place *p)
@@ -270,18 +283,12 @@ struct work_sample work_place_mean(const struct work_place *p)
 /* The mean of what is known: all of operations. */
 static struct work_sample known_mean(const struct work_place *p)
 {
-    struct work_sample sum = {0};
-    double n = 0;
+    const double n = (double)p->known;
     if (p->what == WORK_OPERATION)
         return work_place_mean(p);
-    for (size_t i = 0; i < p->cap; i++) {
-        if (!(p->samples[i].ns > 0))
-            continue;
-        sum.ns += p->samples[i].ns;
-        sum.taken_ns += p->samples[i].taken_ns;
-        n++;
-    }
-    return n > 0 ? (struct work_sample){.ns = sum.ns / n, .taken_ns = sum.taken_ns / n} : sum;
+    if (p->known == 0)
+        return (struct work_sample){0};
+    return (struct work_sample){.ns = p->known_sum.ns / n, .taken_ns = p->known_sum.taken_ns / n};
 }
 
 double work_place_own(const struct work_place *p)
@@ -381,15 +388,17 @@ static bool is_away(const struct comm_times *comm, int64_t start_ns, int64_t end
 {
     const struct comm_time *list = comm->list;
     struct bisect find = {.high = comm->n};
+    const double most_ns = AWAY_MOST * (double)(end_ns - start_ns);
     int64_t sum_ns = 0;
     while (bisect_next(&find))
         bisect_take(&find, list[find.mid].all_end_ns <= start_ns);
-    for (size_t i = find.low; i < comm->n && list[i].start_ns < end_ns; i++) {
+    for (size_t i = find.low; i < comm->n && list[i].start_ns < end_ns && (double)sum_ns <= most_ns;
+         i++) {
         const int64_t from = list[i].start_ns > start_ns ? list[i].start_ns : start_ns;
         const int64_t to = list[i].end_ns < end_ns ? list[i].end_ns : end_ns;
         sum_ns += to > from && list[i].op != but ? to - from : 0;
     }
-    return (double)sum_ns <= AWAY_MOST * (double)(end_ns - start_ns);
+    return (double)sum_ns <= most_ns;
 }
 
 /* Work of a run. */

@@ -45,17 +45,21 @@ struct work_sample {
 };
 
 struct work_place {
-    struct work_sample *samples; /* [cap] by step that counts, of all runs; ns NAN: none. Owned */
-    size_t cap;
-    size_t n;               /* samples, */
-    struct work_sample sum; /* and their sum */
-    size_t modelled;        /* of n: such work never ran without communication beside it: taken_ns
-                               is the model's, and 0 of a transfer */
-    size_t idle;            /* of n: on an idle stream, so that ns includes the launch */
-    int64_t work;           /* as of its spots */
-    uint32_t group;         /* index into groups */
-    uint32_t rank;          /* index into run->ranks */
-    uint8_t what;           /* enum work_what */
+    struct slot_sample {
+        size_t slot; /* of the steps that count, of all runs */
+        struct work_sample of;
+    } * samples;            /* [n] by slot; owned */
+    size_t n, cap;          /* number of samples */
+    struct work_sample sum; /* of all samples */
+    size_t known;           /* of n: samples with a time */
+    struct work_sample known_sum;
+    size_t modelled; /* of n: such work never ran without communication beside it: taken_ns
+                        is the model's, and 0 of a transfer */
+    size_t idle;     /* of n: on an idle stream, so that ns includes the launch */
+    int64_t work;    /* as of its spots */
+    uint32_t group;  /* index into groups */
+    uint32_t rank;   /* index into run->ranks */
+    uint8_t what;    /* enum work_what */
 };
 
 struct work_places {

@@ -186,13 +186,16 @@ static double add_transfer(struct adding *of, size_t i)
     const double ns = (double)cost->measured_ns, own_ns = shown ? (double)of->alone.ns[i] : ns;
     for (size_t k = match->first; k < match->first + match->nmembers; k++) {
         const struct match_member m = p->matches.members[k];
+        const struct work_spot spot = of->spots.ops[m.rank][m.op];
         struct work_sample sample = {.lag_ns = (double)p->lag_ns[k]};
         struct work_place *place;
+        if (spot.slot == WORK_UNCOUNTED || spot.group == 0) /* it was called for in another step */
+            continue;
         if (m.rank == cost->rank && m.op == cost->op) {
             sample.ns = ns;
             sample.taken_ns = ns - own_ns;
         }
-        place = work_places_add(&of->w->places, of->spots.ops[m.rank][m.op], sample);
+        place = work_places_add(&of->w->places, spot, sample);
         place->modelled += !shown;
     }
     return own_ns;

@@ -203,8 +203,9 @@ static bool says_cost(const struct finding *f)
  * which the rank computed nothing for another reason. */
 static const char *saves_more(const struct finding *f, double span_ns)
 {
-    return says_cost(f) && f->saves_ns > MORE * f->value * span_ns ? ", other waiting included"
-                                                                   : "";
+    return says_cost(f) && f->saves_ns > MORE * f->value * span_ns
+               ? ", including waits that end with it"
+               : "";
 }
 
 /* What is simulated in place of what was found. */

@@ -247,12 +247,14 @@ static void put_unknown_causes(struct screen *s, const struct compare_report *r)
     struct buf b = BUF_INIT;
     if (causes->unknown != NULL)
         buf_printf(&b, "Causes are not simulated: %s.", causes->unknown);
-    else if (causes->no_cpu_times)
-        buf_puts(&b, "CPU time is not compared: the recording does not hold it.");
     else if (causes_are_rough(causes) && is_sure(r->c->step))
-        buf_printf(&b, "Causes are rough: simulated, the base's step is %.1f %% %s than recorded.",
+        buf_printf(&b,
+                   "Causes are uncertain: the simulated base step is %.1f %% %s than the recorded "
+                   "one.",
                    100 * fabs(causes->off_ns) / recorded_ns,
                    causes->off_ns > 0 ? "longer" : "shorter");
+    else if (causes->no_cpu_times)
+        buf_puts(&b, "CPU time is not compared: the recording does not hold it.");
     if (b.len > 0)
         screen_line(s, SCREEN_PLAIN, b.data, 2);
     buf_release(&b);

@@ -233,8 +233,8 @@ void table_print_within(const struct table *t, size_t room, FILE *out)
     for (size_t first = 0; first < t->ncells; first += t->nheads)
         print_row(t, &l, first, out);
     if (l.absent.len > 0) {
-        fputs("  no room for: ", out);
-        opt_wrap_at(l.absent.data, 15, 4, room, out);
+        fputs("  too narrow for: ", out);
+        opt_wrap_at(l.absent.data, 18, 4, room, out);
     }
     free(l.width);
     buf_release(&l.absent);

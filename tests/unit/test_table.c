@@ -82,10 +82,10 @@ TEST(table_names_columns_that_have_no_room)
     for (int i = 1; i <= 4; i++)
         table_cell(&t, "%d", i);
     char *text = printed_within(&t, 20);
-    CHECK_STR(text, "  first  third\n  -----  -----\n  1          3\n  no room for: fourth\n");
+    CHECK_STR(text, "  first  third\n  -----  -----\n  1          3\n  too narrow for: fourth\n");
     free(text);
     text = printed_within(&t, 1); /* one column stays */
-    CHECK_STR(text, "  first\n  -----\n  1\n  no room for: third,\n    fourth\n");
+    CHECK_STR(text, "  first\n  -----\n  1\n  too narrow for: third,\n    fourth\n");
     free(text);
     table_release(&t);
 }

@@ -6,7 +6,7 @@
 record() { # DIRECTORY RANKS LINES OPTION...: LINES of the stand-ins' fabric, after the defaults
     { cat "$ROOT"/tests/emu/fabric/h100.conf; tr ';' '\n' <<<"$3"; } >"$1.conf"
     EMU_FABRIC=$1.conf LD_LIBRARY_PATH=$BUILD/emu/lib "$SPECTER" capture -o "$1" -- \
-        "$ROOT"/examples/launch.sh -n "$2" "$BUILD"/examples/train --iters 8 "${@:4}" >/dev/null 2>log || cat log
+        "$ROOT"/examples/launch.sh -n "$2" "$BUILD"/examples/train --iters 8 "${@:4}" >/dev/null 2>log || { cat log && return 1; }
 }
 # changes BASE TEST: kind and change of the step in us of each kind of cause, and `step` and its own.
 changes() {
@@ -25,6 +25,7 @@ expect() {
         $1 == "step" { step = $2; next }
         { sum += $2; of[$1] = $2 }
         END {
+            if (planted == "" || step == "" || sum == "") { print name ": not compared"; exit }
             most = planted ^ 2 > 1e-6 ? planted / 10 : step / 10 + 1
             print name ": " kind ((of[kind] - planted) ^ 2 < most ^ 2 ? " from 90 to 110 %" : sprintf(" %.1f us of %.1f", of[kind], planted)) \
                 ((sum - step) ^ 2 < 1e-6 ? "" : ", and changes that do not add up")
