@@ -2,9 +2,10 @@
 # Odd sides: each has an answer of finite numbers whose parts add up, or one clear line and the status.
 command -v python3 >/dev/null || { echo "no python3"; exit 77; }
 cat >job.py <<'PY'
-# job.py DIRECTORY [KEY=VALUE...]: ranks, first (rank), steps, marks, comms, size (of groups), hosts, us (of an AllReduce), timed.
+# job.py DIRECTORY [KEY=VALUE...]: ranks, first (rank), steps, marks, comms, size (of groups), hosts, us (of an AllReduce), timed,
+# late (rank 1 marks a step after its AllReduce, so that this is the step before's there).
 import json, os, sys
-o = {"ranks": 2, "first": 0, "world": 2, "steps": 6, "marks": 1, "comms": 1, "size": 2, "hosts": 1, "us": 50, "timed": 1}
+o = {"ranks": 2, "first": 0, "world": 2, "steps": 6, "marks": 1, "comms": 1, "size": 2, "hosts": 1, "us": 50, "timed": 1, "late": 0}
 o.update((k, int(v)) for k, v in (a.split("=") for a in sys.argv[2:]))
 os.makedirs(sys.argv[1])
 for rank in range(o["first"], o["first"] + o["ranks"]):
@@ -22,10 +23,12 @@ for rank in range(o["first"], o["first"] + o["ranks"]):
             put(id=n, **line, duration_us=us, start_us=t + 10, device=0, stream=1, tid=1, host_us=t, host_end_us=t + 1, timing="device" if o["timed"] else "host")
             t, n = t + us + 1, n + 1
         for step in range(o["steps"]):
+            if o["late"] and rank == 1:
+                op(o["us"], type="nccl", op="AllReduce", comm=f"c{group}", seq=step, count=1024, dtype="fp16", bytes=2048)
             if o["marks"]:
                 put(event="mark", kind="iteration", name="step", time_us=t, tid=1)
             op(20 + step % 2 + (0 if o["marks"] else 7 * step * step), type="cublas", op="cublasGemmEx", m=64 + (0 if o["marks"] else step), n=64, k=64, batch=1, dtype="fp16")
-            if o["comms"]:
+            if o["comms"] and not (o["late"] and rank == 1):
                 op(o["us"] + step % 3, type="nccl", op="AllReduce", comm=f"c{group}", seq=step, count=1024, dtype="fp16", bytes=2048)
         put(event="shutdown", time_us=t + 20, total_ops=n, dropped=0)
 PY
@@ -41,6 +44,8 @@ make wide ranks=4 world=4 size=4
 make clocks hosts=2 comms=0
 make untimed timed=0
 make slow us=70
+make late late=1
+make later late=1 us=70
 
 cp -r "$ROOT"/tests/data/kineto_two_ranks profiled
 cp -r profiled names
@@ -91,6 +96,7 @@ pair() {
     for form in csv md table; do "$SPECTER" compare "$1" "$2" --format $form 2>/dev/null; done | grep -aiE '(^|[ ,|])-?(nan|inf)([ ,|]|$)'
 }
 for test in missing others unmarked one alone grid clocks untimed slow; do pair base $test; done
+pair late later
 pair profiled names
 pair one one/../alone
 pair grid wide
