@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * The base's job with some of its work as in the test: what each kind of work takes alone, and what
- * communication beside it takes of it, are set apart from each other. Simulated with nothing set it
- * is the base; with all set, the test.
+ * The base's job with some of its work as in the test. What a kind of work takes alone is set apart
+ * from what overlapping communication takes of it. Simulated with nothing set it is the base; with
+ * all set, the test. Times are ns of a step.
  *
  *     struct cause_sim s;
  *     cause_sim_init(&s, altered, &work_change);
@@ -40,19 +40,23 @@ void cause_sim_release(struct cause_sim *s);
 /* What the base does not show of kernels without times is not filled in from here on. */
 void cause_sim_drop_untimed(struct cause_sim *s);
 
-/* Own times of computations or copies (enum op_class, as bits) on all ranks, CPU time and launches
- * within times, what a rank's computations changed more than others, and transfers of a kind
- * (work_key()); factor: of those that have no place on both sides. */
+/* Computations or copies of these classes (bits of enum op_class), alone, on all ranks. */
 void cause_sim_set_class(struct cause_sim *s, unsigned classes);
+
+/* CPU times, and the launches that times of work on an idle stream include. */
 void cause_sim_set_host(struct cause_sim *s);
+
+/* What computation of the rank run->ranks[r] changed beyond what all ranks share. */
 void cause_sim_set_rank(struct cause_sim *s, size_t r);
+
+/* Transfers of a kind (work_key()). factor: test / base of those without a place on both sides. */
 void cause_sim_set_transfers(struct cause_sim *s, int64_t key, double factor);
 
-/* What follows from what was set before: what communication takes of the work beside it, transfers
- * that are not set, and launches within times. */
+/* To be called last: what overlapping communication takes in the test, transfers that are not set,
+ * and launches that times include, as far as they follow from what was set before. */
 void cause_sim_set_beside(struct cause_sim *s);
 
-/* 0, or -1 with e filled. */
+/* Simulates the step with what was set, and forgets it. 0, or -1 with e filled. */
 int cause_sim_run(struct cause_sim *s, double *step_ns, struct err *e);
 
 #endif

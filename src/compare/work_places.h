@@ -6,10 +6,11 @@
  * host's calls some are in the device's way and others are not.
  *
  *     struct work_spots spots;
- *     work_spots_init(&spots, altered);
+ *     work_spots_init(&spots, altered);                                    of each run
  *     work_places_add(&places, spots.ops[rank][op], (struct work_sample){.ns = ns});
- *     places.slots += spots.slots;
+ *     places.slots += spots.slots;                                         after all of its samples
  *     uint32_t at = work_places_find(&places, spots.ops[rank][op]);        of any run
+ *     work_place_mean(&places.list[at]).ns
  *     work_spots_release(&spots);
  *     work_places_release(&places);
  */
@@ -23,24 +24,24 @@
 
 enum work_what {
     WORK_OPERATION,
-    WORK_UNTIMED, /* kernels that were counted; 0 where their time is not known */
+    WORK_UNTIMED, /* kernels without times */
     WORK_CPU
 };
 
-/* Of one operation, transfer, launch or CPU time of a run. */
+/* Where one operation, transfer, launch or CPU time of a run stands. */
 struct work_spot {
-    int64_t group; /* a kind of work of one rank */
-    int64_t work;  /* of computations: the same kind and nth of all ranks; 0 */
-    uint32_t nth;  /* of the group, in its step */
-    uint32_t slot; /* its step, of those that count; WORK_UNCOUNTED */
+    int64_t group; /* hash of what, kind of work and global rank; 0: it was not issued */
+    int64_t work;  /* hash of kind and nth, the same on all ranks; 0: not a computation */
+    uint32_t nth;  /* occurrence in its step, of its group, from 0 */
+    uint32_t slot; /* number of its step among those that count; WORK_UNCOUNTED */
     uint32_t rank; /* index into run->ranks */
     uint8_t what;  /* enum work_what */
 };
 
 /* In one step, or a mean. */
 struct work_sample {
-    double ns;       /* of an operation or a transfer; CPU time */
-    double taken_ns; /* of that: by other communication beside it */
+    double ns; /* of an operation or a transfer, CPU time; 0 of an untimed kernel: not known */
+    double taken_ns; /* of that: what other, overlapping communication took of it */
     double lag_ns;   /* transfer: by how much this rank's part ends later than the first one's */
 };
 

@@ -104,8 +104,10 @@ int altered_step(struct altered *a, const struct alteration *what, double *step_
     set_cpu(a, what->cpu_factors);
     program_set_cpu(&a->job.program, what->cpu_ns);
     a->job.program.set_lag_ns = what->lag_ns;
-    if (job_run_scaled(&a->job, &a->own, a->set_ns, NULL, NULL, e) < 0)
-        return -1;
-    *step_ns = job_step_ns(&a->job, true);
-    return 0;
+    const int rc = job_run_scaled(&a->job, &a->own, a->set_ns, NULL, NULL, e);
+    if (rc == 0)
+        *step_ns = job_step_ns(&a->job, true);
+    a->job.overlap.fixed = NULL; /* what was borrowed */
+    a->job.program.set_lag_ns = NULL;
+    return rc;
 }

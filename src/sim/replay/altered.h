@@ -26,10 +26,10 @@ double altered_base_ns(const struct altered *a); /* the step, simulated with not
 
 int64_t altered_cost(const struct altered *a, size_t cost); /* with nothing altered */
 
-/* What is altered. NULL: as recorded. */
+/* What is altered; all borrowed for the call. NULL: as recorded. */
 struct alteration {
-    const double *factors;     /* [ncosts] each cost times its factor */
-    const int64_t *costs_ns;   /* [ncosts] in place of each cost */
+    const int64_t *costs_ns;   /* [ncosts] in place of each cost; times its factor, */
+    const double *factors;     /* [ncosts] where there are factors */
     const bool *fixed;         /* [ncosts] work that takes its cost whatever is beside it */
     const uint32_t *lag_ns;    /* [matches.nmembers] how much later members of transfers end than
                                   these, instead of in proportion to their costs */
@@ -37,7 +37,7 @@ struct alteration {
     const int64_t *cpu_ns;     /* [program->ncpu] instead of each part of it as recorded */
 };
 
-/* The step with that. */
+/* Simulates the recording with these alterations; the mean step in ns. 0, or -1 with e filled. */
 int altered_step(struct altered *a, const struct alteration *what, double *step_ns, struct err *e);
 
 #endif

@@ -131,9 +131,10 @@ struct program_pair {
     const struct run *run;
     const struct match_standins *standins;
     int64_t latency_ns;
-    bool keeps_all; /* of the program */
+    bool keeps_all; /* program_init_filled(), of the program */
 };
 
+/* which: 0: the program, 1: isolated. */
 static void make_one(void *arg, size_t which)
 {
     struct program_pair *pair = arg;
