@@ -10,9 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define ODD_MOST 0.05   /* of a group's work: more in places that one side lacks, and it has none */
-#define AWAY_MIN 3      /* operations without communication beside them that make a measure */
-#define AWAY_MOST 0.001 /* of their time may have some beside it */
+#define ODD_MOST 0.05 /* of a group's work: more in places that one side lacks, and it has none */
+#define ALONE_MIN 3   /* operations without communication beside them that make a measure */
+#define ALONE_MOST 0.001 /* of their time may have some beside it */
 
 /* ---- kinds of work ---- */
 
@@ -384,11 +384,12 @@ static struct comm_times collect_comm(const struct rank *rank)
 }
 
 /* Returns whether next to no communication but that operation's ran in that time. */
-static bool is_away(const struct comm_times *comm, int64_t start_ns, int64_t end_ns, uint32_t but)
+static bool runs_alone(const struct comm_times *comm, int64_t start_ns, int64_t end_ns,
+                       uint32_t but)
 {
     const struct comm_time *list = comm->list;
     struct bisect find = {.high = comm->n};
-    const double most_ns = AWAY_MOST * (double)(end_ns - start_ns);
+    const double most_ns = ALONE_MOST * (double)(end_ns - start_ns);
     int64_t sum_ns = 0;
     while (bisect_next(&find))
         bisect_take(&find, list[find.mid].all_end_ns <= start_ns);
@@ -403,32 +404,32 @@ static bool is_away(const struct comm_times *comm, int64_t start_ns, int64_t end
 
 /* Work of a run. */
 struct work_item {
-    int64_t alike; /* the same work of its stream or communicator */
+    int64_t same_work; /* the same work of its stream or communicator */
     int64_t ns;
     uint32_t cost;
-    bool away; /* no communication beside it */
+    bool alone; /* no communication beside it */
 };
 
-static int by_alike(const void *pa, const void *pb)
+static int by_same_work(const void *pa, const void *pb)
 {
     const struct work_item *a = pa, *b = pb;
-    if (a->alike != b->alike)
-        return ORDER(a->alike, b->alike);
-    if (a->away != b->away)
-        return ORDER(b->away, a->away);
+    if (a->same_work != b->same_work)
+        return ORDER(a->same_work, b->same_work);
+    if (a->alone != b->alone)
+        return ORDER(b->alone, a->alone);
     return a->ns != b->ns ? ORDER(a->ns, b->ns) : ORDER(a->cost, b->cost);
 }
 
-/* list[0..n): alike, those without communication beside them first, by time. */
+/* list[0..n): the same work, that without communication beside it first, by time. */
 static void set_alone(struct work_alone *w, const struct work_item *list, size_t n)
 {
-    size_t away = 0;
+    size_t alone = 0;
     int64_t median;
-    while (away < n && list[away].away)
-        away++;
-    median = away > 0 ? (list[(away - 1) / 2].ns + list[away / 2].ns) / 2 : 0;
+    while (alone < n && list[alone].alone)
+        alone++;
+    median = alone > 0 ? (list[(alone - 1) / 2].ns + list[alone / 2].ns) / 2 : 0;
     for (size_t i = 0; i < n; i++)
-        w->ns[list[i].cost] = i < away ? list[i].ns : away >= AWAY_MIN ? median : UNKNOWN_NS;
+        w->ns[list[i].cost] = i < alone ? list[i].ns : alone >= ALONE_MIN ? median : UNKNOWN_NS;
 }
 
 static bool is_timed_computation(const struct op *op)
@@ -443,10 +444,10 @@ static struct work_item computation_item(const struct program *p, uint32_t cost,
     const struct op *op = &p->run->ranks[c->rank].ops[c->op];
     uint64_t key = hash_mix(hash_mix((uint64_t)key_of_op(op), c->rank), (uint32_t)op->stream);
     return (struct work_item){
-        .alike = (int64_t)hash_mix(key, op->flags & OP_UPPER_BOUND),
+        .same_work = (int64_t)hash_mix(key, op->flags & OP_UPPER_BOUND),
         .ns = op->dur_ns,
         .cost = cost,
-        .away = is_away(&comm[c->rank], op->start_ns, op_end_ns(op), PROGRAM_NONE)};
+        .alone = runs_alone(&comm[c->rank], op->start_ns, op_end_ns(op), PROGRAM_NONE)};
 }
 
 static struct work_item transfer_item(const struct program *p, uint32_t cost,
@@ -455,16 +456,16 @@ static struct work_item transfer_item(const struct program *p, uint32_t cost,
     const struct program_cost *c = &p->costs[cost];
     const struct match *match = &p->matches.list[c->match];
     struct work_item item = {
-        .alike = (int64_t)hash_mix((uint64_t)key_of_match(p, c->match), (uint32_t)match->comm),
+        .same_work = (int64_t)hash_mix((uint64_t)key_of_match(p, c->match), (uint32_t)match->comm),
         .ns = c->measured_ns,
         .cost = cost,
-        .away = true};
+        .alone = true};
     for (size_t k = match->first; k < match->first + match->nmembers; k++) {
         const struct match_member m = p->matches.members[k];
         const struct op *op = &p->run->ranks[m.rank].ops[m.op];
         if (op_timed(op))
-            item.away &=
-                is_away(&comm[m.rank], op_end_ns(op) - c->measured_ns, op_end_ns(op), m.op);
+            item.alone &=
+                runs_alone(&comm[m.rank], op_end_ns(op) - c->measured_ns, op_end_ns(op), m.op);
     }
     return item;
 }
@@ -541,10 +542,10 @@ static struct work_item untimed_item(const struct program *p, uint32_t cost, uin
                                      struct sim_span span, const struct comm_times *comm)
 {
     return (struct work_item){
-        .alike = (int64_t)key,
+        .same_work = (int64_t)key,
         .ns = span.end_ns - span.start_ns,
         .cost = cost,
-        .away = is_away(&comm[p->costs[cost].rank], span.start_ns, span.end_ns, PROGRAM_NONE)};
+        .alone = runs_alone(&comm[p->costs[cost].rank], span.start_ns, span.end_ns, PROGRAM_NONE)};
 }
 
 void work_alone_init(struct work_alone *w, const struct altered *a)
@@ -574,9 +575,9 @@ void work_alone_init(struct work_alone *w, const struct altered *a)
             list[n++] = computation_item(p, i, comm);
     }
     if (n > 0)
-        qsort(list, n, sizeof *list, by_alike);
+        qsort(list, n, sizeof *list, by_same_work);
     for (size_t i = 0, end; i < n; i = end) {
-        for (end = i; end < n && list[end].alike == list[i].alike;)
+        for (end = i; end < n && list[end].same_work == list[i].same_work;)
             end++;
         set_alone(w, &list[i], end - i);
     }
