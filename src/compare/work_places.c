@@ -92,10 +92,12 @@ static int64_t group_of(const struct rank *rank, enum work_what what, int64_t ke
                              (uint64_t)rank->rank);
 }
 
-static bool is_counted(const struct job_steps *steps, uint32_t step)
+bool work_step_counts(const struct job_steps *steps, uint32_t step)
 {
     if (steps->source == STEPS_WHOLE)
         return true;
+    if (step == STEP_NONE)
+        return false;
     return steps->several ? step_counts(steps, step) : step == steps->parts[0].last;
 }
 
@@ -197,7 +199,7 @@ void work_spots_init(struct work_spots *s, const struct altered *a)
     *s = (struct work_spots){.nranks = altered_program(a)->run->nranks,
                              .slot_of = array_new(steps->count, sizeof *s->slot_of)};
     for (uint32_t i = 0; i < steps->count; i++)
-        s->slot_of[i] = is_counted(steps, i) ? s->slots++ : WORK_UNCOUNTED;
+        s->slot_of[i] = work_step_counts(steps, i) ? s->slots++ : WORK_UNCOUNTED;
     s->ops = array_new(s->nranks, sizeof *s->ops);
     s->launches = array_new(s->nranks, sizeof *s->launches);
     for (uint32_t r = 0; r < s->nranks; r++) {

@@ -79,6 +79,9 @@ int64_t work_key_of_comm(int op, int dtype, uint64_t bytes, int ranks);
 /* Of enum op_class: GEMMs, kernels and graphs. */
 bool work_is_computation(int class);
 
+/* Whether the work of a step is compared: it has a length, or is the only one that counts. */
+bool work_step_counts(const struct job_steps *steps, uint32_t step);
+
 /* Of a run. */
 struct work_spots {
     struct work_spot **ops;      /* [nranks][nops] group 0: it was not issued; owned */

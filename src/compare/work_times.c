@@ -58,20 +58,11 @@ static uint32_t kind_of(struct work_times *w, const struct program *p,
 
 /* ---- steps ---- */
 
-static bool is_counted(const struct job_steps *steps, uint32_t step)
-{
-    if (steps->source == STEPS_WHOLE)
-        return true;
-    if (step == STEP_NONE)
-        return false;
-    return steps->several ? step_counts(steps, step) : step == steps->parts[0].last;
-}
-
 static double counted_steps(const struct job_steps *steps)
 {
     double n = 0;
     for (uint32_t i = 0; i < steps->count; i++)
-        n += is_counted(steps, i);
+        n += work_step_counts(steps, i);
     return n > 0 ? n : 1;
 }
 
@@ -125,7 +116,7 @@ static double cpu_time(const struct rank *rank, const struct job_steps *steps, s
         intervals_add(&counted, whole.start, whole.end);
     /* The first and the last step may reach beyond all calls. */
     for (uint32_t i = 0; of->from_ns != NULL && i < of->count; i++) {
-        if (is_counted(steps, i) && of->from_ns[i] != UNKNOWN_NS &&
+        if (work_step_counts(steps, i) && of->from_ns[i] != UNKNOWN_NS &&
             of->from_ns[i + 1] != UNKNOWN_NS)
             add_within(&counted, of->from_ns[i], of->from_ns[i + 1], whole);
     }
@@ -231,7 +222,7 @@ static void add_costs(struct adding *of)
     for (size_t i = 0; i < p->ncosts; i++) {
         const struct program_cost *cost = &p->costs[i];
         if (cost->op != PROGRAM_NONE && cost->measured_ns != UNKNOWN_NS &&
-            is_counted(steps, steps->ranks[cost->rank].of[cost->op]))
+            work_step_counts(steps, steps->ranks[cost->rank].of[cost->op]))
             add_cost(of, i);
     }
 }

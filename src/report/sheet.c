@@ -3,8 +3,8 @@
 
 #include "base/buf.h"
 #include "base/opt.h"
-#include "base/terminal.h"
 #include "base/order.h"
+#include "base/terminal.h"
 #include "report/table.h"
 
 #include <cjson/cJSON.h>

@@ -24,8 +24,8 @@ struct inspector_record {
     int64_t call_ns, call_end_ns; /* the host's enqueuing call; 0 or -1 not known */
     int64_t kernel_ns;            /* when the host saw the first of its kernels begin; likewise */
     uint32_t channels;            /* of the kernels that were listed */
-    const char *error;            /* NULL, or what is wrong, */
-    size_t offset;                /* and at which byte */
+    const char *error;            /* description of the error; NULL: none */
+    size_t offset;                /* of the error, in bytes of the record */
     bool cut;                     /* it might go on */
 };
 
