@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "compare/cause_sim.h"
 
+#include "compare/work_kinds.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -68,7 +70,7 @@ static void find_work(struct cause_sim *s, size_t i)
     s->kind[i] = work_times_find(s->change->base, work_key(p, cost));
     if (s->kind[i] == IDMAP_NONE)
         return;
-    if (cost->match == PROGRAM_NONE && !(work_is_computation(op->class) && op_timed(op)))
+    if (cost->match == PROGRAM_NONE && !work_is_timed_computation(op))
         return;
     s->placed[i] =
         work_change_at(s->change, spot_of(s, cost), s->kind[i], &s->base[i], &s->test[i]);

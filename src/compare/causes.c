@@ -5,6 +5,7 @@
 #include "base/pool.h"
 #include "compare/cause_job.h"
 #include "compare/cause_sim.h"
+#include "compare/work_kinds.h"
 
 #include <math.h>
 #include <stdlib.h>

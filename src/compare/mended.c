@@ -3,6 +3,7 @@
 
 #include "base/order.h"
 #include "compare/cause_job.h"
+#include "compare/work_kinds.h"
 #include "compare/work_times.h"
 
 #include <math.h>
@@ -13,8 +14,8 @@
 struct mended {
     const struct analysis *a;
     struct cause_job job;
-    struct work_times work;
-    double *computing_ns; /* [nranks] in a step; owned */
+    double *computing_ns; /* [nranks] of all steps that count; owned */
+    double *cpu_ns;       /* [nranks] in a step; owned */
     int64_t *recorded_ns; /* [ncosts] computations as recorded, others without what was beside them;
                              owned */
     bool *computes;       /* [ncosts] the former; owned */
@@ -33,26 +34,41 @@ static void find_recorded(struct mended *m)
         const struct program_cost *c = &p->costs[i];
         const struct op *op = c->op != PROGRAM_NONE ? &p->run->ranks[c->rank].ops[c->op] : NULL;
         m->recorded_ns[i] = altered_cost(m->job.altered, i);
-        m->computes[i] = c->match == PROGRAM_NONE &&
-                         (op == NULL || (work_is_computation(op->class) && op_timed(op)));
+        m->computes[i] = c->match == PROGRAM_NONE && (op == NULL || work_is_timed_computation(op));
         if (m->computes[i])
             m->recorded_ns[i] = op != NULL ? op->dur_ns : spans[i].end_ns - spans[i].start_ns;
     }
     free(spans);
 }
 
+/* Without what communication took of them. */
+static void find_computing(struct mended *m)
+{
+    const struct program *p = altered_program(m->job.altered);
+    const struct job_steps *steps = altered_steps(m->job.altered);
+    struct work_alone alone;
+    work_alone_init(&alone, m->job.altered);
+    m->computing_ns = array_new(p->run->nranks, sizeof *m->computing_ns);
+    for (size_t i = 0; i < p->ncosts; i++) {
+        const struct program_cost *c = &p->costs[i];
+        if (c->op != PROGRAM_NONE && c->match == PROGRAM_NONE && c->measured_ns != UNKNOWN_NS &&
+            work_is_computation(p->run->ranks[c->rank].ops[c->op].class) &&
+            work_step_counts(steps, steps->ranks[c->rank].of[c->op]))
+            m->computing_ns[c->rank] += work_alone_ns(&alone, p, i);
+    }
+    work_alone_release(&alone);
+}
+
 static void measure(struct mended *m)
 {
     const size_t nranks = m->a->run->nranks;
-    work_times_add(&m->work, m->job.altered);
-    m->computing_ns = array_new(nranks, sizeof *m->computing_ns);
+    find_computing(m);
+    m->cpu_ns = array_new(nranks, sizeof *m->cpu_ns);
+    for (size_t r = 0; r < nranks; r++)
+        m->cpu_ns[r] = work_cpu_ns(m->job.altered, r);
     m->cpu_factors = array_new(nranks, sizeof *m->cpu_factors);
     find_recorded(m);
     m->factors = array_new(altered_program(m->job.altered)->ncosts, sizeof *m->factors);
-    for (uint32_t kind = 0; kind < m->work.kinds.count; kind++) {
-        for (size_t r = 0; r < nranks && work_is_computation(m->work.class[kind]); r++)
-            m->computing_ns[r] += m->work.ns[kind][r];
-    }
 }
 
 struct mended *mended_new(const struct analysis *a, struct err *e)
@@ -77,8 +93,8 @@ void mended_free(struct mended *m)
     if (m == NULL)
         return;
     cause_job_release(&m->job);
-    work_times_release(&m->work);
     free(m->computing_ns);
+    free(m->cpu_ns);
     free(m->recorded_ns);
     free(m->computes);
     free(m->factors);
@@ -148,7 +164,7 @@ int mended_saves(struct mended *m, const struct mend *what, double *saves_ns, st
         m->cpu_factors[r] = what->kind == MEND_HOST ? NO_TIME : 1;
     if (what->kind == MEND_RANK) {
         rank_factor = to_median(m->computing_ns, nranks, what->rank);
-        m->cpu_factors[what->rank] = to_median(m->work.cpu_ns, nranks, what->rank);
+        m->cpu_factors[what->rank] = to_median(m->cpu_ns, nranks, what->rank);
     }
     for (size_t i = 0; i < altered_program(m->job.altered)->ncosts; i++)
         m->factors[i] = factor_of(m, what, i, rank_factor);

@@ -3,6 +3,7 @@
 
 #include "base/hash.h"
 #include "base/order.h"
+#include "compare/work_kinds.h"
 
 #include <math.h>
 #include <stdlib.h>

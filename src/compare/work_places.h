@@ -70,18 +70,6 @@ struct work_places {
     uint32_t slots; /* steps of all runs that were added before */
 };
 
-/* One number for equal work in all runs. cost: of the program; one with an operation. */
-int64_t work_key(const struct program *p, const struct program_cost *cost);
-
-/* The same of communication. bytes 0: not known. */
-int64_t work_key_of_comm(int op, int dtype, uint64_t bytes, int ranks);
-
-/* Of enum op_class: GEMMs, kernels and graphs. */
-bool work_is_computation(int class);
-
-/* Whether the work of a step is compared: it has a length, or is the only one that counts. */
-bool work_step_counts(const struct job_steps *steps, uint32_t step);
-
 /* Of a run. */
 struct work_spots {
     struct work_spot **ops;      /* [nranks][nops] group 0: it was not issued; owned */
@@ -114,19 +102,5 @@ void work_places_align(const struct work_places *base, const struct work_places 
                        bool *aligned);
 
 void work_places_release(struct work_places *w);
-
-/* By cost, when kernels that were counted ran in the recording, as far as is known; else both 0.
- * The caller frees it. */
-struct sim_span *work_untimed_spans(const struct altered *a);
-
-/* What computations and transfers of a run take alone. */
-struct work_alone {
-    int64_t *ns; /* [ncosts] the median of the same work of its rank and stream, or communicator,
-                    without (other) communication beside it; its own time, where that is so;
-                    UNKNOWN_NS: no such work ran so, or it is another operation. Owned */
-};
-
-void work_alone_init(struct work_alone *w, const struct altered *a);
-void work_alone_release(struct work_alone *w);
 
 #endif

@@ -4,6 +4,7 @@
 #include "base/hash.h"
 #include "base/interval.h"
 #include "base/order.h"
+#include "compare/work_kinds.h"
 #include "sim/program/process.h"
 #include "trace/step_time.h"
 
@@ -103,9 +104,10 @@ static void add_within(struct intervals *out, int64_t start, int64_t end, struct
                   end < within.end ? end : within.end);
 }
 
-/* Of the counted steps, in one of them; NAN where the trace does not hold when the host called. */
-static double cpu_time(const struct rank *rank, const struct job_steps *steps, size_t r)
+double work_cpu_ns(const struct altered *a, size_t r)
 {
+    const struct rank *rank = &altered_program(a)->run->ranks[r];
+    const struct job_steps *steps = altered_steps(a);
     const struct rank_steps *of = &steps->ranks[r];
     const struct interval whole = whole_window(rank);
     struct intervals counted, waits;
@@ -150,31 +152,25 @@ static void add_launch(struct work_launches *l, const struct op *op, double own_
     l->queued_ns += share * own_ns;
 }
 
-/* Returns what an operation takes without what communication beside it took: that of the same work
- * without any; where there is none, as the model says. */
-static double add_computation(struct adding *of, size_t i, const struct op *op)
+static void add_computation(struct adding *of, size_t i, const struct op *op)
 {
-    const struct program_cost *cost = &altered_program(of->a)->costs[i];
+    const struct program *p = altered_program(of->a);
+    const struct program_cost *cost = &p->costs[i];
+    struct work_sample sample = {.ns = (double)op->dur_ns};
     struct work_place *place;
-    const bool shown = of->alone.ns[i] != UNKNOWN_NS;
-    const double own_ns = (double)(shown ? of->alone.ns[i] : cost->measured_ns);
-    place = work_places_add(
-        &of->w->places, of->spots.ops[cost->rank][cost->op],
-        (struct work_sample){.ns = (double)op->dur_ns, .taken_ns = (double)op->dur_ns - own_ns});
-    place->modelled += !shown;
+    sample.taken_ns = sample.ns - work_alone_ns(&of->alone, p, i);
+    place = work_places_add(&of->w->places, of->spots.ops[cost->rank][cost->op], sample);
+    place->modelled += of->alone.ns[i] == UNKNOWN_NS;
     place->idle += (op->flags & OP_UPPER_BOUND) != 0;
-    return own_ns;
 }
 
-/* The transfer's time is its first member's. Returns what it takes without what other communication
- * beside it took; all of it where that is not known. */
-static double add_transfer(struct adding *of, size_t i)
+/* The transfer's time is its first member's. */
+static void add_transfer(struct adding *of, size_t i)
 {
     const struct program *p = altered_program(of->a);
     const struct program_cost *cost = &p->costs[i];
     const struct match *match = &p->matches.list[cost->match];
-    const bool shown = of->alone.ns[i] != UNKNOWN_NS;
-    const double ns = (double)cost->measured_ns, own_ns = shown ? (double)of->alone.ns[i] : ns;
+    const double ns = (double)cost->measured_ns;
     for (size_t k = match->first; k < match->first + match->nmembers; k++) {
         const struct match_member m = p->matches.members[k];
         const struct work_spot spot = of->spots.ops[m.rank][m.op];
@@ -184,12 +180,11 @@ static double add_transfer(struct adding *of, size_t i)
             continue;
         if (m.rank == cost->rank && m.op == cost->op) {
             sample.ns = ns;
-            sample.taken_ns = ns - own_ns;
+            sample.taken_ns = ns - work_alone_ns(&of->alone, p, i);
         }
         place = work_places_add(&of->w->places, spot, sample);
-        place->modelled += !shown;
+        place->modelled += of->alone.ns[i] == UNKNOWN_NS;
     }
-    return own_ns;
 }
 
 static void add_cost(struct adding *of, size_t i)
@@ -199,14 +194,15 @@ static void add_cost(struct adding *of, size_t i)
     const struct op *op = &p->run->ranks[cost->rank].ops[cost->op];
     struct work_times *w = of->w;
     const uint32_t kind = kind_of(w, p, cost);
-    double own_ns = (double)cost->measured_ns, share = of->share;
+    const double own_ns = work_alone_ns(&of->alone, p, i);
+    double share = of->share;
     if (cost->match != PROGRAM_NONE) {
-        own_ns = add_transfer(of, i);
+        add_transfer(of, i);
         share *= p->matches.list[cost->match].nmembers;
         w->taken_ns[kind] += share * ((double)cost->measured_ns - own_ns);
     } else {
-        if (work_is_computation(op->class) && op_timed(op))
-            own_ns = add_computation(of, i, op);
+        if (work_is_timed_computation(op))
+            add_computation(of, i, op);
         add_launch(&w->launches[kind], op, own_ns, share);
     }
     if (of->alone.ns[i] == UNKNOWN_NS &&
@@ -310,7 +306,6 @@ static double cpu_ns(const struct program *p, const struct program_cpu *cpu,
 static void add_cpu(struct adding *of)
 {
     const struct program *p = altered_program(of->a);
-    const struct job_steps *steps = altered_steps(of->a);
     struct work_end **ends = array_new(of->w->nranks, sizeof *ends);
     size_t *n = array_new(of->w->nranks, sizeof *n);
     for (size_t r = 0; r < of->w->nranks; r++)
@@ -326,7 +321,7 @@ static void add_cpu(struct adding *of)
     free(ends);
     free(n);
     for (size_t r = 0; r < of->w->nranks; r++)
-        of->w->cpu_ns[r] += cpu_time(&p->run->ranks[r], steps, r);
+        of->w->cpu_ns[r] += work_cpu_ns(of->a, r);
 }
 
 void work_times_add(struct work_times *w, const struct altered *a)

@@ -55,6 +55,10 @@ bool work_times_shown(const struct work_times *w, uint32_t kind);
  * work_times_mean(); 0 of IDMAP_NONE. */
 double work_times_taken(const struct work_times *w, uint32_t kind);
 
+/* Returns the CPU time of a rank without its waits, of the steps that count, in one of them; NAN
+ * where the trace does not hold when the host called. rank: index into run->ranks. */
+double work_cpu_ns(const struct altered *a, size_t rank);
+
 /* IDMAP_NONE: there is no such work. */
 uint32_t work_times_find(const struct work_times *w, int64_t key);
 
