@@ -23,10 +23,10 @@ static int own_class(const struct program *p, const struct program_cost *cost)
     return p->run->ranks[cost->rank].ops[cost->op].class;
 }
 
-static struct work_spot spot_of(const struct cause_sim *s, const struct program_cost *cost)
+static struct work_place place_of(const struct cause_sim *s, const struct program_cost *cost)
 {
-    return is_untimed(cost) ? s->spots.launches[cost->rank][cost->launch]
-                            : s->spots.ops[cost->rank][cost->op];
+    return is_untimed(cost) ? s->where.launches[cost->rank][cost->launch]
+                            : s->where.ops[cost->rank][cost->op];
 }
 
 static void reset(struct cause_sim *s)
@@ -46,12 +46,12 @@ static void reset(struct cause_sim *s)
 static void find_untimed(struct cause_sim *s, size_t i, struct sim_span span)
 {
     const struct program_cost *cost = &altered_program(s->altered)->costs[i];
-    const struct work_spot spot = spot_of(s, cost);
-    if (!work_change_untimed(s->change, spot, &s->base[i], &s->test[i]))
+    const struct work_place place = place_of(s, cost);
+    if (!work_change_untimed(s->change, place, &s->base[i], &s->test[i]))
         return;
     if (span.end_ns == span.start_ns) {
         s->untimed_ns[i] = (s->test[i].ns - s->test[i].taken_ns) /
-                           work_change_common(s->change, spot, IDMAP_NONE) /
+                           work_change_common(s->change, place, IDMAP_NONE) /
                            s->change->rank_untimed[cost->rank];
         return;
     }
@@ -73,7 +73,7 @@ static void find_work(struct cause_sim *s, size_t i)
     if (cost->match == PROGRAM_NONE && !work_is_timed_computation(op))
         return;
     s->placed[i] =
-        work_change_at(s->change, spot_of(s, cost), s->kind[i], &s->base[i], &s->test[i]);
+        work_change_at(s->change, place_of(s, cost), s->kind[i], &s->base[i], &s->test[i]);
     s->fixed[i] = s->placed[i] && cost->match == PROGRAM_NONE;
     if (s->placed[i]) /* a step that does not count has times of its own */
         s->base[i].ns = (double)(s->fixed[i] ? op->dur_ns : cost->measured_ns);
@@ -95,7 +95,7 @@ void cause_sim_init(struct cause_sim *s, struct altered *altered, const struct w
                             .more_ns = array_new(p->ncosts, sizeof *s->more_ns),
                             .lag_ns = array_new(p->matches.nmembers, sizeof *s->lag_ns),
                             .moved = array_new(p->ncosts, sizeof *s->moved)};
-    work_spots_init(&s->spots, altered);
+    work_where_init(&s->where, altered);
     for (size_t i = 0; i < p->ncosts; i++) {
         s->kind[i] = IDMAP_NONE;
         if (is_untimed(&p->costs[i]))
@@ -111,7 +111,7 @@ void cause_sim_release(struct cause_sim *s)
 {
     if (s->altered == NULL)
         return;
-    work_spots_release(&s->spots);
+    work_where_release(&s->where);
     free(s->kind);
     free(s->base);
     free(s->test);
@@ -140,7 +140,7 @@ void cause_sim_set_class(struct cause_sim *s, unsigned classes)
         const struct program_cost *cost = &p->costs[i];
         const int class = own_class(p, cost);
         if (class >= 0 && classes >> class & 1 && (s->kind[i] != IDMAP_NONE || is_untimed(cost)))
-            s->factors[i] *= work_change_common(s->change, spot_of(s, cost), s->kind[i]);
+            s->factors[i] *= work_change_common(s->change, place_of(s, cost), s->kind[i]);
     }
 }
 
@@ -150,7 +150,7 @@ static void set_launches(struct cause_sim *s)
     for (size_t i = 0; i < p->ncosts; i++) {
         const struct program_cost *cost = &p->costs[i];
         if (own_class(p, cost) >= 0 && s->kind[i] != IDMAP_NONE)
-            s->factors[i] *= work_change_launch(s->change, spot_of(s, cost), s->kind[i]);
+            s->factors[i] *= work_change_launch(s->change, place_of(s, cost), s->kind[i]);
     }
 }
 
@@ -180,7 +180,7 @@ static void set_lags(struct cause_sim *s, const struct match *match, uint32_t ki
         const struct match_member m = p->matches.members[k];
         struct work_sample base, test;
         double ns = p->lag_ns[k] * factor;
-        if (work_change_at(s->change, s->spots.ops[m.rank][m.op], kind, &base, &test))
+        if (work_change_at(s->change, s->where.ops[m.rank][m.op], kind, &base, &test))
             ns = p->lag_ns[k] + test.lag_ns - base.lag_ns;
         s->lag_ns[k] = (uint32_t)fmin(fmax(round(ns), 0), UINT32_MAX);
     }
@@ -241,7 +241,7 @@ int cause_sim_run(struct cause_sim *s, double *step_ns, struct err *e)
     for (size_t i = 0; i < p->ncosts; i++)
         costs_ns[i] = llround(fmax(cost_of(s, i), 0));
     for (size_t i = 0; i < p->ncpu && cpu_ns != NULL; i++)
-        cpu_ns[i] = llround(work_change_cpu(s->change, s->spots.cpu[i], (double)p->cpu[i].ns));
+        cpu_ns[i] = llround(work_change_cpu(s->change, s->where.cpu[i], (double)p->cpu[i].ns));
     rc = altered_step(s->altered, &what, step_ns, e);
     free(costs_ns);
     free(cpu_ns);

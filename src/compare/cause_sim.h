@@ -18,7 +18,7 @@
 struct cause_sim {
     struct altered *altered; /* borrowed, as is the next */
     const struct work_change *change;
-    struct work_spots spots; /* of its program */
+    struct work_where where; /* of its program */
     uint32_t *kind;          /* [ncosts] of the base; IDMAP_NONE: not an operation's. Owned */
     struct work_sample *base, *test; /* [ncosts] work_change_at(); owned */
     bool *fixed;                     /* [ncosts] a computation of which base and test are known;

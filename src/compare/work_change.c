@@ -195,14 +195,14 @@ static void add_odd_cpu(const struct work_change *c, struct odd_cpu *list)
             base_rank[c->test_rank[r]] = r;
     }
     for (uint32_t i = 0; i < base->ids.count; i++) {
-        const struct work_place *p = &base->list[i];
+        const struct place_times *p = &base->list[i];
         struct odd_cpu *odd = &list[p->rank];
         if (p->what == WORK_CPU)
             *(c->aligned[p->group] ? &odd->aligned_base_ns : &odd->base_ns) +=
                 p->sum.ns / base->slots;
     }
     for (uint32_t i = 0; i < test->ids.count; i++) {
-        const struct work_place *p = &test->list[i];
+        const struct place_times *p = &test->list[i];
         const uint32_t group = idmap_find(&base->groups, groups[p->group]);
         struct odd_cpu *odd = base_rank[p->rank] != PROGRAM_NONE ? &list[base_rank[p->rank]] : NULL;
         if (p->what == WORK_CPU && odd != NULL)
@@ -232,10 +232,10 @@ static void find_odd_cpu(struct work_change *c)
 
 /* ---- by place ---- */
 
-static bool find_places(const struct work_change *c, struct work_spot spot,
-                        const struct work_place **base, const struct work_place **test)
+static bool find_places(const struct work_change *c, struct work_place place,
+                        const struct place_times **base, const struct place_times **test)
 {
-    const uint32_t b = work_places_find(&c->base->places, spot);
+    const uint32_t b = work_places_find(&c->base->places, place);
     if (b == IDMAP_NONE || c->same[b] == IDMAP_NONE || !c->aligned[c->base->places.list[b].group])
         return false;
     *base = &c->base->places.list[b];
@@ -244,14 +244,14 @@ static bool find_places(const struct work_change *c, struct work_spot spot,
 }
 
 /* The samples of both sides for a step of the base's run; false: one has none. */
-static bool find_samples(const struct work_change *c, const struct work_place *b,
-                         const struct work_place *t, uint32_t slot, const struct work_sample **base,
-                         const struct work_sample **test)
+static bool find_samples(const struct work_change *c, const struct place_times *b,
+                         const struct place_times *t, uint32_t slot,
+                         const struct work_sample **base, const struct work_sample **test)
 {
     if (c->test->places.slots == 0)
         return false;
-    *base = work_place_sample(b, (size_t)c->base_slot + slot);
-    *test = work_place_sample(t, slot % c->test->places.slots);
+    *base = place_times_sample(b, (size_t)c->base_slot + slot);
+    *test = place_times_sample(t, slot % c->test->places.slots);
     return *base != NULL && *test != NULL;
 }
 
@@ -265,8 +265,8 @@ static struct work_sample plus(struct work_sample a, struct work_sample b)
     return (struct work_sample){a.ns + b.ns, a.taken_ns + b.taken_ns, a.lag_ns + b.lag_ns};
 }
 
-static struct work_sample shift_of(const struct work_change *c, const struct work_place *b,
-                                   const struct work_place *t)
+static struct work_sample shift_of(const struct work_change *c, const struct place_times *b,
+                                   const struct place_times *t)
 {
     struct work_sample sum = {0};
     double n = 0;
@@ -280,7 +280,7 @@ static struct work_sample shift_of(const struct work_change *c, const struct wor
     if (n == 0)
         return sum;
     sum = (struct work_sample){sum.ns / n, sum.taken_ns / n, sum.lag_ns / n};
-    return minus(minus(work_place_mean(t), work_place_mean(b)), sum);
+    return minus(minus(place_times_mean(t), place_times_mean(b)), sum);
 }
 
 static void find_same(struct work_change *c)
@@ -295,49 +295,49 @@ static void find_same(struct work_change *c)
     free(ids);
 }
 
-static void pair_samples(const struct work_change *c, struct work_spot spot,
-                         const struct work_place *b, const struct work_place *t,
+static void pair_samples(const struct work_change *c, struct work_place place,
+                         const struct place_times *b, const struct place_times *t,
                          struct work_sample *base, struct work_sample *test)
 {
     const struct work_sample *before, *after;
-    if (spot.slot != WORK_UNCOUNTED && find_samples(c, b, t, spot.slot, &before, &after)) {
+    if (place.slot != WORK_UNCOUNTED && find_samples(c, b, t, place.slot, &before, &after)) {
         *base = *before;
         *test = plus(*after, c->shift[b - c->base->places.list]);
     } else {
-        *base = work_place_mean(b);
-        *test = work_place_mean(t);
+        *base = place_times_mean(b);
+        *test = place_times_mean(t);
     }
 }
 
-static double idle_of(const struct work_place *p)
+static double idle_of(const struct place_times *p)
 {
     return (double)p->idle / (double)p->n;
 }
 
-static bool is_modelled(const struct work_place *p)
+static bool is_modelled(const struct place_times *p)
 {
     return p->what == WORK_UNTIMED ? p->modelled > 0 : 2 * p->modelled > p->n;
 }
 
-double work_change_launch(const struct work_change *c, struct work_spot spot, uint32_t kind)
+double work_change_launch(const struct work_change *c, struct work_place place, uint32_t kind)
 {
-    const struct work_place *b, *t;
-    if (!find_places(c, spot, &b, &t))
+    const struct place_times *b, *t;
+    if (!find_places(c, place, &b, &t))
         return c->launch[kind];
     if (fabs(idle_of(t) - idle_of(b)) < IDLE_LEAST)
         return 1;
-    return bounded_factor(work_place_own(t) / work_place_own(b) /
-                          work_change_common(c, spot, kind));
+    return bounded_factor(place_times_own(t) / place_times_own(b) /
+                          work_change_common(c, place, kind));
 }
 
-bool work_change_at(const struct work_change *c, struct work_spot spot, uint32_t kind,
+bool work_change_at(const struct work_change *c, struct work_place place, uint32_t kind,
                     struct work_sample *base, struct work_sample *test)
 {
     const bool transfer = c->base->class[kind] == OP_COLL || c->base->class[kind] == OP_P2P;
-    const struct work_place *b, *t;
-    if (!find_places(c, spot, &b, &t))
+    const struct place_times *b, *t;
+    if (!find_places(c, place, &b, &t))
         return false;
-    pair_samples(c, spot, b, t, base, test);
+    pair_samples(c, place, b, t, base, test);
     if (transfer) {
         if (is_modelled(b) || is_modelled(t))
             base->taken_ns = test->taken_ns = 0;
@@ -345,41 +345,41 @@ bool work_change_at(const struct work_change *c, struct work_spot spot, uint32_t
     }
     /* What a side does not show follows from what the other shows of the same work alone. */
     if (is_modelled(t))
-        test->taken_ns = test->ns - work_place_own(b) * work_change_common(c, spot, kind) *
-                                        c->rank_factor[spot.rank] *
-                                        work_change_launch(c, spot, kind);
+        test->taken_ns = test->ns - place_times_own(b) * work_change_common(c, place, kind) *
+                                        c->rank_factor[place.rank] *
+                                        work_change_launch(c, place, kind);
     else if (is_modelled(b))
-        base->taken_ns = base->ns - work_place_own(t) / work_change_common(c, spot, kind) /
-                                        c->rank_factor[spot.rank] /
-                                        work_change_launch(c, spot, kind);
+        base->taken_ns = base->ns - place_times_own(t) / work_change_common(c, place, kind) /
+                                        c->rank_factor[place.rank] /
+                                        work_change_launch(c, place, kind);
     return true;
 }
 
-bool work_change_untimed(const struct work_change *c, struct work_spot spot,
+bool work_change_untimed(const struct work_change *c, struct work_place place,
                          struct work_sample *base, struct work_sample *test)
 {
-    const struct work_place *b, *t;
-    if (!find_places(c, spot, &b, &t))
+    const struct place_times *b, *t;
+    if (!find_places(c, place, &b, &t))
         return false;
-    *base = (struct work_sample){.ns = work_place_own(b), .taken_ns = work_place_taken(b)};
-    *test = (struct work_sample){.ns = work_place_own(t), .taken_ns = work_place_taken(t)};
+    *base = (struct work_sample){.ns = place_times_own(b), .taken_ns = place_times_taken(b)};
+    *test = (struct work_sample){.ns = place_times_own(t), .taken_ns = place_times_taken(t)};
     base->ns += base->taken_ns;
     test->ns += test->taken_ns;
     if (is_modelled(t) && base->ns > 0)
-        test->taken_ns = test->ns - work_place_own(b) * c->rank_untimed[spot.rank];
+        test->taken_ns = test->ns - place_times_own(b) * c->rank_untimed[place.rank];
     else if (is_modelled(b))
-        base->taken_ns = base->ns - work_place_own(t) / c->rank_untimed[spot.rank];
+        base->taken_ns = base->ns - place_times_own(t) / c->rank_untimed[place.rank];
     return test->ns > 0;
 }
 
-double work_change_cpu(const struct work_change *c, struct work_spot spot, double ns)
+double work_change_cpu(const struct work_change *c, struct work_place place, double ns)
 {
-    const struct work_place *b, *t;
+    const struct place_times *b, *t;
     struct work_sample base, test;
-    if (!find_places(c, spot, &b, &t))
-        return ns * c->odd_cpu[spot.rank] * c->all_cpu[spot.rank];
-    pair_samples(c, spot, b, t, &base, &test);
-    return fmax(ns + test.ns - base.ns, 0) * c->all_cpu[spot.rank];
+    if (!find_places(c, place, &b, &t))
+        return ns * c->odd_cpu[place.rank] * c->all_cpu[place.rank];
+    pair_samples(c, place, b, t, &base, &test);
+    return fmax(ns + test.ns - base.ns, 0) * c->all_cpu[place.rank];
 }
 
 /* ---- what all ranks share, by place ---- */
@@ -396,17 +396,17 @@ static int by_work(const void *pa, const void *pb)
 }
 
 /* Ranks that run it on an idle stream, whose times include its launch, are apart. */
-static int64_t work_id(const struct work_place *p)
+static int64_t work_id(const struct place_times *p)
 {
     return (int64_t)hash_mix((uint64_t)p->work, idle_of(p) >= 0.5);
 }
 
 /* Both sides show it alone, and run it on an idle stream as often. */
-static bool is_comparable(const struct work_change *c, const struct work_place *b,
-                          const struct work_place *t)
+static bool is_comparable(const struct work_change *c, const struct place_times *b,
+                          const struct place_times *t)
 {
     return b->work != 0 && c->aligned[b->group] && !is_modelled(b) && !is_modelled(t) &&
-           work_place_own(b) > 0 && work_place_own(t) > 0 &&
+           place_times_own(b) > 0 && place_times_own(t) > 0 &&
            fabs(idle_of(t) - idle_of(b)) < IDLE_LEAST;
 }
 
@@ -415,11 +415,11 @@ static size_t collect_ratios(struct work_change *c, struct place_ratio *list)
     const struct work_places *base = &c->base->places, *test = &c->test->places;
     size_t n = 0;
     for (uint32_t i = 0; i < base->ids.count; i++) {
-        const struct work_place *b = &base->list[i];
-        const struct work_place *t = c->same[i] != IDMAP_NONE ? &test->list[c->same[i]] : NULL;
+        const struct place_times *b = &base->list[i];
+        const struct place_times *t = c->same[i] != IDMAP_NONE ? &test->list[c->same[i]] : NULL;
         if (t != NULL && is_comparable(c, b, t))
             list[n++] = (struct place_ratio){idmap_add(&c->works, work_id(b)),
-                                             work_place_own(t) / work_place_own(b)};
+                                             place_times_own(t) / place_times_own(b)};
     }
     return n;
 }
@@ -441,12 +441,12 @@ static void find_common_at(struct work_change *c, struct arena *arena)
     free(list);
 }
 
-double work_change_common(const struct work_change *c, struct work_spot spot, uint32_t kind)
+double work_change_common(const struct work_change *c, struct work_place place, uint32_t kind)
 {
     const double of_kind = kind != IDMAP_NONE ? c->common[kind] : 1;
-    const struct work_place *b, *t;
+    const struct place_times *b, *t;
     const uint32_t at =
-        find_places(c, spot, &b, &t) ? idmap_find(&c->works, work_id(b)) : IDMAP_NONE;
+        find_places(c, place, &b, &t) ? idmap_find(&c->works, work_id(b)) : IDMAP_NONE;
     return at != IDMAP_NONE && c->common_at[at] > 0 ? c->common_at[at] : of_kind;
 }
 
@@ -454,7 +454,7 @@ void work_change_add_untimed(const struct work_change *c, double *base_ns, doubl
 {
     const struct work_places *base = &c->base->places;
     for (uint32_t i = 0; i < base->ids.count; i++) {
-        const struct work_place *b = &base->list[i];
+        const struct place_times *b = &base->list[i];
         const uint32_t at =
             b->what == WORK_UNTIMED ? idmap_find(&c->works, work_id(b)) : IDMAP_NONE;
         const double ns = b->sum.ns / base->slots / (double)c->nranks;
@@ -498,8 +498,8 @@ static size_t add_places(struct work_change *c, struct rank_ratio *list)
     const struct work_places *base = &c->base->places, *test = &c->test->places;
     size_t n = 0;
     for (uint32_t i = 0; i < base->ids.count; i++) {
-        const struct work_place *b = &base->list[i];
-        const struct work_place *t = c->same[i] != IDMAP_NONE ? &test->list[c->same[i]] : NULL;
+        const struct place_times *b = &base->list[i];
+        const struct place_times *t = c->same[i] != IDMAP_NONE ? &test->list[c->same[i]] : NULL;
         const double share = (double)b->n / base->slots;
         double common;
         if (t == NULL || !is_comparable(c, b, t))
@@ -509,11 +509,11 @@ static size_t add_places(struct work_change *c, struct rank_ratio *list)
             continue;
         if (b->what == WORK_UNTIMED) {
             list[n++] =
-                (struct rank_ratio){b->rank, work_place_own(t) / work_place_own(b) / common};
+                (struct rank_ratio){b->rank, place_times_own(t) / place_times_own(b) / common};
             continue;
         }
-        c->rank_shared_ns[b->rank] += share * work_place_own(b) * common;
-        c->rank_own_ns[b->rank] += share * work_place_own(t);
+        c->rank_shared_ns[b->rank] += share * place_times_own(b) * common;
+        c->rank_own_ns[b->rank] += share * place_times_own(t);
     }
     return n;
 }
@@ -537,14 +537,14 @@ static void add_untimed(struct work_change *c)
 {
     const struct work_places *base = &c->base->places;
     for (uint32_t i = 0; i < base->ids.count; i++) {
-        const struct work_place *b = &base->list[i];
+        const struct place_times *b = &base->list[i];
         const uint32_t at =
             b->what == WORK_UNTIMED ? idmap_find(&c->works, work_id(b)) : IDMAP_NONE;
         const double share = (double)b->n / base->slots;
         double ns;
         if (at == IDMAP_NONE || !(c->common_at[at] > 0))
             continue;
-        ns = share * work_place_own(b) * c->common_at[at];
+        ns = share * place_times_own(b) * c->common_at[at];
         c->rank_shared_ns[b->rank] += ns;
         c->rank_own_ns[b->rank] += ns * c->rank_untimed[b->rank];
     }

@@ -8,7 +8,7 @@
  *     struct work_change change;
  *     work_change_init(&change, &base, base_run, &test, test_run, &arena);
  *     change.common[kind]
- *     work_change_at(&change, spot, kind, &before, &after);
+ *     work_change_at(&change, place, kind, &before, &after);
  */
 #ifndef SPECTER_COMPARE_WORK_CHANGE_H
 #define SPECTER_COMPARE_WORK_CHANGE_H
@@ -34,7 +34,7 @@ struct work_change {
     uint32_t base_slot, base_slots; /* of the base's run that is simulated, in places */
     uint32_t *same;                 /* [base->places.ids.count] the test's place; IDMAP_NONE */
     struct work_sample *shift;      /* [base->places.ids.count] */
-    struct idmap works;             /* of work_spot.work, */
+    struct idmap works;             /* of work_place.work, */
     double *common_at; /* [works.count] test / base that all ranks share there; 0: not known */
     bool *aligned;     /* [base->places.groups.count] both sides have these places */
     double *odd_cpu;   /* [nranks] test / base of the CPU time that has no place on both sides, */
@@ -53,18 +53,18 @@ void work_change_init(struct work_change *out, const struct work_times *base,
  * together, is the test's, too. Shifted so that the differences have the mean of those of both
  * sides. Of a step that does not count: the means. kind: of the base. False: the sides have not the
  * same places. */
-bool work_change_at(const struct work_change *c, struct work_spot spot, uint32_t kind,
+bool work_change_at(const struct work_change *c, struct work_place place, uint32_t kind,
                     struct work_sample *base, struct work_sample *test);
 
 /* Test / base of what a computation there takes alone, as all ranks share it. kind: IDMAP_NONE of
  * kernels without times. */
-double work_change_common(const struct work_change *c, struct work_spot spot, uint32_t kind);
+double work_change_common(const struct work_change *c, struct work_place place, uint32_t kind);
 
 /* Test / base of the launches that the time of a computation there includes. */
-double work_change_launch(const struct work_change *c, struct work_spot spot, uint32_t kind);
+double work_change_launch(const struct work_change *c, struct work_place place, uint32_t kind);
 
 /* The means of kernels without times there, ns 0: not known of the base. False: nor of the test. */
-bool work_change_untimed(const struct work_change *c, struct work_spot spot,
+bool work_change_untimed(const struct work_change *c, struct work_place place,
                          struct work_sample *base, struct work_sample *test);
 
 /* Adds what kernels without times take of a rank's step, mean of ranks, and would take with the
@@ -72,7 +72,7 @@ bool work_change_untimed(const struct work_change *c, struct work_spot spot,
 void work_change_add_untimed(const struct work_change *c, double *base_ns, double *test_ns);
 
 /* What a CPU time of the base would be as in the test. */
-double work_change_cpu(const struct work_change *c, struct work_spot spot, double ns);
+double work_change_cpu(const struct work_change *c, struct work_place place, double ns);
 
 void work_change_release(struct work_change *c);
 

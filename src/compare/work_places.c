@@ -13,7 +13,7 @@
 
 #define ODD_MOST 0.05 /* of a group's work: more in places that one side lacks, and it has none */
 
-/* ---- spots ---- */
+/* ---- where work stands ---- */
 
 /* How many of each group a step had so far. */
 struct place_counter {
@@ -45,7 +45,7 @@ static int64_t group_of(const struct rank *rank, enum work_what what, int64_t ke
                              (uint64_t)rank->rank);
 }
 
-static uint32_t slot_of(const struct work_spots *s, const struct job_steps *steps, uint32_t step)
+static uint32_t slot_of(const struct work_where *s, const struct job_steps *steps, uint32_t step)
 {
     if (steps->source == STEPS_WHOLE)
         return 0;
@@ -53,50 +53,50 @@ static uint32_t slot_of(const struct work_spots *s, const struct job_steps *step
 }
 
 /* In the order of their calls. */
-static struct work_spot *spots_of_rank(const struct work_spots *s, const struct altered *a,
-                                       uint32_t r)
+static struct work_place *places_of_rank(const struct work_where *s, const struct altered *a,
+                                         uint32_t r)
 {
     const struct program *p = altered_program(a);
     const struct program_rank *of = &p->ranks[r];
     const struct rank *rank = &p->run->ranks[r];
-    struct work_spot *spots = array_new(rank->nops, sizeof *spots);
+    struct work_place *places = array_new(rank->nops, sizeof *places);
     struct place_counter counter = {0};
     for (size_t i = 0; i < of->nissued; i++) {
         const uint32_t op = of->issue[i];
         const int64_t key = of->match[op] != PROGRAM_NONE ? work_key_of_transfer(p, of->match[op])
                                                           : work_key_of_op(&rank->ops[op]);
         const uint32_t step = altered_steps(a)->ranks[r].of[op];
-        spots[op] = (struct work_spot){.group = group_of(rank, WORK_OPERATION, key),
-                                       .rank = r,
-                                       .slot = slot_of(s, altered_steps(a), step)};
-        spots[op].nth = count_next(&counter, spots[op].group, step);
+        places[op] = (struct work_place){.group = group_of(rank, WORK_OPERATION, key),
+                                         .rank = r,
+                                         .slot = slot_of(s, altered_steps(a), step)};
+        places[op].nth = count_next(&counter, places[op].group, step);
         if (work_is_computation(rank->ops[op].class))
-            spots[op].work = (int64_t)hash_mix((uint64_t)key, spots[op].nth);
+            places[op].work = (int64_t)hash_mix((uint64_t)key, places[op].nth);
     }
     counter_release(&counter);
-    return spots;
+    return places;
 }
 
-static struct work_spot *spots_of_launches(const struct work_spots *s, const struct altered *a,
-                                           uint32_t r)
+static struct work_place *places_of_launches(const struct work_where *s, const struct altered *a,
+                                             uint32_t r)
 {
     const struct rank *rank = &altered_program(a)->run->ranks[r];
-    struct work_spot *spots = array_new(rank->nlaunches, sizeof *spots);
+    struct work_place *places = array_new(rank->nlaunches, sizeof *places);
     struct place_counter counter = {0};
     for (size_t i = 0; i < rank->nlaunches; i++) {
         const struct launches *l = &rank->launches[i];
         const uint32_t step =
             l->host_ns != UNKNOWN_NS ? job_steps_at(altered_steps(a), r, l->host_ns) : STEP_NONE;
-        spots[i] = (struct work_spot){.group = group_of(rank, WORK_UNTIMED, l->stream),
-                                      .rank = r,
-                                      .slot = slot_of(s, altered_steps(a), step),
-                                      .what = WORK_UNTIMED};
-        spots[i].nth = count_next(&counter, spots[i].group, step);
-        spots[i].work =
-            (int64_t)hash_mix(hash_mix(WORK_UNTIMED, (uint32_t)l->stream), spots[i].nth);
+        places[i] = (struct work_place){.group = group_of(rank, WORK_UNTIMED, l->stream),
+                                        .rank = r,
+                                        .slot = slot_of(s, altered_steps(a), step),
+                                        .what = WORK_UNTIMED};
+        places[i].nth = count_next(&counter, places[i].group, step);
+        places[i].work =
+            (int64_t)hash_mix(hash_mix(WORK_UNTIMED, (uint32_t)l->stream), places[i].nth);
     }
     counter_release(&counter);
-    return spots;
+    return places;
 }
 
 static int64_t key_of_call(const struct program *p, const struct program_cpu *cpu, int64_t *at_ns)
@@ -117,43 +117,43 @@ static int64_t key_of_call(const struct program *p, const struct program_cpu *cp
     return (int64_t)hash_mix(part, (uint64_t)rank->launches[cpu->index].stream);
 }
 
-static struct work_spot *spots_of_cpu(const struct work_spots *s, const struct altered *a)
+static struct work_place *places_of_cpu(const struct work_where *s, const struct altered *a)
 {
     const struct program *p = altered_program(a);
-    struct work_spot *spots = array_new(p->ncpu, sizeof *spots);
+    struct work_place *places = array_new(p->ncpu, sizeof *places);
     struct place_counter counter = {0};
     for (size_t i = 0; i < p->ncpu; i++) {
         const struct program_cpu *cpu = &p->cpu[i];
         int64_t at_ns, key = key_of_call(p, cpu, &at_ns);
         const uint32_t step =
             at_ns != UNKNOWN_NS ? job_steps_at(altered_steps(a), cpu->rank, at_ns) : STEP_NONE;
-        spots[i] = (struct work_spot){.group = group_of(&p->run->ranks[cpu->rank], WORK_CPU, key),
-                                      .rank = cpu->rank,
-                                      .slot = slot_of(s, altered_steps(a), step),
-                                      .what = WORK_CPU};
-        spots[i].nth = count_next(&counter, spots[i].group, step);
+        places[i] = (struct work_place){.group = group_of(&p->run->ranks[cpu->rank], WORK_CPU, key),
+                                        .rank = cpu->rank,
+                                        .slot = slot_of(s, altered_steps(a), step),
+                                        .what = WORK_CPU};
+        places[i].nth = count_next(&counter, places[i].group, step);
     }
     counter_release(&counter);
-    return spots;
+    return places;
 }
 
-void work_spots_init(struct work_spots *s, const struct altered *a)
+void work_where_init(struct work_where *s, const struct altered *a)
 {
     const struct job_steps *steps = altered_steps(a);
-    *s = (struct work_spots){.nranks = altered_program(a)->run->nranks,
+    *s = (struct work_where){.nranks = altered_program(a)->run->nranks,
                              .slot_of = array_new(steps->count, sizeof *s->slot_of)};
     for (uint32_t i = 0; i < steps->count; i++)
         s->slot_of[i] = work_step_counts(steps, i) ? s->slots++ : WORK_UNCOUNTED;
     s->ops = array_new(s->nranks, sizeof *s->ops);
     s->launches = array_new(s->nranks, sizeof *s->launches);
     for (uint32_t r = 0; r < s->nranks; r++) {
-        s->ops[r] = spots_of_rank(s, a, r);
-        s->launches[r] = spots_of_launches(s, a, r);
+        s->ops[r] = places_of_rank(s, a, r);
+        s->launches[r] = places_of_launches(s, a, r);
     }
-    s->cpu = spots_of_cpu(s, a);
+    s->cpu = places_of_cpu(s, a);
 }
 
-void work_spots_release(struct work_spots *s)
+void work_where_release(struct work_where *s)
 {
     for (size_t r = 0; r < s->nranks; r++) {
         free(s->ops[r]);
@@ -166,22 +166,22 @@ void work_spots_release(struct work_spots *s)
     memset(s, 0, sizeof *s);
 }
 
-/* ---- places ---- */
+/* ---- times of places ---- */
 
-static int64_t id_of(struct work_spot spot)
+static int64_t id_of(struct work_place place)
 {
-    return (int64_t)hash_mix((uint64_t)spot.group, spot.nth);
+    return (int64_t)hash_mix((uint64_t)place.group, place.nth);
 }
 
-static struct work_place *place_of(struct work_places *w, struct work_spot spot)
+static struct place_times *times_of(struct work_places *w, struct work_place place)
 {
-    const uint32_t before = w->ids.count, id = idmap_add(&w->ids, id_of(spot));
+    const uint32_t before = w->ids.count, id = idmap_add(&w->ids, id_of(place));
     if (w->ids.count > before) {
         ARRAY_GROW(w->list, w->cap, (size_t)id + 1);
-        w->list[id] = (struct work_place){.work = spot.work,
-                                          .group = idmap_add(&w->groups, spot.group),
-                                          .rank = spot.rank,
-                                          .what = spot.what};
+        w->list[id] = (struct place_times){.work = place.work,
+                                           .group = idmap_add(&w->groups, place.group),
+                                           .rank = place.rank,
+                                           .what = place.what};
     }
     return &w->list[id];
 }
@@ -193,11 +193,11 @@ static void add_sample(struct work_sample *sum, const struct work_sample *sample
     sum->lag_ns += sample->lag_ns;
 }
 
-struct work_place *work_places_add(struct work_places *w, struct work_spot spot,
-                                   struct work_sample sample)
+struct place_times *work_places_add(struct work_places *w, struct work_place place,
+                                    struct work_sample sample)
 {
-    struct work_place *p = place_of(w, spot);
-    const size_t slot = (size_t)w->slots + spot.slot;
+    struct place_times *p = times_of(w, place);
+    const size_t slot = (size_t)w->slots + place.slot;
     size_t at = p->n;
     ARRAY_GROW(p->samples, p->cap, p->n + 1);
     for (; at > 0 && p->samples[at - 1].slot > slot; at--) /* they come nearly in order */
@@ -212,7 +212,7 @@ struct work_place *work_places_add(struct work_places *w, struct work_spot spot,
     return p;
 }
 
-const struct work_sample *work_place_sample(const struct work_place *p, size_t slot)
+const struct work_sample *place_times_sample(const struct place_times *p, size_t slot)
 {
     struct bisect find = {.high = p->n};
     while (bisect_next(&find))
@@ -220,37 +220,37 @@ const struct work_sample *work_place_sample(const struct work_place *p, size_t s
     return find.low < p->n && p->samples[find.low].slot == slot ? &p->samples[find.low].of : NULL;
 }
 
-struct work_sample work_place_mean(const struct work_place *p)
+struct work_sample place_times_mean(const struct place_times *p)
 {
     const double n = (double)p->n;
     return (struct work_sample){p->sum.ns / n, p->sum.taken_ns / n, p->sum.lag_ns / n};
 }
 
 /* The mean of what is known: all of operations. */
-static struct work_sample known_mean(const struct work_place *p)
+static struct work_sample known_mean(const struct place_times *p)
 {
     const double n = (double)p->known;
     if (p->what == WORK_OPERATION)
-        return work_place_mean(p);
+        return place_times_mean(p);
     if (p->known == 0)
         return (struct work_sample){0};
     return (struct work_sample){.ns = p->known_sum.ns / n, .taken_ns = p->known_sum.taken_ns / n};
 }
 
-double work_place_own(const struct work_place *p)
+double place_times_own(const struct place_times *p)
 {
     const struct work_sample mean = known_mean(p);
     return mean.ns - mean.taken_ns;
 }
 
-double work_place_taken(const struct work_place *p)
+double place_times_taken(const struct place_times *p)
 {
     return known_mean(p).taken_ns;
 }
 
-uint32_t work_places_find(const struct work_places *w, struct work_spot spot)
+uint32_t work_places_find(const struct work_places *w, struct work_place place)
 {
-    return idmap_find(&w->ids, id_of(spot));
+    return idmap_find(&w->ids, id_of(place));
 }
 
 void work_places_align(const struct work_places *base, const struct work_places *test,

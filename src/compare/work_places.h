@@ -5,13 +5,13 @@
  * on what shares its links, what a GEMM takes on which communication runs beside it, and of the
  * host's calls some are in the device's way and others are not.
  *
- *     struct work_spots spots;
- *     work_spots_init(&spots, altered);                                    of each run
- *     work_places_add(&places, spots.ops[rank][op], (struct work_sample){.ns = ns});
- *     places.slots += spots.slots;                                         after all of its samples
- *     uint32_t at = work_places_find(&places, spots.ops[rank][op]);        of any run
- *     work_place_mean(&places.list[at]).ns
- *     work_spots_release(&spots);
+ *     struct work_where where;
+ *     work_where_init(&where, altered);                                    of each run
+ *     work_places_add(&places, where.ops[rank][op], (struct work_sample){.ns = ns});
+ *     places.slots += where.slots;                                         after all of its samples
+ *     uint32_t at = work_places_find(&places, where.ops[rank][op]);        of any run
+ *     place_times_mean(&places.list[at]).ns
+ *     work_where_release(&where);
  *     work_places_release(&places);
  */
 #ifndef SPECTER_COMPARE_WORK_PLACES_H
@@ -29,7 +29,7 @@ enum work_what {
 };
 
 /* Where one operation, transfer, launch or CPU time of a run stands. */
-struct work_spot {
+struct work_place {
     int64_t group; /* hash of what, kind of work and global rank; 0: it was not issued */
     int64_t work;  /* hash of kind and nth, the same on all ranks; 0: not a computation */
     uint32_t nth;  /* occurrence in its step, of its group, from 0 */
@@ -45,7 +45,8 @@ struct work_sample {
     double lag_ns;   /* transfer: by how much this rank's part ends later than the first one's */
 };
 
-struct work_place {
+/* What the work of one place takes. */
+struct place_times {
     struct slot_sample {
         size_t slot; /* of the steps that count, of all runs */
         struct work_sample of;
@@ -57,45 +58,46 @@ struct work_place {
     size_t modelled; /* of n: such work never ran without communication beside it: taken_ns
                         is the model's, and 0 of a transfer */
     size_t idle;     /* of n: on an idle stream, so that ns includes the launch */
-    int64_t work;    /* as of its spots */
+    int64_t work;    /* as of the place */
     uint32_t group;  /* index into groups */
     uint32_t rank;   /* index into run->ranks */
     uint8_t what;    /* enum work_what */
 };
 
+/* The places of all runs of a side. */
 struct work_places {
     struct idmap ids, groups;
-    struct work_place *list; /* [ids.count] owned */
+    struct place_times *list; /* [ids.count] owned */
     size_t cap;
     uint32_t slots; /* steps of all runs that were added before */
 };
 
-/* Of a run. */
-struct work_spots {
-    struct work_spot **ops;      /* [nranks][nops] group 0: it was not issued; owned */
-    struct work_spot **launches; /* [nranks][nlaunches] kernels without times; owned */
-    struct work_spot *cpu;       /* [program->ncpu] owned */
+/* Where the work of one run stands. */
+struct work_where {
+    struct work_place **ops;      /* [nranks][nops] group 0: it was not issued; owned */
+    struct work_place **launches; /* [nranks][nlaunches] kernels without times; owned */
+    struct work_place *cpu;       /* [program->ncpu] owned */
     size_t nranks;
     uint32_t *slot_of; /* [steps] owned */
     uint32_t slots;    /* steps that count */
 };
 
-void work_spots_init(struct work_spots *s, const struct altered *a);
-void work_spots_release(struct work_spots *s);
+void work_where_init(struct work_where *s, const struct altered *a);
+void work_where_release(struct work_where *s);
 
 /* Adds a sample of a step that counts. The pointer lasts until the next place is added. */
-struct work_place *work_places_add(struct work_places *w, struct work_spot spot,
-                                   struct work_sample sample);
-uint32_t work_places_find(const struct work_places *w, struct work_spot spot); /* IDMAP_NONE */
+struct place_times *work_places_add(struct work_places *w, struct work_place place,
+                                    struct work_sample sample);
+uint32_t work_places_find(const struct work_places *w, struct work_place place); /* IDMAP_NONE */
 
 /* Returns the mean of what it takes without communication beside it, and of what that took, where
  * they are known; 0. */
-double work_place_own(const struct work_place *p);
-double work_place_taken(const struct work_place *p);
+double place_times_own(const struct place_times *p);
+double place_times_taken(const struct place_times *p);
 
 /* That of a step; NULL: it has none. */
-const struct work_sample *work_place_sample(const struct work_place *p, size_t slot);
-struct work_sample work_place_mean(const struct work_place *p);
+const struct work_sample *place_times_sample(const struct place_times *p, size_t slot);
+struct work_sample place_times_mean(const struct place_times *p);
 
 /* Marks, by base->groups, those that have the same places on both sides: aligned[groups.count]. */
 void work_places_align(const struct work_places *base, const struct work_places *test,

@@ -137,7 +137,7 @@ double work_cpu_ns(const struct altered *a, size_t r)
 struct adding {
     struct work_times *w;
     const struct altered *a;
-    struct work_spots spots;
+    struct work_where where;
     struct work_alone alone;
     double share; /* of each step that counts */
 };
@@ -157,11 +157,11 @@ static void add_computation(struct adding *of, size_t i, const struct op *op)
     const struct program *p = altered_program(of->a);
     const struct program_cost *cost = &p->costs[i];
     struct work_sample sample = {.ns = (double)op->dur_ns};
-    struct work_place *place;
+    struct place_times *times;
     sample.taken_ns = sample.ns - work_alone_ns(&of->alone, p, i);
-    place = work_places_add(&of->w->places, of->spots.ops[cost->rank][cost->op], sample);
-    place->modelled += of->alone.ns[i] == UNKNOWN_NS;
-    place->idle += (op->flags & OP_UPPER_BOUND) != 0;
+    times = work_places_add(&of->w->places, of->where.ops[cost->rank][cost->op], sample);
+    times->modelled += of->alone.ns[i] == UNKNOWN_NS;
+    times->idle += (op->flags & OP_UPPER_BOUND) != 0;
 }
 
 /* The transfer's time is its first member's. */
@@ -173,17 +173,18 @@ static void add_transfer(struct adding *of, size_t i)
     const double ns = (double)cost->measured_ns;
     for (size_t k = match->first; k < match->first + match->nmembers; k++) {
         const struct match_member m = p->matches.members[k];
-        const struct work_spot spot = of->spots.ops[m.rank][m.op];
+        const struct work_place place = of->where.ops[m.rank][m.op];
         struct work_sample sample = {.lag_ns = (double)p->lag_ns[k]};
-        struct work_place *place;
-        if (spot.slot == WORK_UNCOUNTED || spot.group == 0) /* it was called for in another step */
+        struct place_times *times;
+        /* It was called for in another step. */
+        if (place.slot == WORK_UNCOUNTED || place.group == 0)
             continue;
         if (m.rank == cost->rank && m.op == cost->op) {
             sample.ns = ns;
             sample.taken_ns = ns - work_alone_ns(&of->alone, p, i);
         }
-        place = work_places_add(&of->w->places, spot, sample);
-        place->modelled += of->alone.ns[i] == UNKNOWN_NS;
+        times = work_places_add(&of->w->places, place, sample);
+        times->modelled += of->alone.ns[i] == UNKNOWN_NS;
     }
 }
 
@@ -233,16 +234,16 @@ static void add_untimed(struct adding *of)
         const double ns = (double)(spans[i].end_ns - spans[i].start_ns);
         const int64_t alone_ns = of->alone.ns[i];
         struct work_sample sample = {.ns = ns};
-        struct work_spot spot;
-        struct work_place *place;
+        struct work_place place;
+        struct place_times *times;
         if (cost->op != PROGRAM_NONE || cost->launch == PROGRAM_NONE)
             continue;
-        spot = of->spots.launches[cost->rank][cost->launch];
-        if (spot.slot == WORK_UNCOUNTED)
+        place = of->where.launches[cost->rank][cost->launch];
+        if (place.slot == WORK_UNCOUNTED)
             continue;
         sample.taken_ns = ns - (double)(alone_ns != UNKNOWN_NS ? alone_ns : cost->measured_ns);
-        place = work_places_add(&of->w->places, spot, sample);
-        place->modelled += ns > 0 && alone_ns == UNKNOWN_NS;
+        times = work_places_add(&of->w->places, place, sample);
+        times->modelled += ns > 0 && alone_ns == UNKNOWN_NS;
     }
     free(spans);
 }
@@ -311,8 +312,8 @@ static void add_cpu(struct adding *of)
     for (size_t r = 0; r < of->w->nranks; r++)
         ends[r] = collect_ends(&p->run->ranks[r], &n[r]);
     for (size_t i = 0; i < p->ncpu; i++) {
-        if (of->spots.cpu[i].slot != WORK_UNCOUNTED)
-            work_places_add(&of->w->places, of->spots.cpu[i],
+        if (of->where.cpu[i].slot != WORK_UNCOUNTED)
+            work_places_add(&of->w->places, of->where.cpu[i],
                             (struct work_sample){.ns = cpu_ns(p, &p->cpu[i], ends[p->cpu[i].rank],
                                                               n[p->cpu[i].rank])});
     }
@@ -336,14 +337,14 @@ void work_times_add(struct work_times *w, const struct altered *a)
     if (run->nranks != w->nranks)
         return;
     of.share = 1 / counted_steps(altered_steps(a));
-    work_spots_init(&of.spots, a);
+    work_where_init(&of.where, a);
     work_alone_init(&of.alone, a);
     add_costs(&of);
     add_untimed(&of);
     add_cpu(&of);
-    w->places.slots += of.spots.slots;
+    w->places.slots += of.where.slots;
     work_alone_release(&of.alone);
-    work_spots_release(&of.spots);
+    work_where_release(&of.where);
     w->runs++;
 }
 
