@@ -158,9 +158,10 @@ struct table_fit {
 /* Text of a last column goes on in further lines rather than being left out. */
 #define FLOW_LEAST 20
 
-static struct table_fit fit_within(const struct table *t, size_t room)
+/* Returns what all columns take of a line, each with its indent. */
+static size_t find_widths(const struct table *t, size_t *width)
 {
-    size_t *width = array_new(t->nheads, sizeof *width), total = 0, last = t->nheads - 1;
+    size_t total = 0;
     for (size_t c = 0; c < t->nheads; c++) {
         width[c] = columns(t->heads[c].title);
         for (size_t at = c; at < t->ncells; at += t->nheads) {
@@ -169,28 +170,50 @@ static struct table_fit fit_within(const struct table *t, size_t room)
         }
         total += INDENT + width[c];
     }
+    return total;
+}
+
+/* Optional columns from the right, without a word. Returns what the others take. */
+static size_t leave_out_optional(const struct table *t, size_t room, size_t *width, size_t total)
+{
     for (size_t c = t->nheads; total > room && c-- > 0;) {
         if (!t->heads[c].optional)
             continue;
         total -= INDENT + width[c];
         width[c] = 0;
     }
-    struct table_fit l = {.width = width, .room = room, .absent = BUF_INIT};
-    l.flows = total > room && t->heads[last].align == TABLE_LEFT &&
-              total - width[last] + FLOW_LEAST <= room;
-    size_t first = 0, end = t->nheads; /* one column stays; the first one that has to be left out */
-    while (width[first] == 0 && first < last)
+    return total;
+}
+
+/* Columns from the right, which are named: but one stays. */
+static void leave_out(const struct table *t, struct table_fit *fit, size_t total)
+{
+    size_t first = 0, end = t->nheads;
+    while (fit->width[first] == 0 && first + 1 < end)
         first++;
-    while (total > room && !l.flows && end > first + 1) {
+    while (total > fit->room && end > first + 1) {
         end--;
-        total -= width[end] > 0 ? INDENT + width[end] : 0;
+        total -= fit->width[end] > 0 ? INDENT + fit->width[end] : 0;
     }
     for (size_t c = end; c < t->nheads; c++) {
-        if (width[c] > 0)
-            buf_printf(&l.absent, "%s%s", l.absent.len > 0 ? ", " : "", t->heads[c].title);
-        width[c] = 0;
+        if (fit->width[c] > 0)
+            buf_printf(&fit->absent, "%s%s", fit->absent.len > 0 ? ", " : "", t->heads[c].title);
+        fit->width[c] = 0;
     }
-    return l;
+}
+
+static struct table_fit fit_within(const struct table *t, size_t room)
+{
+    struct table_fit fit = {
+        .width = array_new(t->nheads, sizeof *fit.width), .room = room, .absent = BUF_INIT};
+    const size_t last = t->nheads - 1;
+    size_t total = find_widths(t, fit.width);
+    total = leave_out_optional(t, room, fit.width, total);
+    fit.flows = total > room && t->heads[last].align == TABLE_LEFT &&
+                total - fit.width[last] + FLOW_LEAST <= room;
+    if (!fit.flows)
+        leave_out(t, &fit, total);
+    return fit;
 }
 
 static void print_row(const struct table *t, const struct table_fit *l, size_t first, FILE *out)
