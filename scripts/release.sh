@@ -7,6 +7,7 @@
 #   scripts/release.sh [ARCH...]     build/release/specter-VERSION-linux-ARCH.tar.gz, its .spdx.json, and the wheel
 #   scripts/release.sh --check FILE...   only that these need no newer glibc; status 1 when they do
 #   scripts/release.sh --stand-ins ARCH...   build/release/ARCH/emu/lib and examples/train, which checks record
+#   scripts/release.sh --fetch ARCH...       only the compiler and the libraries, from PyPI and from Debian
 #
 # The libraries that the command line links are inside of it; modules of `specter bench` for MPI and gloo, which need a
 # system's own ones, are built from the source. Bytes depend on the commit and on SOURCE_DATE_EPOCH (the commit's time).
@@ -61,6 +62,10 @@ main() {
     get_zig
     if [[ ${1:-} == --stand-ins ]]; then
         for arch in "${@:2}"; do old_make "$arch" stand-ins; done
+        return
+    fi
+    if [[ ${1:-} == --fetch ]]; then
+        for arch in "${@:2}"; do get_libraries "$arch"; done
         return
     fi
     VERSION=$(sed -n 's/^VERSION *:= *//p' Makefile)
