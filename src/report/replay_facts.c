@@ -30,6 +30,7 @@ enum section {
  *     %.1f %+.1f %.3g %g         a number
  *     %s %.64s                   a text, or at most so much of it
  *     %z                         a number of bytes, "26 MiB"
+ *     %t                         a time that is given in us, "1.37 ms"
  *     %%                         a percent sign
  *     {text}                     takes a count: text is there where that is not 0. The values that
  *                                text takes are taken in either case
@@ -232,7 +233,7 @@ static const struct sentence sentences[REPLAY_FACTS] = {
     [FACT_PLACED_ON_TARGET] = {ON_SCALE, "ranks sit on the target's nodes by %s (--placement)"},
     [FACT_SHORTER_TRANSFER] = {NOTE,
                                "the step at %d GPUs is %.1f %% shorter than at %d: %s of %z takes "
-                               "%.3g us and not %.3g us{, because NCCL's tuner chooses %s with %s "
+                               "%t and not %t{, because NCCL's tuner chooses %s with %s "
                                "on %d channel{s} in place of %s with %s on %d channel{s}}"},
     [FACT_SHORTER_PART] = {NOTE, "the step at %d GPUs is %.1f %% shorter than at %d, most of it "
                                  "%s"},
@@ -258,21 +259,23 @@ static const struct sentence sentences[REPLAY_FACTS] = {
     [FACT_LINK_RATIO] = {ON_COST, "copies between host and device: measured time x %.3g, the ratio "
                                   "of host links (pcie_GBps)"},
     [FACT_CPU_TIME_KEPT] = {ON_COST, "CPU time between calls is kept as recorded"},
-    [FACT_MODEL_OF_GEMMS] = {ON_COST,
-                             "GEMMs of the recording: %.0f us by the model where %.0f us was "
-                             "measured, in all (%+.1f %%)"},
-    [FACT_MODEL_OF_COMM] = {ON_COST,
-                            "communication of the recording: %.0f us by the model where %.0f us "
-                            "was measured, in all (%+.1f %%)"},
+    [FACT_MODEL_OF_GEMMS] = {ON_COST, "GEMMs of the recording: %t by the model where %t was "
+                                      "measured, in all (%+.1f %%)"},
+    [FACT_MODEL_OF_COMM] = {ON_COST, "communication of the recording: %t by the model where %t "
+                                     "was measured, in all (%+.1f %%)"},
     [FACT_UNMODELLED] = {ON_COST, NULL},
     [FACT_ALL_MODELLED] = {ON_COST, "all traced device time has a model or a measurement of the "
                                     "operation"},
     [FACT_OPTIMIZER_SHARDS] = {ON_COST,
-                               "optimizer on shards: kernels with an optimizer's name, %.0f us of "
+                               "optimizer on shards: kernels with an optimizer's name, %t of "
                                "all ranks, take their time / scale; of kernels counted together "
                                "with others an even part"},
     [FACT_NO_OPTIMIZER] = {ON_COST, "optimizer on shards: no kernel has an optimizer's name, so "
                                     "that none takes less time as shards shrink"},
+    [FACT_SLOWER_THAN_MODEL] = {FIRST_NOTE,
+                                "{GEMMs}{communication} took %.2f times what the model says of "
+                                "%s, where 80 %% are within %.2f times: %s is taken to be as slow, "
+                                "but with --no-calibrate"},
     [FACT_TIME_KEPT] = {NOTE, "%d operations keep their measured time at every scale: their size "
                               "or communicator is not known"},
     [FACT_NOT_TIMED] = {NOTE, "%d operations were not timed: the model's time is taken"},
@@ -320,7 +323,7 @@ static const struct sentence sentences[REPLAY_FACTS] = {
     [FACT_LATENCY_OF_PROFILE] = {ON_RECORDING, "work starts %g us after its launch or later "
                                                "(launch_us of %s)"},
     [FACT_LATENCY_RECORDED] = {ON_RECORDING,
-                               "work starts %.1f us after its launch or later: recorded "
+                               "work starts %t after its launch or later: recorded "
                                "synchronisations are so much longer than the work they await, as "
                                "far as it is traced (launch_us of %s is %g)"},
     [FACT_TRANSFERS] = {ON_RECORDING,
@@ -342,9 +345,8 @@ static const struct sentence sentences[REPLAY_FACTS] = {
                             "thread launched last"},
     [FACT_SYNCS_FOUND] = {ON_RECORDING, "%d event synchronisations name no event: each waits for "
                                         "the operation that ended when it returned"},
-    [FACT_SYNCS_UNTOLD] = {NOTE,
-                           "%d calls waited for something that is not recorded, %.0f us in all: "
-                           "counted as CPU time and as part of the error"},
+    [FACT_SYNCS_UNTOLD] = {NOTE, "%d calls waited for something that is not recorded, %t in all: "
+                                 "counted as CPU time and as part of the error"},
     [FACT_SHARED_THREADS] = {ON_RECORDING,
                              "%d GPUs are driven by processes that have several: a thread that "
                              "works for several keeps its order"},
@@ -367,17 +369,17 @@ static const struct sentence sentences[REPLAY_FACTS] = {
                          "%d launch calls waited for room in the launch queue of their stream: not "
                          "CPU time, simulated anew (%d launches)"},
     [FACT_UNTIMED_KERNELS] = {ON_RECORDING, "%d untimed kernels take the gap between the "
-                                            "operations around them, %.0f us in all"},
+                                            "operations around them, %t in all"},
     [FACT_UNTIMED_KERNELS_AS_0] = {ON_RECORDING,
                                    "%d untimed kernels ran while the device waited for the host: "
                                    "their time is not known and taken as 0"},
     [FACT_GAPS_OF_GRAPHS] = {ON_RECORDING,
                              "%d operations in or after launches of graphs started later than "
-                             "their stream explains: %.0f us in all count as unrecorded work of "
+                             "their stream explains: %t in all count as unrecorded work of "
                              "graphs"},
     [FACT_NO_LAUNCH] = {ON_RECORDING,
                         "%d operations without a recorded call keep their distance from the one "
-                        "before them on the stream, %.0f us in all"},
+                        "before them on the stream, %t in all"},
     [FACT_INCOMPLETE] = {NOTE, "%d of %d collectives and messages lack members: replayed with "
                                "those that are there"},
     [FACT_INCONSISTENT] = {NOTE, "%d collectives whose members disagree on what they are"},
@@ -385,8 +387,8 @@ static const struct sentence sentences[REPLAY_FACTS] = {
                          "%d communication operations name no communicator or number: replayed on "
                          "each rank alone, with their recorded waits"},
     [FACT_ABSENT_WAITS] = {ON_RECORDING,
-                           "of %.0f us that transfers with ranks that were not recorded took, %.0f "
-                           "us were waits for these: what a transfer took longer than the shortest "
+                           "of %t that transfers with ranks that were not recorded took, %t "
+                           "were waits for these: what a transfer took longer than the shortest "
                            "of its kind. Transfers are scaled, waits take as much longer or less "
                            "as computation does"},
     [FACT_WHOLE_REPEATS] = {ON_RECORDING,
@@ -411,7 +413,7 @@ static const struct sentence sentences[REPLAY_FACTS] = {
                        "granted; the interval is wider by %.0f %%"},
 
     [FACT_OVERLAP] = {ON_OVERLAP,
-                      "overlap slowed %d kernels by %.0f us; on the target NCCL's channels take "
+                      "overlap slowed %d kernels by %t; on the target NCCL's channels take "
                       "SMs from GEMMs, and memory bandwidth from other kernels"},
     [FACT_OVERLAP_SHOWN] = {ON_OVERLAP,
                             KERNELS " overlapped by communication take %.1f %% longer, as the "
@@ -432,11 +434,11 @@ static const struct sentence sentences[REPLAY_FACTS] = {
                               "communication overlapped %d kernels, of which too few also ran "
                               "without it to show a slow-down: none is assumed on the target"},
     [FACT_NICS_SHARED] = {ON_OVERLAP,
-                          "%d transfers shared a NIC of several GPUs with others, which took %.0f "
-                          "us of their time: on the target they share its NICs"},
+                          "%d transfers shared a NIC of several GPUs with others, which took %t "
+                          "of their time: on the target they share its NICs"},
     [FACT_QUEUED] = {ON_OVERLAP,
                      "%d transfers took more than 4 times what others of their communicator do: "
-                     "%.0f us of that are waits in a queue, and are kept"},
+                     "%t of that are waits in a queue, and are kept"},
     [FACT_HOST_SPEED] = {ON_OVERLAP, "CPU time takes 1 / %g of what was recorded (--host-speed)"},
     [FACT_HOST_SPEED_NO_EFFECT] = {NOTE,
                                    "other CPUs change next to nothing: the device waits for the "
@@ -449,7 +451,7 @@ static const struct sentence sentences[REPLAY_FACTS] = {
 static const char *put_value(struct buf *b, const char *at, const struct fact_value *v)
 {
     bool sign = *at == '+';
-    char size[16], *end;
+    char size[16], time[32], *end;
     int precision = 6;
     at += sign;
     if (*at == '.') {
@@ -465,6 +467,8 @@ static const char *put_value(struct buf *b, const char *at, const struct fact_va
         buf_puts(b, v->text);
     else if (*at == 's')
         buf_printf(b, "%.*s", precision, v->text);
+    else if (*at == 't')
+        buf_puts(b, text_ns(time, sizeof time, v->number * 1e3));
     else if (*at == 'z')
         buf_puts(b, text_bytes(size, sizeof size, v->number));
     else if (*at == 'g')
@@ -545,6 +549,14 @@ const char **replay_assumptions(struct replay *rep)
 const char **replay_notes(struct replay *rep)
 {
     return texts_of(rep, &rep->arena, FIRST_NOTE, NOTE, false);
+}
+
+bool replay_first_note(const struct replay *rep)
+{
+    bool first = false;
+    for (size_t i = 0; i < rep->facts.count; i++)
+        first = first || sentences[rep->facts.list[i].fact].section == FIRST_NOTE;
+    return first;
 }
 
 const char **replay_losses(const struct replay *rep, struct arena *arena)

@@ -70,6 +70,9 @@ void replay_basis_text(struct buf *b, const struct replay *rep);
 const char **replay_assumptions(struct replay *rep);
 const char **replay_notes(struct replay *rep);
 
+/* Returns whether the first of them is one that no reader of the result should miss. */
+bool replay_first_note(const struct replay *rep);
+
 /* Why a prediction is bound otherwise than the recording; NULL: it is not. */
 const char *replay_bounds_cause(enum bounds_cause cause);
 

@@ -284,6 +284,7 @@ static void add_device_time(cJSON *doc, const struct replay *rep)
         json_add_us(o, "measured_us", sum->measured_ns);
         json_add_us(o, "target_us", sum->target_ns);
         json_add_number(o, "share", all_ns > 0 ? sum->measured_ns / all_ns : NAN);
+        json_add_number(o, "over_model", sum->price_ns > 0 ? sum->priced_ns / sum->price_ns : NAN);
     }
 }
 

@@ -196,7 +196,7 @@ const char *replay_error_text(struct replay *rep, const char *list[REPLAY_BARS_M
         unmeasured = unmeasured || replay_unmeasured(&rep->scales[i]);
     percent_text(off, sizeof off, rep->scales[0].error.replay);
     return arena_printf(
-        &rep->arena, "%s%s%s%s",
+        &rep->arena, "%s%s%s%s%s",
         rep->own_error > REPLAY_ERROR_MAX
             ? arena_printf(&rep->arena,
                            "on the recording's own hardware a step takes %s %s than its replay",
@@ -209,6 +209,9 @@ const char *replay_error_text(struct replay *rep, const char *list[REPLAY_BARS_M
                            100 * rep->scales[0].error.steps)
             : "",
         unmeasured ? "; ? marks an interval that is assumed in part" : "",
+        rep->same_hardware ? ""
+                           : "; a target that does less than its profile says, which specter bench "
+                             "measures, may be outside",
         n > 0 ? "; and errors of" : "");
 }
 

@@ -100,16 +100,19 @@ void replay_summary(struct replay *rep, struct screen *screen)
     others = TABLE_HEAD + BLANKS + screen_height(screen, basis.data, 0) +
              screen_height(screen, last.data, 0);
     left = screen_left(screen) > others ? screen_left(screen) - others : 1;
+    if (nnotes > 0)
+        buf_printf(&note, "Note: %s.", notes[0]);
+    /* One that must be read takes rows of the table, but for the last. */
+    const size_t height = nnotes > 0 ? screen_height(screen, note.data, 2) : 0;
+    const bool first = replay_first_note(rep) && left > height;
+    left -= first ? height : 0;
     screen_line(screen, SCREEN_PLAIN, "", 0);
     put_table(screen, rep, left < ROWS_SHOWN ? left : ROWS_SHOWN);
     screen_line(screen, SCREEN_PLAIN, "", 0);
     screen_line(screen, SCREEN_PLAIN, basis.data, 0);
-    if (nnotes > 0) {
-        buf_printf(&note, "Note: %s.", notes[0]);
-        if (screen_left(screen) >=
-            screen_height(screen, note.data, 2) + screen_height(screen, last.data, 0))
-            screen_line(screen, SCREEN_PLAIN, note.data, 2);
-    }
+    if (first ||
+        (nnotes > 0 && screen_left(screen) >= height + screen_height(screen, last.data, 0)))
+        screen_line(screen, SCREEN_PLAIN, note.data, 2);
     screen_line(screen, SCREEN_SOFT, last.data, 0);
     buf_release(&answer);
     buf_release(&basis);

@@ -89,9 +89,13 @@ TEST(replay_facts_have_sentences)
         {FACT_SHORTER_TRANSFER,
          VALUES(N(16), X(10), N(8), T("AllReduce"), X(26 * 0x1p20), X(1234.5), X(2000), N(1),
                 T("tree"), T("LL"), N(1), N(0), T("ring"), T("Simple"), N(24), N(1)),
-         "the step at 16 GPUs is 10.0 % shorter than at 8: AllReduce of 26 MiB takes 1.23e+03 us "
-         "and not 2e+03 us, because NCCL's tuner chooses tree with LL on 1 channel in place of "
+         "the step at 16 GPUs is 10.0 % shorter than at 8: AllReduce of 26 MiB takes 1.23 ms "
+         "and not 2.00 ms, because NCCL's tuner chooses tree with LL on 1 channel in place of "
          "ring with Simple on 24 channels"},
+        {FACT_SLOWER_THAN_MODEL,
+         VALUES(N(0), N(1), X(1.314), T("dgx_h100_400g"), X(1.15), T("dgx_a100_200g")),
+         "communication took 1.31 times what the model says of dgx_h100_400g, where 80 % are "
+         "within 1.15 times: dgx_a100_200g is taken to be as slow, but with --no-calibrate"},
         {FACT_PIPELINE, VALUES(T("1F1B, 4 stages"), X(-0.0004)),
          "the pipeline is laid out anew for more stages (1F1B, 4 stages): each between the ends "
          "does what a recorded one does; the recorded stages so laid out take as long as recorded"},

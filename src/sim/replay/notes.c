@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "sim/replay/job.h"
 
+#include <math.h>
+
 /* ---- how the program was made ---- */
 
 static void note_counts(struct replay *rep, const struct program_facts *f)
@@ -297,8 +299,46 @@ static void note_model(struct replay *rep, enum replay_fact fact, const struct c
                         fact_number(100 * (sum->target_ns / sum->measured_ns - 1))));
 }
 
+/* Returns within what factor of the model's price 80 % of operations of the rule are expected: mean
+ * by their time, 0 where none of them has an interval. */
+static double usual_factor(const struct retarget *t, enum cost_rule rule)
+{
+    const struct program *p = t->program;
+    double sum_ns = 0, all_ns = 0;
+    for (size_t i = 0; i < p->ncosts; i++) {
+        const struct program_cost *cost = &p->costs[i];
+        struct accuracy_interval in;
+        if (cost->measured_ns == UNKNOWN_NS || retarget_rule(t, cost) != rule)
+            continue;
+        retarget_interval(t, cost, ON_SOURCE, &in);
+        if (in.known) {
+            sum_ns += log(in.factor80) * (double)cost->measured_ns;
+            all_ns += (double)cost->measured_ns;
+        }
+    }
+    return all_ns > 0 ? exp(sum_ns / all_ns) : 0;
+}
+
+/* Notes that the recorded machine is slower than its profile by more than the model errs: the
+ * target is taken to be as slow beside its own. */
+static void note_slower(struct replay *rep, const struct retarget *t, enum cost_rule rule)
+{
+    const struct cost_sum *sum = &t->sums[rule];
+    const bool gemms = rule == COST_GEMM;
+    const double ratio = sum->price_ns > 0 ? sum->priced_ns / sum->price_ns : 0;
+    const double usual = ratio > 1 ? usual_factor(t, rule) : 0;
+    if (usual > 0 && ratio > usual)
+        fact_add(rep, FACT_SLOWER_THAN_MODEL,
+                 VALUES(fact_count(gemms), fact_count(!gemms), fact_number(ratio),
+                        fact_text(gemms ? t->from.gpu->name : t->from.network->name),
+                        fact_number(usual),
+                        fact_text(gemms ? t->to.gpu->name : t->to.network->name)));
+}
+
 void note_costs(struct replay *rep, const struct retarget *t)
 {
+    note_slower(rep, t, COST_COMM);
+    note_slower(rep, t, COST_GEMM);
     note_scaling_rules(rep, t);
     if (!rep->calibrate) {
         note_model(rep, FACT_MODEL_OF_GEMMS, &t->sums[COST_GEMM]);

@@ -113,7 +113,7 @@ static int retarget_gemm(struct retarget *t, const struct op *op, int64_t measur
         return -1;
     if (shape_us(t->to.gpu, shape_left(t, op), &m.to_us, e) < 0)
         return -1;
-    *ns = retarget_apply(t, measured_ns, m);
+    *ns = retarget_apply(t, COST_GEMM, measured_ns, m);
     return 0;
 }
 
@@ -335,8 +335,8 @@ int64_t retarget_ns(double us)
     return !(ns > 0) ? 0 : ns < (double)RUN_DUR_MAX ? llround(ns) : RUN_DUR_MAX;
 }
 
-/* Measured time under the model's ratio; the model's own where nothing was measured. */
-int64_t retarget_apply(struct retarget *t, int64_t measured_ns, struct modelled m)
+int64_t retarget_apply(struct retarget *t, enum cost_rule rule, int64_t measured_ns,
+                       struct modelled m)
 {
     if (measured_ns == UNKNOWN_NS || !t->calibrate) {
         t->modelled++;
@@ -344,6 +344,8 @@ int64_t retarget_apply(struct retarget *t, int64_t measured_ns, struct modelled 
     }
     if (!(m.from_us > 0))
         return measured_ns;
+    t->sums[rule].priced_ns += (double)measured_ns;
+    t->sums[rule].price_ns += m.from_us * 1e3;
     return retarget_ns((double)measured_ns / 1e3 * (m.to_us / m.from_us));
 }
 

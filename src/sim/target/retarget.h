@@ -62,6 +62,8 @@ struct cost_sum {
     uint64_t count, timed; /* all, and those that have a measured time */
     double measured_ns;    /* of the timed ones, of all ranks */
     double target_ns;      /* of the same ones, on the target */
+    double priced_ns;      /* measured, where the model's price as recorded was asked for, */
+    double price_ns;       /* and that price */
 };
 
 const char *cost_rule_name(enum cost_rule rule);

@@ -298,9 +298,9 @@ int retarget_comm(struct retarget *t, const struct program_cost *cost, int64_t *
     if (comm_us(t, cost, ON_TARGET, &m.to_us, e) < 0)
         return -1;
     if (cost->measured_ns == UNKNOWN_NS || !t->calibrate)
-        *ns = retarget_apply(t, cost->measured_ns, m);
+        *ns = retarget_apply(t, COST_COMM, cost->measured_ns, m);
     else
-        *ns = retarget_apply(t, cost->measured_ns - cost->wait_ns, m) + cost->wait_ns;
+        *ns = retarget_apply(t, COST_COMM, cost->measured_ns - cost->wait_ns, m) + cost->wait_ns;
     return 0;
 }
 

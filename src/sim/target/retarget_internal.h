@@ -15,8 +15,10 @@ struct modelled {
 
 int64_t retarget_ns(double us);
 
-/* Measured time under the model's ratio; the model's own where nothing was measured. */
-int64_t retarget_apply(struct retarget *t, int64_t measured_ns, struct modelled m);
+/* Measured time under the model's ratio; the model's own where nothing was measured. Counts in the
+ * rule's prices. */
+int64_t retarget_apply(struct retarget *t, enum cost_rule rule, int64_t measured_ns,
+                       struct modelled m);
 
 static inline bool retarget_same_hardware(const struct retarget *t)
 {
