@@ -240,6 +240,34 @@ TEST(hidden_kernels_on_both_sides_of_a_wait)
     run_release(&run);
 }
 
+/* Kernels, an event, an operation of a stream that was busy until 130 and awaited the event, and
+ * more kernels after that operation: the first ones were over when it started, so that it starts no
+ * later in the replay. */
+TEST(hidden_kernels_over_before_another_stream_started)
+{
+    struct program p;
+    struct err e;
+    struct run run;
+    open_run(&run);
+    add_op(&run, 1, 0, 0, 100);
+    add_op(&run, 2, 1, 1, 129);
+    add_launches(&run, 1, 3);
+    add_sync_call(&run, SYNC_CALL_RECORD, 1, 7, 8, 8);
+    add_sync_call(&run, SYNC_CALL_WAIT, 2, 7, 8, 8);
+    add_op(&run, 2, 9, 130, 20);
+    add_sync_call(&run, SYNC_CALL_RECORD, 2, 8, 13, 13);
+    add_sync_call(&run, SYNC_CALL_WAIT, 1, 8, 14, 14);
+    add_launches(&run, 1, 15)->count = 3;
+    add_op(&run, 1, 29, 500, 50);
+    program_init(&p, &run, 0, false);
+    program_measured(&p);
+    CHECK_INT(program_run(&p, &e), 0);
+    CHECK_INT(program_span(&p, 0, 2).start_ns, 130 * US);
+    CHECK_INT(program_span(&p, 0, 3).start_ns, 500 * US);
+    program_release(&p);
+    run_release(&run);
+}
+
 /* A small copy, which has no time of its own, and whose call came back when all before it was done.
  */
 TEST(hidden_kernels_before_a_copy_that_waits)

@@ -15,7 +15,9 @@
  * it, where more kernels or N come, cannot be told so. An operation of another stream can tell: one
  * that awaited an event recorded after these kernels, and that nothing else kept from starting
  * earlier, started when they were over. Where none does, kernels before and after a wait share the
- * time up to N, an equal part for each, unless the first then end before what is awaited.
+ * time up to N, an equal part for each, unless the first then end before what is awaited. What
+ * awaited an event after the first, and started later for another reason, shows when they were over
+ * at the latest.
  *
  * Some operations leave gaps that no host can explain. Those that the launch of a graph issued run
  * as the device orders them, and a profile may hold a few of many; what comes after them on the
@@ -55,6 +57,7 @@ struct untimed_run {
     bool several;     /* and there are more */
     int64_t begin_ns; /* as far as is known; UNKNOWN_NS */
     int64_t seen_ns;  /* what it took, as an operation after an event shows; 0: not seen */
+    int64_t over_ns;  /* when such an operation had started, at the latest; UNKNOWN_NS */
     uint64_t kernels;
     uint64_t classes[SPECTER_KERNEL_CLASS_COUNT]; /* of these launches */
 };
@@ -141,7 +144,7 @@ static void end_period(struct untimed_ctx *s, struct untimed_stream *lane)
 static void begin_period(struct untimed_ctx *s, struct untimed_stream *lane, uint32_t first)
 {
     int64_t launch_ns = ns_add(s->b->rank->launches[first].host_ns, s->latency_ns);
-    lane->now = (struct untimed_run){.first = first};
+    lane->now = (struct untimed_run){.first = first, .over_ns = UNKNOWN_NS};
     lane->now.begin_ns =
         lane->await_unknown || launch_ns == UNKNOWN_NS
             ? UNKNOWN_NS
@@ -161,6 +164,8 @@ static void divide(struct untimed_ctx *s, struct untimed_stream *lane, int64_t t
     int64_t ns = 0;
     if (before->first != NOT_THERE && before->begin_ns != UNKNOWN_NS)
         ns = llround((double)(t_ns - before->begin_ns) * (double)before->kernels / (double)kernels);
+    if (ns > 0 && before->over_ns != UNKNOWN_NS && ns > before->over_ns - before->begin_ns)
+        ns = before->over_ns - before->begin_ns;
     if (ns > 0 && before->begin_ns + ns > now->begin_ns)
         now->begin_ns = before->begin_ns + ns;
     else
@@ -189,8 +194,9 @@ static void close_gap(struct untimed_ctx *s, struct untimed_stream *lane, int64_
     assign(s, now, now->seen_ns);
 }
 
-/* An operation that nothing but an event kept from starting at allowed_ns started at t_ns: so long
- * the kernels before the event took, if none was launched after it since. */
+/* An operation started at t_ns: so long the kernels before the event that it awaited took at most,
+ * if none was launched after it since; and so long they did take, if nothing else kept it from
+ * starting at allowed_ns. */
 static void observe(struct untimed_ctx *s, const struct untimed_stream *lane, int64_t t_ns,
                     int64_t allowed_ns)
 {
@@ -200,7 +206,11 @@ static void observe(struct untimed_ctx *s, const struct untimed_stream *lane, in
         of->kernels != r->kernels || of->begin_ns == UNKNOWN_NS)
         return;
     allowed_ns = later(later(allowed_ns, lane->free_ns), later(lane->awaited_ns, lane->await_ns));
-    if (t_ns > allowed_ns + LATE_NS && t_ns > of->begin_ns)
+    if (t_ns <= of->begin_ns)
+        return;
+    if (of->over_ns == UNKNOWN_NS || t_ns < of->over_ns)
+        of->over_ns = t_ns;
+    if (t_ns > allowed_ns + LATE_NS)
         of->seen_ns = t_ns - of->begin_ns;
 }
 
@@ -271,6 +281,8 @@ static void on_launches(struct untimed_ctx *s, uint32_t i)
         end_period(s, lane);
     if (lane->now.first == NOT_THERE)
         begin_period(s, lane, i);
+    else
+        lane->now.over_ns = UNKNOWN_NS;
     lane->now.several = lane->now.first != i;
     lane->now.kernels += l->count;
     for (int class = 0; class < SPECTER_KERNEL_CLASS_COUNT; class ++)

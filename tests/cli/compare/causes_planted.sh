@@ -59,11 +59,14 @@ planted 'two nodes, network 1.2 times slower' 16 collective 'seed = 1' 'intra_GB
 planted 'two nodes, one slow network card' 16 collective 'seed = 107' 'slow_nic = 1 3 0.4'
 planted 'pipeline, network slower' 8 collective 'seed = 101' 'intra_GBps = 263' --tp 2 --pp 2
 planted 'experts, slower GEMMs' 8 gemms 'seed = 14' 'gemm_efficiency = 0.65' --ep 4
+planted 'experts on two nodes, slower GEMMs' 16 gemms 'seed = 204' 'gemm_efficiency = 0.7' --ep 8 --hidden 1024
 planted 'sharded, one slow GPU' 8 rank 'seed = 23' 'slow_gpu = 2 0.8' --fsdp
 planted 'slower memory' 4 kernels 'seed = 18' 'memory_GBps = 2000' --tp 4
 two 'host and GEMMs' 8 'seed = 111' gemms 'gemm_efficiency = 0.63' host 'api_ns = 4000' --tp 2 --hidden 512 --tokens 256
 two 'network and GEMMs' 8 'seed = 111' gemms 'gemm_efficiency = 0.63' collective 'intra_GBps = 263' --tp 2
-# Where the simulation is off by more than the step changed, that is said, and no cause is named.
-record base 16 'seed = 204' --ep 8 --hidden 1024
-record test 16 'seed = 204;gemm_efficiency = 0.7' --ep 8 --hidden 1024
+# Where the simulation is off by more than the step changed, that is said, and no cause is named: here because the traces
+# no longer tell of untimed kernels.
+record base 8 'seed = 204' --fsdp
+record test 8 'seed = 204;gemm_efficiency = 0.7' --fsdp
+sed -i '/"type":"untraced"/d' base/*.jsonl test/*.jsonl
 "$SPECTER" compare base test | sed '/^$/,$d; s/[0-9.]* %/N %/g; s/(.*)/(...)/; s/: [0-9].* step\././'
