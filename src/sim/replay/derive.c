@@ -129,14 +129,18 @@ void shorter_derive(struct replay_job *job, const struct retarget *t,
 #define MOSTLY 0.8            /* of the path, for what is left of it not to matter */
 #define UNCHANGED 0.005       /* an iteration that differs by less is said to be the same */
 
+void derive_spread(struct replay_job *job)
+{
+    struct step_time time;
+    step_time_measure(&time, &job->steps, job->program.run);
+    spread_measure(&job->rep->spread, &job->steps, &time);
+    step_time_release(&time);
+}
+
 /* Needs the recording's measurement. */
 void derive_recording(struct replay_job *job)
 {
     struct replay *rep = job->rep;
-    struct step_time time;
-    step_time_measure(&time, &job->steps, job->program.run);
-    spread_measure(&rep->spread, &job->steps, &time);
-    step_time_release(&time);
     axis_times_measure(&rep->recorded_axes, job, false);
     workload_measure(&rep->workload, job, job->opts->tokens, job->opts->flops);
 }

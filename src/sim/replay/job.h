@@ -123,7 +123,11 @@ void shorter_derive(struct replay_job *job, const struct retarget *t,
 
 /* ---- derive.c: what is looked at after each simulation besides the iteration's length ---- */
 
-/* Once, before the first simulation: of the recording. */
+/* How far the recorded steps differ, which the intervals of every scale rest on. Once, before the
+ * first simulation. */
+void derive_spread(struct replay_job *job);
+
+/* Likewise once: what else is told of the recording. */
 void derive_recording(struct replay_job *job);
 
 /* Of the recording on its own hardware: whether its replay is to be trusted. */

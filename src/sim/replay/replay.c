@@ -477,6 +477,7 @@ int replay_run(struct replay *rep, const struct run *run, const struct replay_op
     struct replay_job job;
     int rc = replay_prepare(rep, &job, run, opts, e);
     if (rc == 0) {
+        derive_spread(&job);
         if (!opts->brief)
             derive_recording(&job);
         if (opts->watch.observe != NULL)

@@ -2,6 +2,9 @@
 # A row says what `specter replay` with its options says, and absent lists are its defaults.
 command -v python3 >/dev/null || { echo "no python3"; exit 77; }
 . "$ROOT"/tests/cli/sweep/grid.bash
+# The last of the steps takes longer: intervals count how much steps differ.
+sed -i '/"seq":3/s/"duration_us":100/"duration_us":130/' traces/*.jsonl
+"$SPECTER" replay traces --json whole.json >/dev/null
 "$SPECTER" profiles a100_sxm --json >own.json
 echo '{"gpus": [null, "a100_sxm", "./own.json"], "calibrate": [true, false], "grow": ["dp", "tp"]}' >grid.json
 "$SPECTER" sweep grid.json >rows.csv 2>/dev/null
@@ -38,10 +41,16 @@ for job in jobs.values():
         for key, value in ((k, v) for k, v in at[0].items() if k in row):
             assert abs(float(row[key]) - value) <= 1e-5 * abs(value) + 6e-4, (key, row[key], value)
             compared += 1
+        for column, key, end in (("low50_us", "interval50", 0), ("high50_us", "interval50", 1),
+                                 ("low80_us", "interval80", 0), ("high80_us", "interval80", 1)):
+            value = at[0][key] and at[0][key][end]
+            assert row[column] == "" if value is None else abs(float(row[column]) - value) <= 1e-5 * value + 6e-4, \
+                (column, row[column], value)
         assert abs(float(row["steps_per_s"]) * at[0]["iteration_us"] - 1e6) < 10
         assert abs(float(row["work_per_s"]) * at[0]["iteration_us"] - 1e6 * int(row["scale"])) < 10 * int(row["scale"])
         assert float(row["replayed_us"]) == doc["source"]["replayed"]["iteration_us"]
         assert float(row["recorded_us"]) == doc["source"]["recorded"]["iteration_us"]
 assert compared > 300, compared
+assert json.load(open("whole.json"))["scales"][0]["error"]["steps"] > 0
 END
 python3 check.py "$SPECTER"
