@@ -53,6 +53,7 @@ static void add_rank(struct analysis *a, size_t index)
     time_breakdown_init(&r->breakdown, rank, wait, window);
     time_breakdown_init(&r->recorded, rank, NULL, NULL);
     time_breakdown_add(&a->total, &r->breakdown);
+    a->ntimed += r->breakdown.timed_ops > 0;
     work_add_rank(&a->work, rank);
     other_work_add_rank(&a->other_work, rank);
     steps_add_rank(&a->steps, a->run, index, &a->job_steps);
@@ -65,7 +66,7 @@ static void add_rank(struct analysis *a, size_t index)
 static void begin_ranks(struct analysis *a)
 {
     a->ranks = NULL;
-    a->nranks = a->cap_ranks = 0;
+    a->nranks = a->cap_ranks = a->ntimed = 0;
     a->total = (struct time_breakdown){0};
     a->coverage = ~0u;
     a->gemm_rate = 1;
@@ -197,6 +198,11 @@ bool analysis_timed(const struct analysis *a)
     return a->total.timed_ops > 0;
 }
 
+double analysis_mean_ns(const struct analysis *a, int64_t sum_ns)
+{
+    return a->ntimed > 0 ? (double)sum_ns / (double)a->ntimed : 0;
+}
+
 bool analysis_has_names(const struct analysis *a)
 {
     const char *first = NULL;
@@ -243,9 +249,9 @@ struct analysis_verdict analysis_verdict(const struct analysis *a)
 
 double analysis_comm_share(const struct analysis *a, const struct comm_row *row)
 {
-    double mean_span = (double)a->total.recorded_ns / (double)a->nranks;
     double members = (double)row->records / (double)row->count;
-    return row->mean_ns * (double)row->timed * members / (double)a->run->nranks / mean_span;
+    return row->mean_ns * (double)row->timed * members / (double)run_recorded_ranks(a->run) /
+           analysis_mean_ns(a, a->total.recorded_ns);
 }
 
 double share_of(int64_t part_ns, int64_t whole_ns)

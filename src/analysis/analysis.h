@@ -40,6 +40,7 @@ struct analysis {
     const struct run *run;     /* borrowed */
     struct rank_result *ranks; /* owned; the selected ones, by rank */
     size_t nranks, cap_ranks;
+    size_t ntimed;                /* those of them that have device times */
     struct time_breakdown total;  /* sum over them */
     unsigned coverage;            /* enum coverage: what the traces of all of them look at */
     struct work work;             /* of them */
@@ -85,6 +86,9 @@ void analysis_of_rank_release(struct analysis *out);
 
 /* True when some selected rank has device times; without any, every time is 0 and means nothing. */
 bool analysis_timed(const struct analysis *a);
+
+/* The mean of a sum over the ranks that have device times, as `total` holds. */
+double analysis_mean_ns(const struct analysis *a, int64_t sum_ns);
 
 /* Several communicators have names, so that rows by name say more. */
 bool analysis_has_names(const struct analysis *a);

@@ -5,6 +5,7 @@
 #include "base/arena.h"
 #include "base/idmap.h"
 #include "base/order.h"
+#include "trace/align.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -327,6 +328,18 @@ const struct blocked_rank *finder_waiter(const struct hang_finder *f, const stru
 
 /* ---- the search ---- */
 
+/* A rank that recorded no operation may be of a domain for want of one of its own (align.c). */
+static bool on_clock_of_domain(const struct run *run, size_t rank)
+{
+    size_t first = 0;
+    if (run->ranks[rank].nops > 0)
+        return true;
+    while (first < run->nranks &&
+           (run->ranks[first].domain != run->ranks[rank].domain || run->ranks[first].nops == 0))
+        first++;
+    return first == run->nranks || ranks_share_clock(&run->ranks[first], &run->ranks[rank]);
+}
+
 static void find_ends(struct hang_finder *f)
 {
     const struct run *run = f->run;
@@ -339,6 +352,8 @@ static void find_ends(struct hang_finder *f)
     f->undated_end = UNKNOWN_NS;
     for (size_t r = 0; r < run->nranks; r++) {
         int64_t *end_ns = &f->domain_end[run->ranks[r].domain];
+        if (!on_clock_of_domain(run, r))
+            continue;
         *end_ns = f->heads[r].last_ns > *end_ns ? f->heads[r].last_ns : *end_ns;
         if (run->ranks[r].undated && f->heads[r].last_ns > f->undated_end)
             f->undated_end = f->heads[r].last_ns;

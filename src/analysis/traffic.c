@@ -396,8 +396,10 @@ static void time_groups(struct traffic *t, const struct run *run, const struct j
                         const uint32_t *group_of)
 {
     struct group_times *times = array_new(t->ngroups + 1, sizeof *times);
-    for (size_t r = 0; r < run->nranks; r++)
-        add_rank(t, run, r, job, group_of, times);
+    for (size_t r = 0; r < run->nranks; r++) {
+        if (!steps_blank(run, r))
+            add_rank(t, run, r, job, group_of, times);
+    }
     for (size_t g = 0; g < t->ngroups; g++) {
         struct group_row *row = &t->groups[g];
         row->time_ns = row->ranks > 0 ? row->time_ns / (double)row->ranks : NAN;

@@ -147,8 +147,8 @@ static void find_host(struct finder *f)
         const double b = f->base.cpu_ns[r] / (double)f->base.runs;
         if (!(b > 0))
             continue;
-        c.cause.base_ns += b / (double)f->run->nranks;
-        c.cause.test_ns += b * f->change.cpu_factor[r] / (double)f->run->nranks;
+        c.cause.base_ns += b / (double)f->base.recorded;
+        c.cause.test_ns += b * f->change.cpu_factor[r] / (double)f->base.recorded;
     }
     for (uint32_t k = 0; k < f->base.kinds.count; k++)
         launch_ns += work_times_mean(&f->base, k) * f->change.common[k] * (f->change.launch[k] - 1);

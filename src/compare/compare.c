@@ -28,13 +28,11 @@ static const char *or_unknown(const char *text)
 
 #define RANKS_NAMED 8 /* that one side alone has; more are counted */
 
+/* Returns whether the rank's operations are known: means are over those ranks. */
 static bool has_rank(const struct run *run, int rank)
 {
-    for (size_t i = 0; i < run->nranks; i++) {
-        if (run->ranks[i].rank == rank)
-            return true;
-    }
-    return false;
+    const int r = rank_index(run, rank);
+    return r >= 0 && !steps_blank(run, (size_t)r);
 }
 
 /* "ranks 6, 7 in the base alone"; NULL: the other side has them all. */
@@ -45,7 +43,7 @@ static const char *ranks_alone(struct comparison *c, const struct run *run, cons
     size_t n = 0;
     for (size_t i = 0; i < run->nranks; i++) {
         const int rank = run->ranks[i].rank;
-        if (has_rank(other, rank))
+        if (!has_rank(run, rank) || has_rank(other, rank))
             continue;
         if (n++ < RANKS_NAMED)
             list = arena_printf(&c->arena, "%s%s%d", list, n > 1 ? ", " : "", rank);

@@ -91,6 +91,12 @@ static double window_steps(const struct analysis *a)
     return a->step_time.window.several ? a->step_time.window.steps : 1;
 }
 
+/* What a sum over the ranks is of the step: mean of those that have times. */
+static double of_step(const struct analysis *a, double sum_ns)
+{
+    return sum_ns / (double)(a->ntimed > 0 ? a->ntimed : 1) / window_steps(a);
+}
+
 /* NAN: not known. */
 static double part_of(const struct time_breakdown *t, enum compare_part part)
 {
@@ -153,9 +159,8 @@ static void add_step_samples(const struct side *s, struct entry *e, const struct
 
 void side_add_step(struct side *s, const struct analysis *a)
 {
-    const double n = (double)a->nranks * window_steps(a);
     for (int part = 0; part < COMPARE_PART_COUNT; part++) {
-        const double ns = part_of(&a->total, (enum compare_part)part) / n;
+        const double ns = of_step(a, part_of(&a->total, (enum compare_part)part));
         struct entry *e;
         if (!isfinite(ns))
             continue;
@@ -190,9 +195,9 @@ static void add_ranks(struct side *s, const struct analysis *a)
 
 static void add_idle(struct side *s, const struct analysis *a)
 {
-    const double n = (double)a->nranks * window_steps(a);
+    const double n = (double)run_recorded_ranks(a->run) * window_steps(a);
     for (int cause = 0; cause < IDLE_CAUSE_COUNT; cause++) {
-        const double ns = (double)a->idle.total.ns[cause] / n;
+        const double ns = of_step(a, (double)a->idle.total.ns[cause]);
         const struct compare_key of = {.table = COMPARE_IDLE_CAUSES, .cause = cause};
         add_run(s, entry_of(s, &of), ns, (double)a->idle.total.gaps[cause] / n, ns);
     }
@@ -215,7 +220,7 @@ struct comm_sum {
 
 /* `sums`: one for each entry of the side. */
 static void add_instance(struct side *s, struct comm_sum **sums, size_t *cap,
-                         const struct comm_instance *in, const struct run *run)
+                         const struct comm_instance *in, double ranks)
 {
     const struct compare_key of = {.table = in->p2p ? COMPARE_MESSAGES : COMPARE_COLLECTIVES,
                                    .op = in->op,
@@ -231,8 +236,8 @@ static void add_instance(struct side *s, struct comm_sum **sums, size_t *cap,
         return;
     sum->timed++;
     sum->ns += (double)in->transfer_ns;
-    sum->rank_ns += ((double)in->transfer_ns + (isfinite(in->wait_ns) ? in->wait_ns : 0)) *
-                    in->members / (double)run->nranks;
+    sum->rank_ns +=
+        ((double)in->transfer_ns + (isfinite(in->wait_ns) ? in->wait_ns : 0)) * in->members / ranks;
     add_sample(s, e, (double)in->transfer_ns);
 }
 
@@ -261,9 +266,9 @@ static void add_collectives(struct side *s, const struct analysis *a)
 {
     struct comm_sum *sums = NULL;
     size_t cap = 0;
-    const double steps = recorded_steps(a);
+    const double steps = recorded_steps(a), ranks = (double)run_recorded_ranks(a->run);
     for (size_t i = 0; i < a->comm.count; i++)
-        add_instance(s, &sums, &cap, &a->comm.list[i], a->run);
+        add_instance(s, &sums, &cap, &a->comm.list[i], ranks);
     for (size_t k = 0; k < cap && k < s->n; k++) {
         const struct comm_sum *sum = &sums[k];
         if (sum->count > 0)
@@ -326,7 +331,7 @@ static void add_rank_collectives(struct side *s, const struct analysis *a)
 static void add_work(struct side *s, const struct analysis *a, const struct compare_key *of,
                      double total_ns, uint64_t timed, uint64_t count)
 {
-    const double each = recorded_steps(a) * (double)a->nranks;
+    const double each = recorded_steps(a) * (double)run_recorded_ranks(a->run);
     const double one_ns = timed > 0 ? total_ns / (double)timed : NAN;
     add_run(s, entry_of(s, of), one_ns, (double)count / each, one_ns * (double)count / each);
 }

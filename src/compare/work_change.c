@@ -457,7 +457,7 @@ void work_change_add_untimed(const struct work_change *c, double *base_ns, doubl
         const struct place_times *b = &base->list[i];
         const uint32_t at =
             b->what == WORK_UNTIMED ? idmap_find(&c->works, work_id(b)) : IDMAP_NONE;
-        const double ns = b->sum.ns / base->slots / (double)c->nranks;
+        const double ns = b->sum.ns / base->slots / (double)c->base->recorded;
         if (at == IDMAP_NONE || !(c->common_at[at] > 0))
             continue;
         *base_ns += ns;

@@ -23,19 +23,19 @@ double work_times_mean(const struct work_times *w, uint32_t kind)
 {
     double ns = 0;
     for (size_t r = 0; kind != IDMAP_NONE && r < w->nranks; r++)
-        ns += w->ns[kind][r] / (double)w->runs / (double)w->nranks;
+        ns += w->ns[kind][r] / (double)w->runs / (double)w->recorded;
     return ns;
 }
 
 bool work_times_shown(const struct work_times *w, uint32_t kind)
 {
     return w->modelled_ns[kind] <=
-           MODELLED_LEAST * work_times_mean(w, kind) * (double)(w->runs * w->nranks);
+           MODELLED_LEAST * work_times_mean(w, kind) * (double)(w->runs * w->recorded);
 }
 
 double work_times_taken(const struct work_times *w, uint32_t kind)
 {
-    return kind != IDMAP_NONE ? w->taken_ns[kind] / (double)w->runs / (double)w->nranks : 0;
+    return kind != IDMAP_NONE ? w->taken_ns[kind] / (double)w->runs / (double)w->recorded : 0;
 }
 
 static uint32_t kind_of(struct work_times *w, const struct program *p,
@@ -332,6 +332,7 @@ void work_times_add(struct work_times *w, const struct altered *a)
     if (w->runs == 0) {
         arena_init(&w->arena);
         w->nranks = run->nranks;
+        w->recorded = run_recorded_ranks(run);
         w->cpu_ns = arena_alloc(&w->arena, w->nranks * sizeof *w->cpu_ns);
     }
     if (run->nranks != w->nranks)

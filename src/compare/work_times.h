@@ -37,6 +37,7 @@ struct work_times {
     struct work_places places; /* of work, and of CPU time: of each call's parts */
     double *cpu_ns;            /* [nranks] of the host, without what it waited; NAN: not known */
     size_t nranks;             /* of the first run; later ones are taken by position */
+    size_t recorded;           /* of them, those that means are of: run_recorded_ranks() */
     size_t runs;
     struct arena arena;
 };

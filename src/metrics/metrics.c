@@ -230,7 +230,7 @@ static void metric_coll_call_num(struct metrics *m, struct metric *metric)
 {
     const struct comm_study *s = &m->in.analysis->comm;
     double calls[SPECTER_COMM_OP_COUNT + 1] = {0}, all = 0, instances = 0;
-    double ranks = (double)m->in.run->nranks;
+    double ranks = (double)run_recorded_ranks(m->in.run);
     for (size_t i = 0; i < s->count; i++) {
         const struct comm_instance *in = &s->list[i];
         calls[in->op < SPECTER_COMM_OP_COUNT ? in->op : SPECTER_COMM_OP_COUNT] += in->members;

@@ -55,7 +55,7 @@ static const char *const idle_advice[IDLE_CAUSE_COUNT] = {
 double answer_mean_ns(const struct analysis *a, int64_t ns)
 {
     const struct step_window *w = &a->step_time.window;
-    return (double)ns / (double)a->nranks / (w->several ? w->steps : 1);
+    return analysis_mean_ns(a, ns) / (w->several ? w->steps : 1);
 }
 
 void answer_head(struct buf *b, const struct analysis *a)
@@ -117,8 +117,9 @@ static void put_waits(struct buf *b, const struct analysis *a)
     const struct time_breakdown *t = &a->total;
     if (t->wait_known)
         put_why(b, share_of(t->exposed_wait_ns, t->exposed_comm_ns), "waits for stragglers");
-    else if (a->run->nranks < (size_t)a->run->world_size)
-        buf_printf(b, "may be waits: %zu of %d ranks", a->run->nranks, a->run->world_size);
+    else if (run_recorded_ranks(a->run) < (size_t)a->run->world_size)
+        buf_printf(b, "may be waits: %zu of %d ranks", run_recorded_ranks(a->run),
+                   a->run->world_size);
 }
 
 static void find_parts(const struct analysis *a, struct answer_part parts[ANSWER_PARTS],
@@ -131,7 +132,7 @@ static void find_parts(const struct analysis *a, struct answer_part parts[ANSWER
     int n = idle_by_cost(&a->idle.total, causes);
     const char *idle = "Mostly idle.";
     if (findings_host_bound(a))
-        idle = a->nranks > 1 ? "Host-bound: GPUs wait for launches."
+        idle = a->ntimed > 1 ? "Host-bound: GPUs wait for launches."
                              : "Host-bound: the GPU waits for launches.";
     parts[0] = (struct answer_part){"compute", "Compute-bound.", t->compute_ns, "", 0};
     parts[1] = (struct answer_part){
@@ -237,7 +238,8 @@ const char *answer_advice(const struct analysis *a, const struct finding *f)
     enum idle_cause causes[IDLE_CAUSE_COUNT];
     if (f->id == RULE_compute)
         return compute_advice[a->work.ngemms > 0][operations_known(&a->work.operations)];
-    if (f->id == RULE_exposed_comm && !a->total.wait_known && run_alone(a->run))
+    if (f->id == RULE_exposed_comm && !a->total.wait_known &&
+        run_recorded_ranks(a->run) < (size_t)a->run->world_size)
         return "How much of it is waiting, the other ranks' traces tell: --table overlap";
     if (f->id != RULE_idle)
         return advice[f->id];

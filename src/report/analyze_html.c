@@ -394,7 +394,7 @@ static void put_input(struct analyze_page *x)
     }
     if (analysis_timed(a))
         html_fact(b, a->step_time.window.several ? "steps that count, in all" : "recording, mean",
-                  text_ns(span, sizeof span, (double)a->total.span_ns / (double)a->nranks));
+                  text_ns(span, sizeof span, analysis_mean_ns(a, a->total.span_ns)));
     buf_puts(b, "</dl>");
 }
 

@@ -32,7 +32,7 @@ static double run_ms(const struct analysis *a, int64_t rank, enum gpu_time type)
     const struct step_window *w = &a->step_time.window;
     const double steps = (w->several ? w->steps : 1) * 1e6;
     if (rank == ALL_RANKS)
-        return gpu_time_of(&a->total, type) / (double)a->nranks / steps;
+        return gpu_time_of(&a->total, type) / (double)(a->ntimed > 0 ? a->ntimed : 1) / steps;
     for (size_t i = 0; i < a->nranks; i++) {
         if (a->ranks[i].rank->rank == rank && a->ranks[i].breakdown.timed_ops > 0)
             return gpu_time_of(&a->ranks[i].breakdown, type) / steps;

@@ -166,14 +166,14 @@ bool rule_straggler(const struct analysis *a, double threshold, struct finding *
 {
     char total[TIME_TEXT], each[TIME_TEXT];
     double path, all_ns = a->stragglers.caused_ns;
-    double mean_span = (double)a->total.recorded_ns / (double)a->nranks;
+    double mean_span = analysis_mean_ns(a, a->total.recorded_ns);
     size_t rank = worst_arrival(a);
     const struct arrival *worst = &a->stragglers.arrivals[rank];
     if (!(all_ns > 0))
         return false;
     f->value = worst->origin_ns / all_ns;
     f->weight = worst->origin_ns / mean_span;
-    if (f->value < threshold || f->value < LATE_FAIR_FACTOR / (double)a->run->nranks ||
+    if (f->value < threshold || f->value < LATE_FAIR_FACTOR / (double)run_recorded_ranks(a->run) ||
         !(f->weight >= LATE_SHARE_MIN) || pipeline_explains(a, worst))
         return false;
     f->mend = (struct mend){.kind = MEND_RANK, .rank = rank};
@@ -209,12 +209,14 @@ bool rule_slow_rank(const struct analysis *a, double threshold, struct finding *
 {
     char slow[TIME_TEXT], usual[TIME_TEXT];
     const struct rank_result **sorted;
-    size_t n = a->nranks;
-    if (n < SLOW_RANKS_MIN)
+    size_t n = 0;
+    if (a->ntimed < SLOW_RANKS_MIN)
         return false;
-    sorted = array_new(n, sizeof *sorted);
-    for (size_t i = 0; i < n; i++)
-        sorted[i] = &a->ranks[i];
+    sorted = array_new(a->ntimed, sizeof *sorted);
+    for (size_t i = 0; i < a->nranks; i++) {
+        if (a->ranks[i].breakdown.timed_ops > 0)
+            sorted[n++] = &a->ranks[i];
+    }
     qsort(sorted, n, sizeof *sorted, by_compute);
     int64_t most = sorted[n - 1]->breakdown.compute_ns,
             median = sorted[n / 2]->breakdown.compute_ns;
@@ -277,7 +279,7 @@ bool rule_slow_group(const struct analysis *a, double threshold, struct finding 
 {
     struct slow_comm slow;
     char bytes[32], own[32], usual[32];
-    double mean_span = (double)a->total.recorded_ns / (double)a->nranks;
+    double mean_span = analysis_mean_ns(a, a->total.recorded_ns);
     slow_comm_find(&slow, &a->comm, &a->node_map, threshold);
     if (slow.sample == NULL)
         return false;

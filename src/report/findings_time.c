@@ -23,10 +23,11 @@ static void put_of_span(struct buf *b, const struct analysis *a, int64_t part_ns
 {
     const struct step_window *w = &a->step_time.window;
     char part[TIME_TEXT], span[TIME_TEXT];
-    double n = (double)a->nranks * (w->several ? w->steps : 1);
-    buf_printf(
-        b, "of the %s (%s of %s%s)", span_word(a), text_ns(part, sizeof part, (double)part_ns / n),
-        text_ns(span, sizeof span, (double)a->total.span_ns / n), a->nranks > 1 ? " a rank" : "");
+    double n = w->several ? w->steps : 1;
+    buf_printf(b, "of the %s (%s of %s%s)", span_word(a),
+               text_ns(part, sizeof part, analysis_mean_ns(a, part_ns) / n),
+               text_ns(span, sizeof span, analysis_mean_ns(a, a->total.span_ns) / n),
+               a->ntimed > 1 ? " a rank" : "");
 }
 
 /* Where this bound is the largest, and the critical path mostly another one: why. */
@@ -46,7 +47,7 @@ bool rule_compute(const struct analysis *a, double threshold, struct finding *f,
     if (!(f->value >= threshold))
         return false;
     buf_printf(b, "Compute-bound: %s for " RATE_TEXT " ",
-               a->nranks > 1 ? "GPUs compute" : "the GPU computes", percent(f->value));
+               a->ntimed > 1 ? "GPUs compute" : "the GPU computes", percent(f->value));
     put_of_span(b, a, a->total.compute_ns);
     buf_putc(b, '.');
     if (gemms.total_ns > 0 && !rule_speaks(a, RULE_gemm_efficiency))
@@ -133,7 +134,7 @@ bool rule_idle(const struct analysis *a, double threshold, struct finding *f, st
     f->mend.kind = sees_all && launches_late(a) ? MEND_HOST : MEND_NOTHING;
     if (sees_all)
         buf_printf(b, "%s: %s idle " RATE_TEXT " ", findings_host_bound(a) ? "Host-bound" : "Idle",
-                   a->nranks > 1 ? "GPUs are" : "the GPU is", percent(f->value));
+                   a->ntimed > 1 ? "GPUs are" : "the GPU is", percent(f->value));
     else
         buf_printf(b, "No traced work runs in " RATE_TEXT " ", percent(f->value));
     put_of_span(b, a, a->total.idle_ns);
@@ -186,7 +187,7 @@ size_t critical_holder(const struct analysis *a, double *share)
 {
     const struct critical *c = &a->critical;
     size_t top = 0;
-    if (c->why != NULL || c->run->nranks < 2)
+    if (c->why != NULL || run_recorded_ranks(c->run) < 2)
         return SIZE_MAX;
     for (size_t r = 1; r < c->run->nranks; r++) {
         int64_t more_ns = c->ranks[r].sum.all_ns - c->ranks[top].sum.all_ns;
@@ -195,7 +196,7 @@ size_t critical_holder(const struct analysis *a, double *share)
     }
     *share = share_of(c->ranks[top].sum.all_ns, c->length.all_ns);
     if (!(*share > rule_threshold(RULE_critical_rank)) ||
-        *share < FAIR_FACTOR / (double)c->run->nranks ||
+        *share < FAIR_FACTOR / (double)run_recorded_ranks(c->run) ||
         !(share_of(c->ranks[top].margin_ns, c->length.all_ns) >= MARGIN_MIN))
         return SIZE_MAX;
     return top;

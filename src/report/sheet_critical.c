@@ -29,7 +29,7 @@ static void add_notes(struct sheet *s, const struct analysis *a)
     const struct critical *c = &a->critical;
     char length[32], moves[48] = "";
     text_ns(length, sizeof length, (double)c->length.step_ns);
-    if (c->run->nranks > 1)
+    if (run_recorded_ranks(c->run) > 1)
         snprintf(moves, sizeof moves, "; moves between ranks: %llu",
                  (unsigned long long)c->changes_step);
     if (c->steps->source != STEPS_WHOLE)
@@ -47,7 +47,7 @@ static void add_notes(struct sheet *s, const struct analysis *a)
     if (share_of(c->alone_ns, c->length.all_ns) >= 0.005)
         sheet_note(s, "%.0f %% is communication of which not all members have times: with waiting",
                    100 * share_of(c->alone_ns, c->length.all_ns));
-    else if (c->run->nranks == 1 && c->run->world_size > 1)
+    else if (run_recorded_ranks(c->run) == 1 && c->run->world_size > 1)
         sheet_note(s, "the path stays within the one rank that is in the trace");
 }
 
@@ -129,7 +129,7 @@ void sheet_of_critical_ranks(struct sheet *s, const struct analysis *a)
     sheet_init(s, "critical_ranks",
                "Ranks on the critical path; margin: by how much each came last, all steps",
                SHEET_COLUMNS(columns));
-    if (c->why != NULL || c->run->nranks < 2)
+    if (c->why != NULL || run_recorded_ranks(c->run) < 2)
         return;
     list = array_new(c->run->nranks, sizeof *list);
     for (size_t r = 0; r < c->run->nranks; r++)

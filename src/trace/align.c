@@ -63,12 +63,23 @@ static size_t find_clock(const struct walls *walls, const struct wall *d, int64_
     return i;
 }
 
-/* Domains of what is surely one clock. */
+/* Returns whether the rank has times to compare: not where it recorded no operation, and others
+ * did. */
+static bool has_times(const struct run *run, const struct rank *rank, size_t recorded)
+{
+    return rank->nops > 0 || recorded == run->nranks;
+}
+
+/* Domains of what is surely one clock. Ranks without times to compare make no domain of their own:
+ * what is of no other is of the first. */
 static void number_domains(struct run *run, struct walls *walls)
 {
+    const size_t recorded = run_recorded_ranks(run);
     for (size_t r = 0; r < run->nranks; r++) {
         struct wall d = wall_of(&run->ranks[r]);
         size_t i = find_clock(walls, &d, SURELY_SAME_NS), like;
+        if (!has_times(run, &run->ranks[r], recorded))
+            continue;
         if (i == walls->count) {
             like = find_clock(walls, &d, SAME_BOOT_NS);
             d.like = like < walls->count ? walls->list[like].like : (int)i;
@@ -77,6 +88,12 @@ static void number_domains(struct run *run, struct walls *walls)
             walls->list[walls->count++] = d;
         }
         run->ranks[r].domain = (int)i;
+    }
+    for (size_t r = 0; r < run->nranks; r++) {
+        struct wall d = wall_of(&run->ranks[r]);
+        size_t i = find_clock(walls, &d, SURELY_SAME_NS);
+        if (!has_times(run, &run->ranks[r], recorded))
+            run->ranks[r].domain = i < walls->count ? (int)i : 0;
     }
 }
 

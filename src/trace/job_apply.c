@@ -335,13 +335,15 @@ static bool has_nodes(const struct apply *a)
 static void name_nodes(const struct apply *a)
 {
     struct run *run = a->run;
+    const bool all = run_recorded_ranks(run) == run->nranks;
     for (size_t r = 0; r < run->nranks; r++) {
         const char *node = a->node_of[r] >= 0 ? a->nodes[a->node_of[r]].name : "";
         struct rank *rank = &run->ranks[r];
         if (node[0] == '\0')
             continue;
         rank->host = node;
-        if (rank->domain >= 0 && rank->domain < run->ndomains)
+        if (rank->domain >= 0 && rank->domain < run->ndomains &&
+            (all || rank->nops > 0)) /* else of a domain for want of one (align.c) */
             run->domains[rank->domain].host = node;
         run->name_nodes = true;
     }

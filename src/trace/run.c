@@ -302,6 +302,14 @@ bool run_alone(const struct run *run)
     return run->nranks == 1 && run->world_size > 1;
 }
 
+size_t run_recorded_ranks(const struct run *run)
+{
+    size_t n = 0;
+    for (size_t r = 0; r < run->nranks; r++)
+        n += run->ranks[r].nops > 0;
+    return n > 0 ? n : run->nranks;
+}
+
 bool run_partial(const struct run *run)
 {
     for (size_t i = 0; i < run->nnotes; i++) {

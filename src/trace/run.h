@@ -528,4 +528,8 @@ bool run_partial(const struct run *run);
 /* Returns whether one rank of several is all there is: it was profiled alone, which is no loss. */
 bool run_alone(const struct run *run);
 
+/* The ranks that recorded an operation, which means over ranks are of: traces of the others only
+ * say who they are (capture --ranks). Where none did, all. */
+size_t run_recorded_ranks(const struct run *run);
+
 #endif

@@ -480,13 +480,36 @@ TEST(load_ranks_of_two_hosts)
 TEST(load_two_machines_of_one_name)
 {
     const char *folder = make_folder();
+    char text[1024];
     struct run run;
     write_trace(folder, "specter_trace_rank0.jsonl", "r", 0, 2, "localhost", 100);
-    write_text(folder, "specter_trace_rank1.jsonl",
-               init_line("r", 1, 2, "localhost", 5, 1700001000000000000));
+    snprintf(text, sizeof text,
+             "%s{\"id\":0,\"type\":\"nccl\",\"op\":\"AllReduce\",\"start_us\":1.0,"
+             "\"duration_us\":1.0,\"host_us\":0.5,\"timing\":\"device\"}\n",
+             init_line("r", 1, 2, "localhost", 5, 1700001000000000000));
+    write_text(folder, "specter_trace_rank1.jsonl", text);
     load_path(&run, folder);
     CHECK_INT(run.ndomains, 2);
     CHECK(!run.clock_aligned);
+    run_release(&run);
+    remove_folder(folder);
+}
+
+/* A rank without operations has no times to compare: its machine makes no domain. */
+TEST(load_silent_rank_of_another_machine)
+{
+    const char *folder = make_folder();
+    struct run run;
+    write_text(folder, "specter_trace_rank0.jsonl",
+               init_line("r", 0, 3, "a", 5, 1700001000000000000));
+    write_trace(folder, "specter_trace_rank1.jsonl", "r", 1, 3, "b", 100);
+    write_trace(folder, "specter_trace_rank2.jsonl", "r", 2, 3, "b", 100);
+    load_path(&run, folder);
+    CHECK_INT(run.nranks, 3);
+    CHECK_INT((int)run_recorded_ranks(&run), 2);
+    CHECK_INT(run.ndomains, 1);
+    CHECK_STR(run.domains[0].host, "b");
+    CHECK(run.clock_aligned);
     run_release(&run);
     remove_folder(folder);
 }

@@ -267,7 +267,7 @@ static double work_of(const struct program *p, uint32_t r)
 static void blame(struct summary_ctx *a)
 {
     const struct program *p = &a->job->program;
-    size_t nranks = p->run->nranks;
+    size_t nranks = p->run->nranks, n = 0;
     double *on_path = array_new(nranks, sizeof *on_path), *work = array_new(nranks, sizeof *work);
     double all = 0, own;
     uint32_t top = 0;
@@ -281,15 +281,16 @@ static void blame(struct summary_ctx *a)
     }
     for (uint32_t r = 0; r < nranks; r++) {
         top = on_path[r] > on_path[top] ? r : top;
-        work[r] = work_of(p, r);
+        if (!steps_blank(p->run, r))
+            work[n++] = work_of(p, r);
     }
-    own = work[top];
-    qsort(work, nranks, sizeof *work, order_doubles);
-    if (nranks > 1 && all > 0 && on_path[top] >= BLAMED * all &&
-        own > (1 + SLOWER) * work[(nranks - 1) / 2] && work[(nranks - 1) / 2] > 0) {
+    own = work_of(p, top);
+    qsort(work, n, sizeof *work, order_doubles);
+    if (n > 1 && all > 0 && on_path[top] >= BLAMED * all &&
+        own > (1 + SLOWER) * work[(n - 1) / 2] && work[(n - 1) / 2] > 0) {
         a->out->slow_rank = p->run->ranks[top].rank;
         a->out->slow_work = on_path[top] / all;
-        a->out->slower = own / work[(nranks - 1) / 2] - 1;
+        a->out->slower = own / work[(n - 1) / 2] - 1;
     }
     free(on_path);
     free(work);
