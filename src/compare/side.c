@@ -91,10 +91,15 @@ static double window_steps(const struct analysis *a)
     return a->step_time.window.several ? a->step_time.window.steps : 1;
 }
 
-/* What a sum over the ranks is of the step: mean of those that have times. */
+/* What a sum over the ranks is of the step: mean of those that have times, so that parts add up to
+ * the step time, also where clocks cannot be compared and the rank with the longest steps tells it.
+ */
 static double of_step(const struct analysis *a, double sum_ns)
 {
-    return sum_ns / (double)(a->ntimed > 0 ? a->ntimed : 1) / window_steps(a);
+    const double step_ns = step_window_mean(&a->step_time.window);
+    return step_ns > 0 && a->total.span_ns > 0
+               ? sum_ns / (double)a->total.span_ns * step_ns
+               : sum_ns / (double)(a->ntimed > 0 ? a->ntimed : 1) / window_steps(a);
 }
 
 /* NAN: not known. */
