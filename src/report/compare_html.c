@@ -273,7 +273,7 @@ static void put_curve(struct page *p, const struct compare_report *r, enum spect
         {r->base, PLOT_POINTS, COLOUR_BASE, bytes, base, n, NULL},
         {r->test, PLOT_POINTS, COLOUR_TEST, bytes, test, n, NULL},
     };
-    buf_printf(&title, "%s on %d ranks", specter_comm_op_name(op), ranks);
+    buf_printf(&title, "%s on %d rank%s", specter_comm_op_name(op), ranks, ranks > 1 ? "s" : "");
     plot_curves(&p->body, &(struct plot){.title = title.data,
                                          .x = {"bytes", PLOT_BYTES, true},
                                          .y = {"us", PLOT_US, true},

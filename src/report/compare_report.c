@@ -49,7 +49,7 @@ const char *compare_row_name(struct buf *b, const struct compare_key *k)
         if (k->dtype < SPECTER_DTYPE_UNKNOWN)
             buf_printf(b, " %s", specter_dtype_name((enum specter_dtype)k->dtype));
         if (k->ranks > 0)
-            buf_printf(b, ", %d ranks", k->ranks);
+            buf_printf(b, ", %d rank%s", k->ranks, k->ranks > 1 ? "s" : "");
         break;
     case COMPARE_GEMMS:
         buf_printf(b, "GEMM %u x %u x %u", k->m, k->n, k->k);

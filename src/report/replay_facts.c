@@ -10,6 +10,7 @@
 #include <assert.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* Where a sentence stands: the first six are assumptions, in the order in which they are printed.
  */
@@ -34,6 +35,7 @@ enum section {
  *     %%                         a percent sign
  *     {text}                     takes a count: text is there where that is not 0. The values that
  *                                text takes are taken in either case
+ *     {=one|more}                takes none: "one" where the count before it is 1, else "more"
  *
  * A sentence that lists what is there has a function of of_lists in place of a template. */
 struct sentence {
@@ -282,8 +284,9 @@ static const struct sentence sentences[REPLAY_FACTS] = {
     [FACT_SMALL_COPIES] = {ON_COST, "%d small copies were not timed on the device: taken as 0 "
                                     "there"},
     [FACT_TAKEN_AS_0] = {NOTE, "%d operations have neither a time nor a model: taken as 0"},
-    [FACT_ABOVE_PEAK] = {NOTE, "at %d GPUs the {given FLOPs}{%s} come to %.0f %% of the GPUs' "
-                               "dense peak: more than can be"},
+    [FACT_ABOVE_PEAK] = {NOTE,
+                         "at %d {=GPU|GPUs} the {given FLOPs}{%s} come to %.0f %% of the GPUs' "
+                         "dense peak: more than can be"},
     [FACT_NO_EFFECT_ABSENT] = {NOTE, "{network}{GPU} %s changes nothing: the recording holds no "
                                      "{communication}{computation}"},
     [FACT_NO_EFFECT_OFF_PATH] = {NOTE, "{network}{GPU} %s changes nothing: {communication}"
@@ -309,13 +312,15 @@ static const struct sentence sentences[REPLAY_FACTS] = {
     [FACT_RANKS_UNLIKE] = {ON_VARIATION,
                            "no two recorded ranks do the same: how much ranks differ in all "
                            "iterations is not known, and taken as 0"},
-    [FACT_FAULT_ADDS] = {ON_VARIATION, "%d GPUs: the injected fault adds %.1f %% to the step"},
-    [FACT_FAULT_ABSENT] = {NOTE, "'%s' is not in the job of %d GPUs"},
-    [FACT_LINKS_UNUSED] = {NOTE,
-                           "%d GPUs: slow links change nothing: {the job sits on one node}{no "
-                           "communicator of the ranks beside them has members on other nodes}"},
-    [FACT_FAULT_OFF_PATH] = {NOTE, "%d GPUs: the injected fault changes nothing: it is not on the "
-                                   "critical path, others are waited for longer"},
+    [FACT_FAULT_ADDS] = {ON_VARIATION,
+                         "%d {=GPU|GPUs}: the injected fault adds %.1f %% to the step"},
+    [FACT_FAULT_ABSENT] = {NOTE, "'%s' is not in the job of %d {=GPU|GPUs}"},
+    [FACT_LINKS_UNUSED] =
+        {NOTE, "%d {=GPU|GPUs}: slow links change nothing: {the job sits on one node}{no "
+               "communicator of the ranks beside them has members on other nodes}"},
+    [FACT_FAULT_OFF_PATH] = {NOTE,
+                             "%d {=GPU|GPUs}: the injected fault changes nothing: it is not on the "
+                             "critical path, others are waited for longer"},
 
     [FACT_REPLAY_OFF] = {FIRST_NOTE, NULL},
     [FACT_BOUNDS_DIFFER] = {ON_RECORDING, NULL},
@@ -330,15 +335,17 @@ static const struct sentence sentences[REPLAY_FACTS] = {
                         "a transfer takes what it took once its last member was there; waits for "
                         "late members come out of the simulation"},
     [FACT_CLOCKS] = {ON_RECORDING, "ranks on %d clocks begin together: the clocks share no zero"},
-    [FACT_WAITS_INFERRED] = {ON_RECORDING,
-                             "the traces of %d of %d ranks lack what streams wait for; inferred "
-                             "from recorded times: %d waits for another stream's operation, %d "
-                             "collectives after the computation issued before them"},
-    [FACT_WAITS_NONE] = {ON_RECORDING, "the traces of %d of %d ranks lack what streams wait for; "
-                                       "recorded times show no wait"},
-    [FACT_NOT_TRACED] = {ON_RECORDING,
-                         "%d of %d ranks were not traced for {copies}{ and }{other kernels}: what "
-                         "waits for those on the device is replayed too early"},
+    [FACT_WAITS_INFERRED] =
+        {ON_RECORDING, "the traces of %d of %d {=rank|ranks} lack what streams wait for; inferred "
+                       "from recorded times: %d waits for another stream's operation, %d "
+                       "collectives after the computation issued before them"},
+    [FACT_WAITS_NONE] = {ON_RECORDING,
+                         "the traces of %d of %d {=rank|ranks} lack what streams wait for; "
+                         "recorded times show no wait"},
+    [FACT_NOT_TRACED] =
+        {ON_RECORDING,
+         "%d of %d {=rank was|ranks were} not traced for {copies}{ and }{other kernels}: what "
+         "waits for those on the device is replayed too early"},
     [FACT_SYNCS_GUESSED] = {ON_RECORDING,
                             "%d stream synchronisations name no stream: each waits for that of the "
                             "operation that ended when it returned, else for the one on which its "
@@ -478,6 +485,18 @@ static const char *put_value(struct buf *b, const char *at, const struct fact_va
     return at + 1;
 }
 
+/* "{=one|more}", from behind the '='; returns what follows it. count: the value before it. */
+static const char *put_number(struct buf *b, const char *at, const struct fact_value *count)
+{
+    const char *more = strchr(at, '|'), *end = strchr(at, '}');
+    assert(more != NULL && end != NULL && more < end && count->type == FACT_VALUE_COUNT);
+    if (count->count == 1)
+        buf_put(b, at, (size_t)(more - at));
+    else
+        buf_put(b, more + 1, (size_t)(end - more - 1));
+    return end + 1;
+}
+
 /* Up to the '}' of the part that the template stands in, or its end: returns where that is. shown:
  * else the values are only taken. */
 static const char *put_part(struct buf *b, const char *at, const struct fact_value **v, bool shown)
@@ -485,7 +504,9 @@ static const char *put_part(struct buf *b, const char *at, const struct fact_val
     struct buf nowhere = BUF_INIT;
     struct buf *to = shown ? b : &nowhere;
     while (*at != '\0' && *at != '}') {
-        if (*at == '{') {
+        if (*at == '{' && at[1] == '=') {
+            at = put_number(to, at + 2, *v - 1);
+        } else if (*at == '{') {
             bool there = (*v)->count != 0;
             assert((*v)->type == FACT_VALUE_COUNT);
             (*v)++;
