@@ -41,11 +41,14 @@ static double or_none(double ns)
     return isfinite(ns) ? ns : 0;
 }
 
+/* An interval as wide as the step begins at 0. */
 static double end_of(const cJSON *o, int end)
 {
     const cJSON *ends = cJSON_GetObjectItemCaseSensitive(o, "interval80");
     const cJSON *item = cJSON_GetArrayItem(ends, end);
-    return cJSON_IsNumber(item) && item->valuedouble > 0 ? item->valuedouble * 1e3 : NAN;
+    return cJSON_IsNumber(item) && item->valuedouble >= (end == 0 ? 0 : 1e-3)
+               ? item->valuedouble * 1e3
+               : NAN;
 }
 
 static void read_step(struct predicted_step *step, const cJSON *o)

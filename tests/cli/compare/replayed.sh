@@ -37,6 +37,12 @@ sed 's/"iteration_us":[^,]*/"iteration_us": 1000000/g; s/"interval80":[^]]*/"int
 for sides in "$to far.json" "far.json $to"; do
     said $sides --at 4 --fail-on 'step_ms>+5%' | sed 's/[0-9.]* [mu]s/N ms/g; s/[0-9.]* %/N %/g' | grep 'outside\|status\|holds'
 done
+# One that is as wide as the step begins at 0, and holds the recording all the same.
+sed 's/"interval80":[^]]*/"interval80": [0, 1100000/g' moved.json >wide.json
+for sides in "$to wide.json" "wide.json $to"; do
+    said $sides --at 4 --json wide.out | grep -o inside
+    awk -F: '/"verdict"/ { print $2; exit }' wide.out
+done
 # The scale: that of the recording, else --at.
 said "$to" moved.json --at 8 | head -n 1 | cut -c 1-20
 said moved.json own.json --at 16
