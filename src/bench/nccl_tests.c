@@ -37,9 +37,9 @@
  *      (B)                         out of place              in place
  *
  * Older versions lack root or redop, say `error` for #wrong and print no in-place part; the report
- * of single iterations (2.19 on) adds i_min i_max i_p99 i_cv% to either part; -T adds a time of
- * day. The line of headings says which columns there are; without one it follows from how many
- * values stand after the type. */
+ * of single iterations (2.19 on) adds i_min i_max i_p99 i_cv% to either part, a bitwise comparison
+ * #bitdiff before them; -T adds a time of day. The line of headings says which columns there are;
+ * without one it follows from how many values stand after the type. */
 
 /* A line's words: views into it, no terminator. */
 struct nccl_tests_words {
@@ -63,6 +63,7 @@ struct nccl_tests_words {
     X(BUSBW, "busbw")         \
     X(WRONG, "#wrong")        \
     X(ERROR, "error")         \
+    X(BITDIFF, "#bitdiff")    \
     X(MIN, "i_min")           \
     X(MAX, "i_max")           \
     X(P99, "i_p99")           \
@@ -237,18 +238,26 @@ static bool starts_part(enum nccl_tests_column column)
     return column == NCCL_TESTS_TIME || column == NCCL_TESTS_CPUTIME;
 }
 
-/* How many columns stand before the first part, and how many a part has. */
-static void parts_of(const struct nccl_tests_columns *c, size_t *first, size_t *width,
-                     size_t *parts)
+/* Where the parts of a row stand, in columns. */
+struct nccl_tests_parts {
+    size_t first, n; /* columns before the first part; 1 or 2 parts */
+    size_t width;    /* that are read of a part: those of another program end it */
+    size_t stride;   /* from part to part */
+};
+
+static struct nccl_tests_parts parts_of(const struct nccl_tests_columns *c)
 {
+    struct nccl_tests_parts p = {.width = 1};
     size_t second;
-    for (*first = 0; *first < c->n && !starts_part(c->column[*first]);)
-        ++*first;
-    for (second = *first + 1; second < c->n && !starts_part(c->column[second]);)
+    while (p.first < c->n && !starts_part(c->column[p.first]))
+        p.first++;
+    for (second = p.first + 1; second < c->n && !starts_part(c->column[second]);)
         second++;
-    *parts = second < c->n ? 2 : 1;
-    for (*width = 1; *first + *width < second && c->column[*first + *width] != NCCL_TESTS_OTHER;)
-        ++*width;
+    p.n = second < c->n ? 2 : 1;
+    p.stride = second - p.first;
+    while (p.width < p.stride && c->column[p.first + p.width] != NCCL_TESTS_OTHER)
+        p.width++;
+    return p;
 }
 
 static bool read_head(const struct nccl_tests_columns *c, size_t n, const word *w,
@@ -343,7 +352,8 @@ static enum nccl_tests_line read_row(const struct nccl_tests_columns *columns,
     const size_t n = words->n - start;
     enum nccl_tests_line kind = NCCL_TESTS_ROW;
     struct nccl_tests_columns guessed;
-    size_t first, width, parts, have;
+    struct nccl_tests_parts p;
+    size_t have;
     bool blank;
     if (start == words->n)
         return NCCL_TESTS_NO_ROW;
@@ -351,15 +361,16 @@ static enum nccl_tests_line read_row(const struct nccl_tests_columns *columns,
         guessed = guess_columns(&w[3], n - 3);
         columns = &guessed;
     }
-    parts_of(columns, &first, &width, &parts);
-    have = n < first ? 0 : (n - first) / width;
+    p = parts_of(columns);
+    have = n < p.first + p.width ? 0 : (n - p.first - p.width) / p.stride + 1;
     /* A row that was measured in place alone has blanks in the place of the other part. */
-    blank = have == 1 && parts == 2 && w[first].p - (w[first - 1].p + w[first - 1].len) > GAP_MIN;
-    for (size_t i = 0; i < have && i < parts && kind == NCCL_TESTS_ROW; i++) {
+    blank =
+        have == 1 && p.n == 2 && w[p.first].p - (w[p.first - 1].p + w[p.first - 1].len) > GAP_MIN;
+    for (size_t i = 0; i < have && i < p.n && kind == NCCL_TESTS_ROW; i++) {
         struct bench_row *row = bench_row_add(run);
         *why = NULL;
-        if (!read_head(columns, first, w, row) ||
-            !read_part(&columns->column[first], width, &w[first + i * width], row))
+        if (!read_head(columns, p.first, w, row) ||
+            !read_part(&columns->column[p.first], p.width, &w[p.first + i * p.stride], row))
             *why = "a value is no number";
         else if (row->bytes == 0)
             kind = NCCL_TESTS_EMPTY;
@@ -372,7 +383,7 @@ static enum nccl_tests_line read_row(const struct nccl_tests_columns *columns,
     }
     if (kind != NCCL_TESTS_ROW)
         run->nrows = before; /* neither part of it */
-    if (kind == NCCL_TESTS_ROW && have < parts && !blank) {
+    if (kind == NCCL_TESTS_ROW && have < p.n && !blank) {
         *why = "the row is cut";
         return NCCL_TESTS_CUT; /* the part that is whole stands */
     }

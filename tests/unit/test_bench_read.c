@@ -175,6 +175,19 @@ static const struct output_form {
      "101.9   "
      "10.29   15.44      0   RING   LL128   32\n",
      102.9, 101.9, 0, 1, 2},
+    {"a bitwise comparison",
+     "#       size         count      type   redop    root     time   algbw   busbw  #wrong  "
+     "#bitdiff     time   algbw   busbw  #wrong  #bitdiff\n"
+     "     1048576        262144     float     sum      -1    102.9   10.19   15.29       0        "
+     " "
+     "0    101.9   10.29   15.44       0         0\n",
+     102.9, 101.9, 0, 1, 2},
+    {"columns of another program in either part",
+     "#       size         count      type   redop    root     time   algbw   busbw  #wrong  algo "
+     " proto     time   algbw   busbw  #wrong  algo  proto\n"
+     "     1048576        262144     float     sum      -1    102.9   10.19   15.29       0  RING "
+     " LL128    101.9   10.29   15.44       0  RING  LL128\n",
+     102.9, 101.9, 0, 1, 2},
     {"NCCL_DEBUG between",
      COLUMNS
      "node-a:6899:6899 [0] NCCL INFO Bootstrap : Using eth0:192.168.0.183<0>\n"
