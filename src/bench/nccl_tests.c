@@ -28,6 +28,7 @@
 #define BYTES_MAX 9007199254740992.0 /* 2^53: up to here a double counts single ones */
 #define TIME_MAX 1e12                /* us: twelve days */
 #define NCCL_TESTS_WORDS 64          /* of a line that are looked at */
+#define RANK_MAX (1 << 15)           /* of ranks, devices, GPUs and threads of a process */
 
 /* ---- the table ----
  *
@@ -401,6 +402,12 @@ struct nccl_tests_reader {
     int group;                /* of the run's first rank */
     int *on_host;             /* ranks of each host of the run; owned */
     size_t cap_on_host;
+    bool *listed; /* by rank: the header names it; owned */
+    size_t cap_listed;
+    int nlisted, highest;     /* how many, and the largest */
+    int per_process;          /* ranks of a process; 0: not told */
+    int devices;              /* of a node: the largest device number + 1 */
+    bool alone, ended;        /* a rank is there twice; the header's last line came */
     size_t empty, empty_line; /* rows of 0 bytes, and where the first stands */
     size_t damaged;
     struct buf text; /* of the line, terminated; owned */
@@ -421,8 +428,12 @@ static void forget_ranks(struct nccl_tests_reader *rd)
     run->nhosts = 0;
     run->gpu = run->other_gpu = "";
     rd->group = -1;
+    rd->nlisted = rd->highest = rd->per_process = rd->devices = 0;
+    rd->alone = rd->ended = false;
     for (size_t i = 0; i < rd->cap_on_host; i++)
         rd->on_host[i] = 0;
+    for (size_t i = 0; i < rd->cap_listed; i++)
+        rd->listed[i] = false;
 }
 
 static void begin_run(struct nccl_tests_reader *rd)
@@ -435,6 +446,39 @@ static void begin_run(struct nccl_tests_reader *rd)
     rd->columns.n = 0;
     rd->columns.in_place_only = false;
     forget_ranks(rd);
+}
+
+/* The ranks of a run whose header is complete. Its list may have holes: nccl-tests cuts that of a
+ * process at 2 KiB, documents leave lines out. Device numbers then tell how many ranks a node has.
+ */
+static void find_layout(struct nccl_tests_reader *rd)
+{
+    struct layout *w = &run_of(rd)->where;
+    const int process = rd->per_process > 0 ? rd->per_process : 1;
+    if (rd->nlisted == 0)
+        return;
+    w->ranks = (rd->highest / process + 1) * process;
+    w->nodes = (int)run_of(rd)->nhosts;
+    if (w->ranks == rd->nlisted)
+        return;
+    if (rd->devices > w->per_node)
+        w->per_node = rd->devices < w->ranks ? rd->devices : w->ranks;
+    if (w->nodes * w->per_node < w->ranks)
+        w->nodes = (w->ranks + w->per_node - 1) / w->per_node;
+    bench_note(rd->r, rd->file, run_of(rd)->line, "the header lists %d of %d ranks", rd->nlisted,
+               w->ranks);
+}
+
+/* Before the first row of a run. */
+static void end_header(struct nccl_tests_reader *rd)
+{
+    rd->ended = true;
+    find_layout(rd);
+    if (rd->alone)
+        bench_note(
+            rd->r, rd->file, run_of(rd)->line,
+            "several processes have a rank 0: nccl-tests was built without MPI (make MPI=1), "
+            "so that each measured alone, at the same time");
 }
 
 /* A header's line: the next run's where this one has rows. */
@@ -452,27 +496,39 @@ static struct bench_run *header(struct nccl_tests_reader *rd)
 static bool rank_line(struct nccl_tests_reader *rd, const char *text)
 {
     struct bench_run *run;
-    int rank, group = 0, end = 0;
+    int rank, device = 0, group = 0, end = 0;
     char host[NAME_MAX_LEN];
     const char *at = strstr(text, "Rank "), *name;
     size_t host_index;
-    if (at == NULL || (sscanf(at, "Rank %d Group %d Pid %*d on %199s device %*d %n", &rank, &group,
-                              host, &end) < 3 &&
-                       sscanf(at, "Rank %d Pid %*d on %199s device %*d %n", &rank, host, &end) < 2))
+    if (at == NULL ||
+        (sscanf(at, "Rank %d Group %d Pid %*d on %199s device %d %n", &rank, &group, host, &device,
+                &end) < 4 &&
+         sscanf(at, "Rank %d Pid %*d on %199s device %d %n", &rank, host, &device, &end) < 3))
         return false;
     if (end == 0 || at[end] != '[' || (name = strchr(at + end, ']')) == NULL)
+        return false;
+    if (rank < 0 || rank >= RANK_MAX || device < 0 || device >= RANK_MAX)
         return false;
     run = header(rd);
     if (rd->group >= 0 && group != rd->group)
         return true; /* another communicator of the same size, at the same time */
     rd->group = group;
+    ARRAY_GROW(rd->listed, rd->cap_listed, (size_t)rank + 1);
+    if (rd->listed[rank] || rd->alone) { /* from then on the list is another process' */
+        rd->alone = true;
+        return true;
+    }
+    rd->listed[rank] = true;
+    rd->nlisted++;
+    if (rank > rd->highest)
+        rd->highest = rank;
+    if (device >= rd->devices)
+        rd->devices = device + 1;
     for (name++; *name == ' ';)
         name++;
-    run->where.ranks++;
     host_index = bench_host_add(rd->r, run, host, strlen(host));
     ARRAY_GROW(rd->on_host, rd->cap_on_host, host_index + 1);
     rd->on_host[host_index]++;
-    run->where.nodes = (int)run->nhosts;
     if (rd->on_host[host_index] > run->where.per_node)
         run->where.per_node = rd->on_host[host_index];
     if (run->gpu[0] == '\0')
@@ -496,7 +552,12 @@ static const char *word_behind(struct nccl_tests_reader *rd, const char *text, c
 static bool header_line(struct nccl_tests_reader *rd, const char *text)
 {
     /* "# nccl-tests version 2.17.6 nccl-headers=22501 nccl-library=22501": NCCL's number is
-     * major x 10000 + minor x 100 + patch. */
+     * major x 10000 + minor x 100 + patch. Older: "rccl-tests: Version develop:3f7f785", which
+     * stands between the header's lines. */
+    if (strstr(text, "rccl-tests: Version ") != NULL) {
+        run_of(rd)->backend = "rccl";
+        return true;
+    }
     if (strstr(text, "ccl-tests version ") != NULL) {
         struct bench_run *run = header(rd);
         const bool rccl = strstr(text, "rccl-tests") != NULL;
@@ -515,7 +576,11 @@ static bool header_line(struct nccl_tests_reader *rd, const char *text)
     if (strstr(text, "nThread ") != NULL && strstr(text, "nGpus ") != NULL &&
         strstr(text, "minBytes ") != NULL) {
         struct bench_run *run = header(rd);
+        int threads, gpus;
         forget_ranks(rd); /* of a run that printed no row */
+        if (sscanf(strstr(text, "nThread "), "nThread %d nGpus %d", &threads, &gpus) == 2 &&
+            threads > 0 && threads < RANK_MAX && gpus > 0 && gpus < RANK_MAX)
+            rd->per_process = threads * gpus;
         if (run->program[0] == '\0')
             run->program = rd->seen_program;
         return true;
@@ -589,7 +654,7 @@ static void command_line(struct nccl_tests_reader *rd, const struct nccl_tests_w
         const char *name = slash != NULL ? slash + 1 : w->p;
         size_t len = w->len - (size_t)(name - w->p);
         char buf[NAME_MAX_LEN];
-        if (len < 6 || len >= sizeof buf || memcmp(name + len - 5, "_perf", 5) != 0)
+        if (len >= sizeof buf || memmem(name, len, "_perf", 5) == NULL)
             continue;
         snprintf(buf, sizeof buf, "%.*s", (int)len, name);
         if (measured_op(buf) != SPECTER_COMM_OP_COUNT || strcmp(buf, "hypercube_perf") == 0)
@@ -611,7 +676,11 @@ static void one_line(struct nccl_tests_reader *rd)
     split(text, rd->text.len, &words);
     if (read_headings(&words, &columns)) {
         const bool in_place_only = rd->columns.in_place_only;
-        header(rd);
+        struct bench_run *run = rd->alone ? run_of(rd) : header(rd);
+        if (run->program[0] == '\0') { /* the table alone was copied, behind its command */
+            run->program = rd->seen_program;
+            rd->seen_program = "";
+        }
         rd->columns = columns;
         rd->columns.in_place_only = in_place_only;
         return;
@@ -632,6 +701,8 @@ static void one_line(struct nccl_tests_reader *rd)
         command_line(rd, &words);
         break;
     default:
+        if (!rd->ended)
+            end_header(rd);
         break;
     }
 }
@@ -676,5 +747,6 @@ int bench_read_nccl_tests(struct bench_result *r, struct stream *s, const char *
     buf_release(&rd.text);
     finish(&rd, first);
     free(rd.on_host);
+    free(rd.listed);
     return rc;
 }

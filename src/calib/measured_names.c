@@ -77,14 +77,15 @@ static const char *behind(const char *text, const char *prefix)
 
 enum specter_comm_op measured_op(const char *text)
 {
-    static const char suffix[] = "_perf"; /* nccl-tests' programs */
+    static const char suffix[] = "_perf"; /* nccl-tests' programs; its NAME_SUFFIX stands behind */
     const size_t tail = sizeof suffix - 1;
-    const char *name;
+    const char *name, *program;
     size_t len;
     text = behind(text, "nccl");
-    len = strlen(text);
-    if (len > tail && strcasecmp(text + len - tail, suffix) == 0)
-        len -= tail;
+    program = strcasestr(text, suffix);
+    if (program != NULL && program[tail] != '\0' && program[tail] != '_')
+        program = NULL;
+    len = program != NULL ? (size_t)(program - text) : strlen(text);
     name = spelled(ops, COUNT(ops), text, len);
     return name != NULL ? specter_comm_op_parse(name, strlen(name))
                         : specter_comm_op_parse(text, len);

@@ -264,6 +264,49 @@ TEST(bench_read_ranks_of_one_communicator)
     CHECK_STR(result.runs[0].gpu, "Tesla V100-PCIE-16GB");
 }
 
+/* Lines that are left out, or that nccl-tests cut: 2 KiB of a process. */
+TEST(bench_read_ranks_that_are_not_listed)
+{
+    CHECK_INT(
+        read_text("# nThread 1 nGpus 1 minBytes 8 maxBytes 8 step: 2(factor)\n"
+                  "#  Rank  0 Group  0 Pid 1 on n1 device  0 [0000:04:00] GPU A\n"
+                  "#  ...\n"
+                  "#  Rank  7 Group  0 Pid 8 on n1 device  7 [0000:da:00] GPU A\n"
+                  "#  Rank 31 Group  0 Pid 9 on n4 device  7 [0000:da:00] GPU A\n" COLUMNS ROW),
+        0);
+    CHECK_INT(row_of(0, 0)->where.ranks, 32);
+    CHECK_INT(row_of(0, 0)->where.nodes, 4);
+    CHECK_INT(row_of(0, 0)->where.per_node, 8);
+    CHECK_INT(result.nnotes, 1);
+    CHECK(strstr(result.notes[0], "lists 3 of 32 ranks") != NULL);
+    CHECK_INT(read_text("# nThread 2 nGpus 2 minBytes 8 maxBytes 8 step: 2(factor)\n"
+                        "#  Rank  0 Group  0 Pid 1 on n1 device  0 [0000:04:00] GPU A\n"
+                        "#  Rank  1 Group  0 Pid 1 on n1 devi...\n" COLUMNS ROW),
+              0);
+    CHECK_INT(row_of(0, 0)->where.ranks, 4);
+    CHECK_INT(result.damaged, false);
+}
+
+/* nccl-tests without MPI below mpirun: each process prints everything, line by line between those
+ * of others. */
+TEST(bench_read_processes_that_are_alone)
+{
+    CHECK_INT(read_text("# nThread 1 nGpus 2 minBytes 8 maxBytes 8 step: 2(factor)\n"
+                        "# nThread 1 nGpus 2 minBytes 8 maxBytes 8 step: 2(factor)\n"
+                        "#  Rank  0 Group  0 Pid 1 on n1 device  0 [0000:04:00] GPU A\n"
+                        "#  Rank  1 Group  0 Pid 1 on n1 device  1 [0000:05:00] GPU A\n"
+                        "#  Rank  0 Group  0 Pid 1 on n2 device  0 [0000:04:00] GPU A\n"
+                        "#  Rank  1 Group  0 Pid 1 on n2 device  1 [0000:05:00] GPU A\n" COLUMNS ROW
+                            COLUMNS ROW),
+              0);
+    CHECK_INT(result.nruns, 1);
+    CHECK_INT(result.runs[0].nrows, 4);
+    CHECK_INT(row_of(0, 3)->where.ranks, 2);
+    CHECK_INT(row_of(0, 3)->where.nodes, 1);
+    CHECK_INT(result.nnotes, 1);
+    CHECK(strstr(result.notes[0], "without MPI") != NULL);
+}
+
 /* Of a job whose processes each believe to be alone, or one that failed before it printed a row. */
 TEST(bench_read_headers_without_rows)
 {
@@ -281,6 +324,19 @@ TEST(bench_read_headers_without_rows)
         0);
     CHECK_INT(row_of(0, 0)->op, SPECTER_ALLREDUCE);
     CHECK_INT(row_of(0, 0)->where.ranks, 1);
+}
+
+TEST(bench_read_libraries)
+{
+    CHECK_INT(
+        read_text(
+            "# nThread 1 nGpus 2 minBytes 8 maxBytes 8 step: 2(factor)\n"
+            "rccl-tests: Version develop:3f7f785\n"
+            "# Using devices\n"
+            "#   Rank  0 Pid  1 on n1 device  0 [0000:2f:00.0] AMD Instinct MI100\n" COLUMNS ROW),
+        0);
+    CHECK_STR(result.runs[0].backend, "rccl");
+    CHECK_STR(result.runs[0].gpu, "AMD Instinct MI100");
 }
 
 TEST(bench_read_settings_that_nccl_tells)
