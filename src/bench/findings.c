@@ -130,9 +130,11 @@ static void put_part(struct buf *out, const char *text)
 static bool rule_nccl_says(const struct bench_study *s, struct buf *what)
 {
     const struct bench_paths *p = &s->run->paths;
-    const bool across = s->where.nodes > 1, rdma = strcmp(s->net->inter, "ethernet") != 0;
+    const bool across = s->where.nodes > 1;
+    bool rdma;
     if (s->count[BENCH_SLOW] == 0 || bench_study_is_sound(s))
         return false;
+    rdma = strcmp(s->net->inter, "ethernet") != 0;
     if (across && rdma && strcmp(p->network, "Socket") == 0)
         put_part(what, "it uses TCP sockets, no RDMA");
     if (across && p->nics > 0 && p->nics < s->net->nics_per_node)
@@ -149,7 +151,9 @@ static bool rule_other_gpu(const struct bench_study *s, struct buf *what)
 {
     if (s->run->other_gpu[0] == '\0')
         return false;
-    buf_printf(what, "%s and %s; predicted for %s", s->run->gpu, s->run->other_gpu, s->gpu->name);
+    buf_printf(what, "%s and %s", s->run->gpu, s->run->other_gpu);
+    if (s->gpu != NULL)
+        buf_printf(what, "; predicted for %s", s->gpu->name);
     return true;
 }
 

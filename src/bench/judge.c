@@ -37,9 +37,11 @@ struct measured_row bench_question(const struct bench_run *run, const struct ben
     return q;
 }
 
+#define LEVEL 0.9
+
 static struct bench_interval interval_of(enum accuracy_kind kind, const char *profile, double us)
 {
-    struct bench_interval in = {.level = 0.9};
+    struct bench_interval in = {.level = LEVEL};
     const double p = accuracy_p90_of(kind, profile, &in.known);
     in.low_us = us / (1 + p);
     in.high_us = p < 1 ? us / (1 - p) : HUGE_VAL;
@@ -92,7 +94,7 @@ static void judge(struct bench_study *s, struct bench_judged *j)
     j->ratio = NAN;
     j->verdict = BENCH_UNKNOWN;
     if (s->gpu == NULL) {
-        snprintf(s->unknown, sizeof s->unknown, "no profile of its hardware is known");
+        snprintf(s->unknown, sizeof s->unknown, "the GPU has no profile");
     } else if (bench_expect(s->run, j->row, s->gpu, s->net, &j->expected, &e) == 0) {
         j->ratio = j->expected.of.us / us;
         j->verdict = us > in->high_us ? BENCH_SLOW : us < in->low_us ? BENCH_FAST : BENCH_NORMAL;
@@ -146,6 +148,8 @@ void bench_study_release(struct bench_study *s)
 
 struct bench_interval bench_study_interval(const struct bench_study *s)
 {
+    if (s->net == NULL)
+        return (struct bench_interval){.level = LEVEL};
     return bench_interval(s->net, specter_comm_op_is_p2p(s->op), 1);
 }
 

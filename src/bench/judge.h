@@ -79,10 +79,10 @@ struct bench_judged {
 struct bench_study {
     const struct bench_run *run;
     enum specter_comm_op op;
-    struct layout where; /* of the rows */
-    const struct gpu_profile *gpu;
-    const struct network_profile *net;
-    struct bench_judged *rows; /* owned; the main ones first, each part by size */
+    struct layout where;               /* of the rows */
+    const struct gpu_profile *gpu;     /* NULL: not known; all rows are UNKNOWN */
+    const struct network_profile *net; /* likewise */
+    struct bench_judged *rows;         /* owned; the main ones first, each part by size */
     size_t nrows, nmain;
     size_t count[BENCH_VERDICT_COUNT]; /* of the main rows */
     char unknown[256];                 /* why the first UNKNOWN row is; "" */

@@ -407,7 +407,8 @@ struct nccl_tests_reader {
     int nlisted, highest;     /* how many, and the largest */
     int per_process;          /* ranks of a process; 0: not told */
     int devices;              /* of a node: the largest device number + 1 */
-    bool alone, ended;        /* a rank is there twice; the header's last line came */
+    bool alone;               /* a rank is there twice */
+    bool begun, ended;        /* the header's first and last line came */
     size_t empty, empty_line; /* rows of 0 bytes, and where the first stands */
     size_t damaged;
     struct buf text; /* of the line, terminated; owned */
@@ -445,6 +446,7 @@ static void begin_run(struct nccl_tests_reader *rd)
     run->backend = "nccl";
     rd->columns.n = 0;
     rd->columns.in_place_only = false;
+    rd->begun = false;
     forget_ranks(rd);
 }
 
@@ -486,6 +488,9 @@ static struct bench_run *header(struct nccl_tests_reader *rd)
 {
     if (run_of(rd)->nrows > 0)
         begin_run(rd);
+    if (!rd->begun)
+        run_of(rd)->line = rd->line;
+    rd->begun = true;
     return run_of(rd);
 }
 

@@ -54,19 +54,24 @@ static int ask(const struct report_question *q, const struct bench_run *run, con
                    run->line, what, q->path, option);
 }
 
+/* Both profiles, or neither: a GPU that is named and not known, whose rows are shown as measured.
+ */
 static int find_hardware(const struct report_question *q, const struct bench_run *run,
                          struct arena *a, struct profile_pair *on, struct err *e)
 {
     const struct gpu_profile *gpu = NULL;
+    *on = (struct profile_pair){NULL, NULL};
     if (q->opts->gpu == NULL) {
         gpu = gpu_profile_of_device(run->gpu);
         if (gpu == NULL && run->gpu[0] == '\0')
             return ask(q, run, "no GPU is named", "--gpu h100_sxm", e);
-        if (gpu == NULL)
-            return err_set(e, ERR_USAGE,
-                           "%s:%zu: GPU '%s' has no profile; name one with --gpu (see 'specter "
-                           "profiles')",
-                           run->file, run->line, run->gpu);
+        if (gpu == NULL) {
+            fprintf(stderr,
+                    "specter: %s:%zu: GPU '%s' has no profile: nothing is predicted; --gpu names "
+                    "one (see 'specter profiles')\n",
+                    run->file, run->line, run->gpu);
+            return 0;
+        }
     }
     return cmd_target(q->opts->gpu != NULL ? q->opts->gpu : gpu->name, q->opts->network, true, a,
                       on, e);
@@ -95,6 +100,8 @@ static int layout_of(const struct report_question *q, struct bench_run *run,
                        run->file, run->line, w->ranks, nodes, per_node);
     if (w->ranks == 0 && (nodes == 0 || per_node == 0))
         return ask(q, run, "the number of ranks is not told", "--nodes 1 --gpus-per-node 8", e);
+    if (w->nodes == 0 && net == NULL && nodes == 0 && per_node == 0)
+        return ask(q, run, "the number of nodes is not told", "--nodes 1", e);
     if (w->ranks == 0)
         w->ranks = nodes * per_node;
     if (w->nodes == 0)

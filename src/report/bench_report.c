@@ -400,17 +400,22 @@ void bench_text(const struct bench_study *study, bool full, FILE *out)
     print_headline(study, out);
     print_rows(study, 4, out);
     print_choice(study, out);
-    fputc('\n', out);
+    if (n > 0)
+        fputc('\n', out);
     for (size_t i = 0; i < n; i++)
         print_finding(&findings[i], true, out);
     const struct bench_run *run = study->run;
     bench_study_sheet(&rows, study);
     sheet_print(&rows, sheet_rows(&rows), out);
     sheet_release(&rows);
-    fprintf(out, "\n  predicted for %s on %s", study->gpu->name, study->net->name);
-    fprintf(out, bench_study_interval(study).known
-                     ? "; the interval is that of measurements of it\n"
-                     : ", of which too little was measured: the interval is that of all others\n");
+    fputc('\n', out);
+    if (study->gpu != NULL) {
+        fprintf(out, "  predicted for %s on %s", study->gpu->name, study->net->name);
+        fprintf(out,
+                bench_study_interval(study).known
+                    ? "; the interval is that of measurements of it\n"
+                    : ", of which too little was measured: the interval is that of all others\n");
+    }
     if (run->gpu[0] != '\0')
         fprintf(out, "  GPU: %s\n", run->gpu);
     if (run->library[0] != '\0')
@@ -430,8 +435,8 @@ static cJSON *study_json(const struct bench_study *s)
     cJSON_AddNumberToObject(doc, "ranks", s->where.ranks);
     cJSON_AddNumberToObject(doc, "nodes", s->where.nodes);
     cJSON_AddNumberToObject(doc, "gpus_per_node", s->where.per_node);
-    cJSON_AddStringToObject(doc, "gpu_profile", s->gpu->name);
-    cJSON_AddStringToObject(doc, "network_profile", s->net->name);
+    json_add_text(doc, "gpu_profile", s->gpu != NULL ? s->gpu->name : NULL);
+    json_add_text(doc, "network_profile", s->net != NULL ? s->net->name : NULL);
     if (s->nmain > s->count[BENCH_UNKNOWN]) {
         const struct bench_interval in = bench_study_interval(s);
         cJSON_AddNumberToObject(doc, "interval_level", in.level);
