@@ -82,7 +82,7 @@ enum kernel_kind { KERNEL_OTHER, KERNEL_COMM, KERNEL_COMPUTES }; /* products, at
     X(group_size, NUM, "Group size")                \
     X(group, STR, "Process Group Name")             \
     X(group_text, STR, "Process Group Description") \
-    X(group_ranks, STR, "Process Group Ranks")      \
+    X(group_ranks, LIST, "Process Group Ranks")     \
     X(rank_start, NUM, "Global rank start")         \
     X(rank_stride, NUM, "Global rank stride")       \
     X(group_rank, NUM, "Rank")                      \
@@ -98,6 +98,7 @@ enum kernel_kind { KERNEL_OTHER, KERNEL_COMM, KERNEL_COMPUTES }; /* products, at
 #define EVENT_ARG_NUM int64_t
 #define EVENT_ARG_STR struct json_text
 #define EVENT_ARG_RAW struct json_text
+#define EVENT_ARG_LIST struct json_text /* a text that holds a list, or the list itself */
 
 struct event_args {
 #define X(field, kind, key) EVENT_ARG_##kind field;
@@ -269,7 +270,7 @@ struct kineto {
     size_t streamless;       /* kernels and copies without a stream */
 };
 
-void kineto_add_event(struct kineto *k, const struct kineto_event *ev);
+void kineto_add_event(struct kineto *k, struct kineto_event *ev);
 
 /* What is kept, whole again. */
 static inline struct kineto_meta kineto_meta_of(const struct kineto *k,

@@ -183,15 +183,19 @@ static void add_step(struct kineto *k, const struct kineto_event *ev)
     step->tid = thread(k, ev);
 }
 
-/* Device work tells its stream: what does not is counted, and left out. */
-static bool on_stream(struct kineto *k, const struct kineto_event *ev)
+/* Device work tells its stream, or the profiler's tid is it; files that tools write may have
+ * neither. A stream that is no stream is counted, and the work left out. */
+static bool on_stream(struct kineto *k, struct kineto_event *ev)
 {
-    bool on = ev->args.stream >= 0 && ev->args.stream <= INT32_MAX;
+    bool on;
+    if (ev->args.stream == ARG_NONE)
+        ev->args.stream = ev->tid >= 0 ? ev->tid : 0;
+    on = ev->args.stream >= 0 && ev->args.stream <= INT32_MAX;
     k->streamless += !on;
     return on;
 }
 
-void kineto_add_event(struct kineto *k, const struct kineto_event *ev)
+void kineto_add_event(struct kineto *k, struct kineto_event *ev)
 {
     if (ev->is_operator) {
         ARRAY_ROOM(k->callers.list, k->callers.cap, k->callers.count + 1);

@@ -140,7 +140,7 @@ static int32_t name_verdict(enum category category, const char *name)
 
 /* ---- args ---- */
 
-enum arg_kind { ARG_NUM, ARG_STR, ARG_RAW };
+enum arg_kind { ARG_NUM, ARG_STR, ARG_RAW, ARG_LIST };
 
 static const struct arg {
     const char *key;
@@ -157,6 +157,7 @@ void event_args_init(struct event_args *args)
     static const struct event_args none = {
 #define INIT_NUM ARG_NONE
 #define INIT_STR {NULL, 0, false}
+#define INIT_LIST INIT_STR
 #define INIT_RAW       \
     {                  \
         NULL, 0, false \
@@ -258,13 +259,13 @@ static void take_args(struct event_args *args, struct json *j)
         char next = json_peek(j);
         if (arg->kind == ARG_NUM) {
             *(int64_t *)field = event_number(j);
-        } else if (arg->kind == ARG_STR && next == '"') {
+        } else if ((arg->kind == ARG_STR || arg->kind == ARG_LIST) && next == '"') {
             *text = json_string(j);
         } else {
             text->p = j->p;
             json_skip(j);
             text->len = (uint32_t)(j->p - text->p);
-            if (next == 'n' || arg->kind == ARG_STR)
+            if (next == 'n' || arg->kind == ARG_STR || (arg->kind == ARG_LIST && next != '['))
                 *text = (struct json_text){NULL, 0, false};
         }
     }

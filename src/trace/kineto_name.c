@@ -25,6 +25,13 @@ int kineto_dtype(struct json_text name)
         {"bool", SPECTER_UINT8},
         {"signed char", SPECTER_INT8},
         {"char", SPECTER_INT8},
+        {"float16", SPECTER_FP16}, /* from here on also as torch.dtype names them */
+        {"float32", SPECTER_FP32},
+        {"float64", SPECTER_FP64},
+        {"int8", SPECTER_INT8},
+        {"uint8", SPECTER_UINT8},
+        {"int32", SPECTER_INT32},
+        {"int64", SPECTER_INT64},
         {"uint32", SPECTER_UINT32},
         {"unsigned int", SPECTER_UINT32},
         {"uint64", SPECTER_UINT64},

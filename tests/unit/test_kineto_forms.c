@@ -143,14 +143,39 @@ TEST(kineto_synchronisation_is_no_work)
     run_release(&run);
 }
 
+/* Tools that write such files leave out args, where the stream stands twice; tid is the stream. */
 TEST(kineto_work_without_stream)
 {
     struct run run;
     load_one(&run, "rank0.json",
              "{" EVENTS(K7("k", "9", "1") WORK("kernel", "a", "12", "2", "'stream':-1")
                             WORK("gpu_memcpy", "b", "15", "2", "'correlation':3")) "}");
-    CHECK_INT(run.ranks[0].nops, 1);
-    CHECK_HAS(note_with(&run, "without a stream"), "2 kernels or copies");
+    CHECK_INT(run.ranks[0].nops, 2);
+    CHECK_INT(run.ranks[0].ops[1].stream, run.ranks[0].ops[0].stream);
+    CHECK_HAS(note_with(&run, "without a stream"), "1 kernels or copies");
+    run_release(&run);
+    load_one(&run, "rank0.json",
+             "{'traceEvents':[{'ph':'X','cat':'kernel','name':'a','ts':1,'dur':2,'tid':9},"
+             "{'ph':'X','cat':'kernel','name':'b','ts':4,'dur':2},"
+             "{'ph':'X','cat':'gpu_memcpy','name':'Memcpy DtoH','ts':7,'dur':2,'tid':'copies'}]}");
+    CHECK_INT(run.ranks[0].nops, 3);
+    CHECK_INT(run.ranks[0].ops[0].stream, 9);
+    CHECK_INT(run.ranks[0].ops[1].stream, 0);
+    CHECK_INT(run.ranks[0].ops[2].stream, 0);
+    run_release(&run);
+}
+
+/* PyTorch writes the members of a group as a text, tools that rewrite traces as a list. */
+TEST(kineto_group_ranks_as_a_list)
+{
+    struct run run;
+    load_one(&run, "rank0.json",
+             "{" EVENTS(NCCL("9", ",'Collective name':'allreduce','In msg nelems':8,"
+                                  "'Process Group Name':'tp','Group size':3,'dtype':'float16',"
+                                  "'Process Group Ranks':[0,2,5]")) "}");
+    CHECK_INT(run.ncomms, 1);
+    CHECK_STR(run.comms[0].id, "tp[0,2,5]");
+    CHECK_INT(run.ranks[0].ops[0].bytes, 16);
     run_release(&run);
 }
 
