@@ -152,13 +152,16 @@ static void reach(struct moments_extent *e, int64_t from_ns, int64_t to_ns)
         e->last = later(e->last, to_ns);
 }
 
-/* The host's part of a recording: its first call to the end of its last; without any call, from the
- * start of its first operation. */
+/* The host's part of a recording: its first call to the end of its last. Where no call is that of
+ * an operation, the recording lacks them, and begins with its first operation at the latest. */
 static void whole_bounds(struct step_bounds *b, const struct rank *rank, const bool *ends)
 {
     struct moments_extent e = {RUN_TIME_MAX, UNKNOWN_NS};
-    for (size_t i = 0; i < rank->nops; i++)
+    bool called = false;
+    for (size_t i = 0; i < rank->nops; i++) {
         reach(&e, rank->ops[i].host_ns, rank->ops[i].host_end_ns);
+        called |= rank->ops[i].host_ns != UNKNOWN_NS;
+    }
     for (size_t i = 0; i < rank->nsync_calls; i++)
         reach(&e, rank->sync_calls[i].host_ns, rank->sync_calls[i].host_end_ns);
     for (size_t i = 0; i < rank->nlaunches; i++) {
@@ -166,7 +169,7 @@ static void whole_bounds(struct step_bounds *b, const struct rank *rank, const b
             reach(&e, rank->launches[i].host_ns, rank->launches[i].host_end_ns);
     }
     b->end_ns = e.last;
-    for (size_t i = 0; i < rank->nops && b->end_ns == UNKNOWN_NS; i++) {
+    for (size_t i = 0; i < rank->nops && !called; i++) {
         if (ends[i])
             reach(&e, rank->ops[i].start_ns, UNKNOWN_NS);
     }
