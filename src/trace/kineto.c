@@ -152,6 +152,7 @@ static const struct {
     window_value *take;
 } sections[] = {
     {"deviceProperties", take_devices},
+    {"computeProperties", take_devices}, /* before PyTorch 1.9 */
     {"distributedInfo", take_distributed},
     {"baseTimeNanoseconds", take_base},
 };

@@ -136,6 +136,9 @@ void event_args_init(struct event_args *args); /* nothing is there */
 
 /* ---- one file ---- */
 
+/* Among correlations, which are not negative: the external id of a call that has none. */
+#define KINETO_EXTERNAL(id) (-2 - (int64_t)(id))
+
 /* A host call that put work on a stream. */
 struct kineto_launch {
     int64_t start_ns, end_ns;

@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define DEVICES_MAX 64 /* of a node: eight GPUs in eight partitions each */
+
 static int64_t or_none(int64_t arg, int64_t none)
 {
     return arg == ARG_NONE ? none : arg;
@@ -51,10 +53,16 @@ static struct kineto_kept keep_meta(struct kineto *k, struct kineto_meta meta)
     return kept;
 }
 
+/* The profiler puts device work under the number of the device, which ROCm's then tells alone. */
+static int64_t device_of(const struct kineto_event *ev)
+{
+    return or_none(ev->args.device, ev->pid >= 0 && ev->pid < DEVICES_MAX ? ev->pid : 0);
+}
+
 /* Device work. Its id is the correlation until kineto_link() has used it. */
 static struct op *add_op(struct kineto *k, const struct kineto_event *ev, enum op_class class)
 {
-    int64_t device = or_none(ev->args.device, 0);
+    int64_t device = device_of(ev);
     struct op *op = rank_add_op(k->rank);
     op->start_ns = ev->ts_ns;
     op->dur_ns = ev->dur_ns;
@@ -104,15 +112,18 @@ static void add_memory(struct kineto *k, const struct kineto_event *ev)
         op->flags |= OP_BYTES_UNKNOWN;
 }
 
-/* Two calls of one correlation (a runtime call and the driver call inside it): the outer counts. */
+/* Two calls of one correlation (a runtime call and the driver call inside it): the outer counts.
+ * On ROCm neither calls nor work may have one: their external id is that number then. */
 static void add_launch(struct kineto *k, const struct kineto_event *ev)
 {
     struct kineto_launch launch = {ev->ts_ns, ev->ts_ns + ev->dur_ns, thread(k, ev),
                                    (enum api_call)ev->detail};
+    const uint32_t external = external_id(ev->args.external);
     uint32_t at;
-    if (ev->args.correlation == ARG_NONE)
+    if (ev->args.correlation == ARG_NONE && external == 0)
         return;
-    at = idmap_add(&k->launch_ids, ev->args.correlation);
+    at = idmap_add(&k->launch_ids, ev->args.correlation != ARG_NONE ? ev->args.correlation
+                                                                    : KINETO_EXTERNAL(external));
     if (at < k->launches.count && k->launches.list[at].start_ns <= launch.start_ns)
         return;
     ARRAY_ROOM(k->launches.list, k->launches.cap, (size_t)at + 1);

@@ -169,8 +169,16 @@ void event_args_init(struct event_args *args)
     *args = none;
 }
 
+/* Kineto of 2021 writes "external id" on device work and runtime calls. */
+static bool is_external_id(struct json_text key)
+{
+    return json_text_is(key, "External id") || json_text_is(key, "external id");
+}
+
 static const struct arg *find_arg(struct json_text key)
 {
+    if (is_external_id(key))
+        key = (struct json_text){"External id", strlen("External id"), false};
     for (size_t i = 0; i < sizeof known_args / sizeof *known_args; i++) {
         if (known_args[i].len == key.len && memcmp(known_args[i].key, key.p, key.len) == 0)
             return &known_args[i];
@@ -233,7 +241,7 @@ static void take_external(struct event_args *args, struct json *j)
     if (!json_enter(j, '{'))
         return;
     while (json_next_key(j, &key)) {
-        if (json_text_is(key, "External id")) {
+        if (is_external_id(key)) {
             args->external = event_number(j);
             json_leave(j);
             return;

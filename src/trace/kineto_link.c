@@ -347,11 +347,26 @@ static void place_anchors(struct kineto *k)
         memset(&(list_), 0, sizeof list_); \
     } while (0)
 
+/* Where the launch of a piece of device work stands. One that only its external id leads to takes
+ * that as its id, so that it is no operator's. */
+static uint32_t find_launch(struct kineto *k, size_t i)
+{
+    struct op *op = &k->rank->ops[i];
+    const uint32_t external = k->externals.list[i];
+    uint32_t at = idmap_find(&k->launch_ids, (int64_t)op->id);
+    if (at != IDMAP_NONE || (int64_t)op->id != -1 || external == 0)
+        return at;
+    at = idmap_find(&k->launch_ids, KINETO_EXTERNAL(external));
+    if (at != IDMAP_NONE)
+        op->id = external;
+    return at;
+}
+
 void kineto_link_comm(struct kineto *k)
 {
     for (size_t i = 0; i < k->rank->nops; i++) {
         struct op *op = &k->rank->ops[i];
-        uint32_t at = idmap_find(&k->launch_ids, (int64_t)op->id);
+        uint32_t at = find_launch(k, i);
         if (at == IDMAP_NONE)
             continue;
         op->host_ns = k->launches.list[at].start_ns;

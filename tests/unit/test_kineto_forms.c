@@ -179,6 +179,58 @@ TEST(kineto_group_ranks_as_a_list)
     run_release(&run);
 }
 
+/* ROCm without correlations: an external id leads from the call to its work, and is that of no
+ * operator; the process of device work is the device. */
+TEST(kineto_work_with_external_ids_alone)
+{
+    struct run run;
+    load_one(
+        &run, "rank0.json",
+        "{" EVENTS("{'ph':'X','cat':'cpu_op','name':'aten::mm','pid':9,'tid':9,'ts':10,'dur':8,"
+                   "'args':{'External id':513,'Input type':['c10::BFloat16','c10::BFloat16'],"
+                   "'Input Dims':[[8,4],[4,16]]}},"
+                   "{'ph':'X','cat':'cpu_op','name':'aten::add','pid':9,'tid':9,'ts':30,'dur':8,"
+                   "'args':{'External id':26}},"
+                   "{'ph':'X','cat':'cuda_runtime','name':'hipExtModuleLaunchKernel','pid':9,"
+                   "'tid':9,'ts':12,'dur':3,'args':{'External id':25,'stream':'0x0'}},"
+                   "{'ph':'X','cat':'cuda_runtime','name':'hipLaunchKernel','pid':9,"
+                   "'tid':9,'ts':15,'dur':3,'args':{'External id':26,'stream':'0x0'}},"
+                   "{'ph':'X','cat':'kernel','name':'Cijk_Ailk_Bljk_BBS','pid':2,'tid':3,'ts':20,"
+                   "'dur':5,'args':{'External id':25}},"
+                   "{'ph':'X','cat':'kernel','name':'Cijk_B_PostGSU2','pid':2,'tid':3,'ts':25,"
+                   "'dur':1,'args':{'External id':26}},") "}");
+    CHECK_INT(run.ranks[0].nops, 2);
+    CHECK_INT(run.ranks[0].ops[0].device, 2);
+    CHECK_INT(run.ranks[0].ops[0].stream, 3);
+    CHECK_INT(run.ranks[0].ops[0].host_ns, 12000);
+    CHECK_STR(run.ranks[0].ops[0].caller, "aten::mm");
+    CHECK_STR(run.ranks[0].ops[1].caller, "aten::mm");
+    CHECK_INT(run.ranks[0].ops[0].class, OP_GEMM);
+    CHECK(!run_partial(&run));
+    run_release(&run);
+}
+
+/* Kineto of 2021. */
+TEST(kineto_before_torch_19)
+{
+    struct run run;
+    load_one(&run, "rank0.json",
+             "{'schemaVersion':1,'computeProperties':[{'id':0,'name':'Tesla V100'},"
+             "{'id':1,'name':'Tesla V100'}],'traceEvents':["
+             "{'ph':'X','cat':'Operator','name':'outer','pid':9,'tid':'9','ts':1,'dur':8,"
+             "'args':{'Device':9,'External id':4}},"
+             "{'ph':'X','cat':'Operator','name':'inner','pid':9,'tid':'9','ts':3,'dur':4,"
+             "'args':{'Device':9,'External id':3}},"
+             "{'ph':'X','cat':'Runtime','name':'cudaLaunchKernel','pid':9,'tid':'9','ts':7,'dur':1,"
+             "'args':{'correlation':5,'external id':3,'external ts':3}},"
+             "{'ph':'X','cat':'Kernel','name':'k','pid':0,'tid':'stream 7','ts':9,'dur':2,"
+             "'args':{'device':0,'stream':7,'correlation':5,'external id':3}}]}");
+    CHECK_INT(run.ranks[0].nops, 1);
+    CHECK_STR(run.ranks[0].gpu, "Tesla V100");
+    CHECK_STR(run.ranks[0].ops[0].caller, "inner");
+    run_release(&run);
+}
+
 /* Other accelerators: their calls launch, their kernels compute. */
 TEST(kineto_other_accelerators)
 {
