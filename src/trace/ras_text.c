@@ -28,15 +28,37 @@ struct place {
     int function;
 };
 
-bool ras_is_text(const char *head, size_t len)
-{
-    return head_has(head, len, "Job summary\n") || head_has(head, len, "Job summary\r\n") ||
-           head_has(head, len, "Group     Comms     Nodes     Ranks     Ranks     Ranks");
-}
-
 static bool begins(const char *text, const char *with)
 {
     return strncmp(text, with, strlen(with)) == 0;
+}
+
+/* Where the title of a table of communicators stands, "Group     Comms     Nodes     Ranks": how
+ * wide its columns are differs from version to version. NULL: nowhere. */
+static const char *find_table(const char *text, size_t len)
+{
+    static const char *const words[] = {"Group", "Comms", "Nodes", "Ranks"};
+    const char *const end = text + len;
+    while ((text = memmem(text, (size_t)(end - text), words[0], strlen(words[0]))) != NULL) {
+        const char *p = text;
+        size_t found = 0;
+        while (found < sizeof words / sizeof *words && (size_t)(end - p) >= strlen(words[found]) &&
+               memcmp(p, words[found], strlen(words[found])) == 0) {
+            p += strlen(words[found++]);
+            while (p < end && (*p == ' ' || *p == '\t'))
+                p++;
+        }
+        if (found == sizeof words / sizeof *words)
+            return text;
+        text += strlen(words[0]);
+    }
+    return NULL;
+}
+
+bool ras_is_text(const char *head, size_t len)
+{
+    return head_has(head, len, "Job summary\n") || head_has(head, len, "Job summary\r\n") ||
+           head_has(head, len, "No communicator data collected!") || find_table(head, len) != NULL;
 }
 
 /* ---- ranks and sets ---- */
@@ -238,7 +260,7 @@ static void read_line(struct ras_text *t, struct place *at, const char *text)
         at->part = IN_SUMMARY;
     else if (begins(text, "Communicators..."))
         at->part = IN_NOTHING;
-    else if (begins(text, "Group     Comms"))
+    else if (find_table(text, strlen(text)) == text)
         at->part = IN_TABLE;
     else if (begins(text, "Warnings"))
         t->warnings = true, *at = (struct place){.comm = NO_COMM};
@@ -299,14 +321,18 @@ static const char *find_title(const char *text, const char *end)
     return NULL;
 }
 
-/* Where the first snapshot begins: at its first line, else at the title of its first table; NULL
- * none. */
+/* Where the first snapshot begins: at its first line, else at the title of its first table, else of
+ * the part without one; NULL none. */
 static const char *find_snapshot(const struct ras_file *f)
 {
-    static const char *const titles[] = {"Job summary", "Group     Comms"};
+    static const char summary[] = "Job summary", parts[] = "Communicators... (";
     const char *found = find_title(f->text, f->text + f->len);
-    for (size_t i = 0; i < sizeof titles / sizeof *titles && found == NULL; i++)
-        found = memmem(f->text, f->len, titles[i], strlen(titles[i]));
+    if (found == NULL)
+        found = memmem(f->text, f->len, summary, sizeof summary - 1);
+    if (found == NULL)
+        found = find_table(f->text, f->len);
+    if (found == NULL)
+        found = memmem(f->text, f->len, parts, sizeof parts - 1);
     return found;
 }
 
@@ -390,7 +416,13 @@ int ras_read_text(struct ras_file *f, struct err *e)
         if (rc == 0)
             ras_count_snapshot(f);
     }
-    if (rc < 0) {
+    if (rc < 0 && t.ngroups == 0 && t.ndead > 0) {
+        err_set(e, ERR_INPUT,
+                "%s: line %llu: no communicator in it, the other ranks have left theirs; RAS "
+                "considers %zu process%s dead: %lld on %s%s",
+                f->label, (unsigned long long)t.line, t.ndead, t.ndead == 1 ? "" : "es",
+                (long long)t.dead[0].pid, t.dead[0].host, t.ndead > 1 ? ", ..." : "");
+    } else if (rc < 0) {
         err_set(e, ERR_INPUT, "%s: line %llu: %s", f->label, (unsigned long long)t.line,
                 t.ngroups > 0 ? "more ranks than can be believed" : "no communicator in it");
     } else {

@@ -57,6 +57,14 @@ sed 's/node 10.137.190.124/node a\x1b[31mb/' of_2_24 | sed 's/172.16.64.210/a\x1
 } >smaller && answer smaller
 of_32 8 4 OK >well && answer well
 
+echo "== wider columns, as 2.30 prints them; parts of a text"
+sed 's/^Group     Comms     Nodes/Group     Comms      Nodes/; 1,/^=============$/d' of_2_24 >wider && answer wider
+{
+    printf '%s\n' 'Communicators... (0.002s)' '=============' '' 'No communicator data collected!' '' 'Errors' '======' '' 'DEAD' \
+        '  1 job process is considered dead (unreachable via the RAS network)' \
+        '  Process 3748990 on node node1 managing GPU 3' '' 'Warnings' '========'
+} >dead && answer dead
+
 echo "== several"
 snapshot 5 >state.json
 python3 "$ROOT/tests/cli/ras/text.py" <state.json >one
