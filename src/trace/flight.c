@@ -377,6 +377,16 @@ static bool has_message(const struct frdump *f)
     return false;
 }
 
+/* The group of an entry; one that does not name it, as PyTorch's do, has the id of a listed one. */
+static uint32_t group_of_entry(struct frdump *f, const struct frdump_entry *e)
+{
+    for (size_t i = 0; e->pg_name.len == 0 && e->pg_id >= 0 && i < f->ngroups; i++) {
+        if (f->groups[i].listed && f->groups[i].number == e->pg_id)
+            return (uint32_t)i;
+    }
+    return group_of(f, e->pg_name, e->pg_desc, NULL, 0);
+}
+
 static void finish_file(struct frdump *f)
 {
     struct rank *rank = f->rank;
@@ -388,7 +398,7 @@ static void finish_file(struct frdump *f)
     bool lost = false;
     for (size_t i = 0; i < f->nentries; i++) {
         struct frdump_entry *e = &f->entries[i];
-        e->group = group_of(f, e->pg_name, e->pg_desc, NULL, 0);
+        e->group = group_of_entry(f, e);
         lost = lost || e->group == UINT32_MAX;
     }
     if (lost)

@@ -79,6 +79,13 @@ static struct json_text bare_name(struct json_text name)
     return name;
 }
 
+/* PyTorch writes a number, tools that rewrite dumps its text. */
+static int64_t group_id(struct json *j)
+{
+    const int64_t id = event_number(j);
+    return id != ARG_NONE ? id : -1;
+}
+
 static bool read_number(struct frdump_entry *e, struct json_text key, struct json *j)
 {
     if (json_text_is(key, "record_id") || json_text_is(key, "id"))
@@ -98,7 +105,7 @@ static bool read_number(struct frdump_entry *e, struct json_text key, struct jso
     else if (json_text_is(key, "timeout_ms"))
         e->timeout_ns = milliseconds(j);
     else if (json_text_is(key, "pg_id"))
-        e->pg_id = json_i64(j, -1);
+        e->pg_id = group_id(j);
     else
         return false;
     return true;
