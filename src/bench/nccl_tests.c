@@ -621,10 +621,12 @@ static void paths_line(struct nccl_tests_reader *rd, const char *text)
     }
 }
 
-/* NCCL tells, with NCCL_DEBUG=INFO, "NCCL_ALGO set by environment to Ring." and its version. */
+/* NCCL and RCCL tell, with NCCL_DEBUG=INFO, "NCCL_ALGO set by environment to Ring." and its
+ * version. */
 static void debug_line(struct nccl_tests_reader *rd, const char *text)
 {
-    static const char set[] = " set by environment to ", version[] = "NCCL version ";
+    static const char set[] = " set by environment to ", version[] = "NCCL version ",
+                      rccl[] = "RCCL version";
     const char *at = strstr(text, set), *start = at, *value;
     char name[NAME_MAX_LEN], buf[NAME_MAX_LEN];
     size_t len;
@@ -647,6 +649,14 @@ static void debug_line(struct nccl_tests_reader *rd, const char *text)
         at += strlen(version);
         run_of(rd)->library =
             arena_printf(&rd->r->arena, "NCCL %s", bench_keep(rd->r, at, strcspn(at, "+ \t\r")));
+    }
+    at = strstr(text, rccl); /* "RCCL version : 2.22.3-HEAD:7d8d67c" */
+    if (at != NULL) {
+        at += strlen(rccl);
+        at += strspn(at, " :");
+        run_of(rd)->backend = "rccl";
+        run_of(rd)->library =
+            arena_printf(&rd->r->arena, "RCCL %s", bench_keep(rd->r, at, strcspn(at, "-+ \t\r")));
     }
 }
 
@@ -674,7 +684,7 @@ static void one_line(struct nccl_tests_reader *rd)
     struct nccl_tests_columns columns = {.n = 0};
     if (header_line(rd, text))
         return;
-    if (strstr(text, "NCCL") != NULL) {
+    if (strstr(text, "CCL") != NULL) {
         debug_line(rd, text);
         paths_line(rd, text);
     }

@@ -337,6 +337,12 @@ TEST(bench_read_libraries)
         0);
     CHECK_STR(result.runs[0].backend, "rccl");
     CHECK_STR(result.runs[0].gpu, "AMD Instinct MI100");
+    CHECK_INT(
+        read_text("#  Rank  0 Pid  1 on n1 device  0 [0000:2f:00.0] AMD Instinct MI300X\n"
+                  "RCCL version : 2.22.3-HEAD:7d8d67c\nHIP version  : 6.4.43484\n" COLUMNS ROW),
+        0);
+    CHECK_STR(result.runs[0].backend, "rccl");
+    CHECK_STR(result.runs[0].library, "RCCL 2.22.3");
 }
 
 TEST(bench_read_settings_that_nccl_tells)
