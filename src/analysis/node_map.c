@@ -151,6 +151,8 @@ static void find_nodes(struct node_map *p, const struct run *run, const struct n
         if (run->ranks[r].host_gpus != run->ranks[0].host_gpus)
             gpus = 0;
     }
+    if (gpus == 1 && strcmp(run->format, "kineto") == 0)
+        gpus = 0; /* what the process sees (CUDA_VISIBLE_DEVICES), which may be one of many */
     if (gpus == 0 && crowded)
         gpus = (int)net->gpus_per_node;
     if (gpus < 1 || !hosts_are_blocks(p, gpus, held))

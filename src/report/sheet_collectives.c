@@ -84,13 +84,27 @@ static void note_limits(struct sheet *s, const struct comm_study *study)
                    (unsigned long long)study->unnumbered);
 }
 
+/* Returns whether of no row it is known on how many nodes it ran. */
+static bool unplaced(const struct comm_rows *rows)
+{
+    size_t several = 0;
+    for (size_t i = 0; i < rows->count; i++) {
+        if (rows->list[i].nodes > 0)
+            return false;
+        several += rows->list[i].comm_size > 1;
+    }
+    return several > 0;
+}
+
 /* Said once, as nothing is then expected of any row. */
-static void note_machine(struct sheet *s, const struct machine *m)
+static void note_machine(struct sheet *s, const struct machine *m, const struct comm_rows *rows)
 {
     if (m->mixed)
         sheet_note(s, "no model to compare with: the ranks ran on different GPUs (--gpu)");
     else if (m->gpu == NULL || m->net == NULL)
         sheet_note(s, "no model to compare with: no GPU that specter knows (--gpu, --network)");
+    else if (unplaced(rows))
+        sheet_note(s, "no model to compare with: the traces do not tell which ranks share a node");
 }
 
 static void comm_sheet(struct sheet *s, const char *name, const char *title,
@@ -148,7 +162,7 @@ void sheet_of_collectives(struct sheet *s, const struct analysis *a)
 {
     comm_sheet(s, "collectives", "Collectives" COMM_TITLE, &a->collectives);
     s->off_page = analysis_has_names(a);
-    note_machine(s, &a->machine);
+    note_machine(s, &a->machine, &a->collectives);
     note_limits(s, &a->comm);
 }
 
@@ -158,7 +172,7 @@ void sheet_of_collectives_by_group(struct sheet *s, const struct analysis *a)
     static const struct comm_rows none;
     comm_sheet(s, "collectives_by_group", "Collectives" COMM_TITLE,
                analysis_has_names(a) ? &a->collectives_named : &none);
-    note_machine(s, &a->machine);
+    note_machine(s, &a->machine, &a->collectives_named);
     note_limits(s, &a->comm);
 }
 

@@ -210,14 +210,16 @@ static void put_why(char *out, size_t size, const struct domain_map *map, uint64
                  one_sided > 0 ? ", only messages and operations with a root" : "");
 }
 
+/* Without names of hosts and with one GPU in sight of each process nobody knows the machines. */
 static void note_unaligned(struct run *run, const struct walls *walls,
                            const struct domain_map *maps, uint64_t one_sided)
 {
     char why[192], which[96] = "";
     size_t n = 0, first = 0;
-    bool dated = true;
+    bool dated = true, named = false;
     for (size_t i = walls->count; i-- > 0;) {
         dated &= walls->list[i].dated;
+        named |= walls->list[i].host[0] != '\0' || run->ranks[0].host_gpus != 1;
         if (!run->domains[i].aligned) {
             first = i;
             n++;
@@ -226,7 +228,12 @@ static void note_unaligned(struct run *run, const struct walls *walls,
     put_why(why, sizeof why, &maps[first], one_sided);
     if (n + 1 < walls->count)
         snprintf(which, sizeof which, "%zu of them ", n);
-    if (dated)
+    if (dated && !named)
+        run_note(run, false,
+                 "the traces name no hosts, and the ranks are aligned by their wall clocks only: "
+                 "times are not compared across ranks (%s)",
+                 why);
+    else if (dated)
         run_note(run, false,
                  "ranks on %zu machines, %saligned by their wall clocks only: times are not "
                  "compared across machines (%s)",

@@ -129,6 +129,26 @@ TEST(places_by_the_machines_size)
     }
 }
 
+/* PyTorch counts the GPUs in sight of a process (CUDA_VISIBLE_DEVICES): one may be one of many. */
+TEST(places_of_processes_that_see_one_gpu)
+{
+    static const char *const formats[] = {"kineto", "nsys"};
+    for (size_t i = 0; i < 2; i++) {
+        struct run run;
+        struct node_map p;
+        make_run(&run, 4, NULL);
+        run.format = formats[i];
+        for (int r = 0; r < 4; r++)
+            run.ranks[r].host_gpus = 1;
+        run_finish(&run);
+        node_map_init(&p, &run, NULL);
+        CHECK_INT(p.by, i == 0 ? NODE_MAP_UNKNOWN : NODE_MAP_LAYOUT);
+        CHECK_INT(p.comms[0].nodes, i == 0 ? 0 : 4);
+        node_map_release(&p);
+        run_release(&run);
+    }
+}
+
 /* 16 ranks that all say "a" cannot sit in one machine of 8. */
 TEST(places_of_a_crowded_host)
 {
