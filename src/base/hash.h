@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * Hashes of several values, one after another, for telling things apart: of whole numbers within
- * the process, and of bytes, the same on every machine (FNV-1a, 64 bits).
+ * the process, and of bytes, the same on every machine (FNV-1a, 64 bits). And SHA-256.
  *
  *     uint64_t key = hash_mix(hash_mix(seed, a), b);
  *     uint64_t id = hash_bytes(hash_bytes(HASH_BYTES, "a", 1), "b", 1);      that of "ab"
@@ -45,5 +45,18 @@ static inline uint64_t hash_words(const void *bytes, size_t len)
     }
     return hash_bytes(hash, p, len);
 }
+
+/* ---- SHA-256 (FIPS 180-4) ----
+ *
+ * A page names the hash of its script in its content policy, so that a browser runs that script and
+ * no other. */
+
+#define SHA256_BYTES 32
+#define SHA256_BASE64 45 /* with the NUL */
+
+void sha256(const void *data, size_t len, uint8_t digest[SHA256_BYTES]);
+
+/* In base64 with padding, as content policies take it; in `out`, which it returns. */
+char *sha256_base64(const void *data, size_t len, char out[SHA256_BASE64]);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "report/page.h"
 
-#include "base/sha256.h"
+#include "base/hash.h"
 #include "base/sink.h"
 #include "report/sheet.h"
 #include "report/table.h"

@@ -3,7 +3,7 @@
  * What pages are made of: hashes, the data of the timeline, ranks by steps.
  */
 #include "analysis/steps.h"
-#include "base/sha256.h"
+#include "base/hash.h"
 #include "made_analysis.h"
 #include "report/page_timeline.h"
 #include "report/plot.h"

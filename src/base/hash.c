@@ -1,5 +1,8 @@
-/* SPDX-License-Identifier: MIT */
-#include "base/sha256.h"
+/* SPDX-License-Identifier: MIT
+ *
+ * SHA-256. The other hashes are inline.
+ */
+#include "base/hash.h"
 
 #include <string.h>
 
