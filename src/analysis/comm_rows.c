@@ -2,9 +2,9 @@
 #include "analysis/comm_rows.h"
 
 #include "analysis/limits.h"
-#include "analysis/sample.h"
 #include "analysis/traffic.h"
 #include "base/order.h"
+#include "base/stats.h"
 #include "model/accuracy.h"
 
 #include <math.h>

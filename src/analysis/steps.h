@@ -20,8 +20,8 @@
 #ifndef SPECTER_ANALYSIS_STEPS_H
 #define SPECTER_ANALYSIS_STEPS_H
 
-#include "analysis/name_index.h"
-#include "analysis/sample.h"
+#include "base/idmap.h"
+#include "base/stats.h"
 #include "trace/step_time.h"
 
 #define STEPS_JUDGED STEPS_FEW /* fewer say nothing of how even they are */

@@ -15,7 +15,7 @@
 #ifndef SPECTER_ANALYSIS_STREAMS_H
 #define SPECTER_ANALYSIS_STREAMS_H
 
-#include "analysis/sample.h"
+#include "base/stats.h"
 #include "trace/step_time.h"
 
 /* ---- launches ---- */

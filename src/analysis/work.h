@@ -6,8 +6,8 @@
 #ifndef SPECTER_ANALYSIS_WORK_H
 #define SPECTER_ANALYSIS_WORK_H
 
-#include "analysis/name_index.h"
-#include "analysis/sample.h"
+#include "base/idmap.h"
+#include "base/stats.h"
 #include "model/profile.h"
 #include "trace/run.h"
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Numbers from a trace (thread ids, correlation ids) to small indices, in order of first sight.
+ * Numbers from a trace (thread ids, correlation ids), and names, to small indices, in order of
+ * first sight.
  *
  *     struct idmap m = {0};
  *     uint32_t thread = idmap_add(&m, tid);     equal ids give equal indices: 0, 1, 2...
@@ -36,5 +37,27 @@ static inline int64_t idmap_pair(int32_t a, int32_t b)
 {
     return (int64_t)((uint64_t)(uint32_t)a << 32 | (uint32_t)b);
 }
+
+/* ---- names ----
+ *
+ * The same for an interned text and a number beside it. Interned, so that the pointer stands for
+ * the text.
+ *
+ *     struct name_index n = {0};
+ *     uint32_t row = name_index_add(&n, op->name, op->class);    equal pairs give equal rows
+ *     name_index_release(&n); */
+
+struct name_index {
+    struct name_index_slot {
+        const char *name;
+        uint32_t tag;
+        uint32_t row; /* plus one; 0: free */
+    } * slots;        /* owned; never more than half full */
+    size_t nslots;
+    uint32_t count;
+};
+
+uint32_t name_index_add(struct name_index *n, const char *name, uint32_t tag);
+void name_index_release(struct name_index *n);
 
 #endif

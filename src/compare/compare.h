@@ -24,7 +24,7 @@
 
 #include "analysis/analysis.h"
 #include "base/arena.h"
-#include "compare/sample_test.h"
+#include "base/stats.h"
 
 #define COMPARE_LEVEL 0.95     /* of all verdicts of a table together */
 #define COMPARE_THRESHOLD 0.01 /* the least change that counts, where nothing else is said */

@@ -14,8 +14,8 @@
 #ifndef SPECTER_COMPARE_PREDICTION_H
 #define SPECTER_COMPARE_PREDICTION_H
 
+#include "base/stats.h"
 #include "compare/compare.h"
-#include "compare/sample_test.h"
 
 struct err;
 

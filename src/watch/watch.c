@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "watch/watch.h"
 
-#include "analysis/sample.h"
 #include "base/child.h"
 #include "base/condition.h"
 #include "base/now.h"
+#include "base/stats.h"
 #include "trace/reader.h"
 #include "trace/step_time.h"
 

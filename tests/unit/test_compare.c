@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 #include "base/stats.h"
-#include "compare/sample_test.h"
 #include "made_random.h"
 #include "test.h"
 
@@ -59,7 +58,6 @@ TEST(sample_test_of_too_little)
     sample_test(&t, &one, &two, 0.95);
     CHECK_DOUBLE(t.ratio, 4, 1e-12);
     CHECK(isnan(t.low));
-    CHECK(isnan(time_series_mean(&none)) && isnan(time_series_median(&none)));
     time_series_release(&one);
     time_series_release(&two);
 }
@@ -72,7 +70,6 @@ TEST(two_groups_are_seen)
         time_series_add(&two, (i % 3 == 0 ? 1.3e6 : 1e6) * exp(0.01 * made_noise(&seed)));
     CHECK(!time_series_has_two_groups(&one));
     CHECK(time_series_has_two_groups(&two));
-    CHECK_DOUBLE(time_series_cv(&two), 0.13, 0.03);
     time_series_release(&one);
     time_series_release(&two);
 }

@@ -4,7 +4,7 @@
  */
 #include "test.h"
 
-#include "analysis/name_index.h"
+#include "base/idmap.h"
 
 TEST(names_of_equal_pairs)
 {
