@@ -3,7 +3,6 @@
 
 #include "base/arena.h"
 #include "base/order.h"
-#include "report/findings_rules.h"
 
 #include <math.h>
 #include <stdlib.h>

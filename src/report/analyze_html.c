@@ -8,7 +8,6 @@
 #include "base/arena.h"
 #include "report/analyze_internal.h"
 #include "report/analyze_sheets.h"
-#include "report/findings_rules.h"
 #include "report/page.h"
 #include "report/page_timeline.h"
 #include "report/table.h"

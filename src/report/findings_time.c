@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "report/findings_rules.h"
+#include "report/analyze_internal.h"
 
 #include "base/buf.h"
 #include "report/table.h"

@@ -3,8 +3,8 @@
  * Sheet of the ranks that come late, by the waiting that they cause.
  */
 #include "base/order.h"
+#include "report/analyze_internal.h"
 #include "report/analyze_sheets.h"
-#include "report/findings_rules.h"
 #include "report/table.h"
 
 #include <math.h>
