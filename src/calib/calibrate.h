@@ -11,14 +11,15 @@
  * The fit starts from what the machine has (its profile's own values, else its class's) and is
  * drawn back to it by CALIBRATION_PRIOR rows: what the rows do not determine stays near it. Whether
  * a parameter is determined is judged without that draw (fit.h). How many parameters the rows
- * support is for cross_validate.h to say.
+ * support is for cross_validate_run() to say.
  */
 #ifndef SPECTER_CALIB_CALIBRATE_H
 #define SPECTER_CALIB_CALIBRATE_H
 
 #include "calib/fit.h"
-#include "calib/predict_row.h"
 #include "calib/measured.h"
+#include "calib/predict_row.h"
+#include "calib/score.h"
 
 /* How many rows the value from before weighs: CALIBRATION_PRIOR where rows scatter by
  * CALIBRATION_SCATTER about the best fit, and as the square of their scatter elsewhere. Rows of a
@@ -87,6 +88,43 @@ bool calibration_is_open(const struct calibration_param *p);
  * 8 ranks"). False when none does. */
 bool calibration_advice(const struct fit_machine *machine, enum param_group group, size_t param,
                         char *text, size_t size);
+
+/* ---- cross validation (cross_validate.c) ----
+ *
+ * How many parameters of a machine its rows support, and how far its predictions are from rows that
+ * had no part in the fit: the rows are dealt into CROSS_FOLDS parts, and each part is predicted by
+ * a fit to the others. A curve (an operation on so many ranks, messages on one kind of link) stays
+ * together, as its rows resemble each other; each GEMM is by itself. Where all rows of GEMMs or of
+ * communication are one curve, its parts are ranges of sizes.
+ *
+ *     struct cross_validation v;
+ *     if (cross_validate_run(&calibration, &v, e) == 0)
+ *         ... v.before.all.median_ape, v.left_out.all.median_ape
+ *     cross_validation_release(&v);
+ *
+ * What it finds holds for sizes and numbers of ranks as they were measured, on this machine. */
+
+#define CROSS_FOLDS 5
+
+#define CROSS_GAIN 0.05 /* more parameters must predict left-out rows better by this share */
+
+/* The scores are of the same rows: as the machine was known before, and each predicted
+ * by the fit without its part. Rows that nothing else of their kind predicts are not among them. */
+struct cross_validation {
+    enum calibration_extent took[2]; /* of communication, of GEMMs */
+    struct score before, left_out;
+};
+
+/* Fits as calibration_run() does, but for GEMMs and for communication each the extent that predicts
+ * left-out rows best. 0; or -1 with e filled and nothing to release: nothing to fit, or too few
+ * rows to tell. */
+int cross_validate_run(struct calibration *c, struct cross_validation *v, struct err *e);
+void cross_validation_release(struct cross_validation *v);
+
+/* Puts the factors of intervals into the profiles; classes with fewer than ACCURACY_ROWS_MIN rows
+ * have none. Either may be NULL. */
+void cross_validate_factors(const struct score *s, struct gpu_profile *gpu,
+                            struct network_profile *net);
 
 /* ---- what a GPU's kernels lose beside communication ----
  *

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "calib/coverage.h"
+#include "calib/score.h"
 
 #include "base/order.h"
 #include "base/stats.h"
@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum accuracy_class coverage_class(const struct measured_row *row)
+static enum accuracy_class class_of(const struct measured_row *row)
 {
     switch (row->kind) {
     case MEASURED_COLLECTIVE:
@@ -79,7 +79,7 @@ void coverage_of(const struct score *s, struct coverage out[INTERVAL_CLASSES])
         out[class] = (struct coverage){.inside50 = NAN, .inside80 = NAN};
         for (size_t i = 0; i < s->nrows; i++) {
             const struct scored_row *r = &s->rows[i];
-            if (coverage_class(r->row) != (enum accuracy_class) class)
+            if (class_of(r->row) != (enum accuracy_class) class)
                 continue;
             rows[n++] = (struct covered_row){r->row->source, r->row->gpu->name,
                                              fabs(log(r->row->time_us / r->predicted.us))};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "calib/cross_validate.h"
+#include "calib/calibrate.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -4,7 +4,7 @@
  */
 #include "base/buf.h"
 #include "base/whole_file.h"
-#include "calib/cross_validate.h"
+#include "calib/calibrate.h"
 #include "cmd/cmd.h"
 #include "cmd/hardware.h"
 #include "model/profile_json.h"

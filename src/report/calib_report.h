@@ -7,8 +7,7 @@
 #ifndef SPECTER_REPORT_CALIB_REPORT_H
 #define SPECTER_REPORT_CALIB_REPORT_H
 
-#include "calib/coverage.h"
-#include "calib/cross_validate.h"
+#include "calib/calibrate.h"
 #include "calib/fit_classes.h"
 #include "calib/score.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "calib/coverage.h"
+#include "calib/score.h"
 #include "model/accuracy.h"
 #include "test.h"
 

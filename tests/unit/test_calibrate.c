@@ -3,7 +3,7 @@
  * Fits of the models' parameters. Rows are made by the models themselves, with parameters that a
  * fit must then find.
  */
-#include "calib/cross_validate.h"
+#include "calib/calibrate.h"
 #include "calib/fit_classes.h"
 #include "calib/score.h"
 #include "test.h"

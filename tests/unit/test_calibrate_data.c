@@ -3,9 +3,9 @@
  * On published measurements (../shared): what one collective of a machine tells of another one. The
  * parameters start from a fit that has not seen this GPU.
  */
-#include "calib/cross_validate.h"
 #include "calib/fit_classes.h"
 #include "base/stats.h"
+#include "calib/calibrate.h"
 #include "test.h"
 
 #include <math.h>
