@@ -3,7 +3,6 @@
 
 #include "base/order.h"
 #include "base/pool.h"
-#include "compare/cause_job.h"
 #include "compare/cause_sim.h"
 #include "compare/work_kinds.h"
 

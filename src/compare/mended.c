@@ -2,7 +2,7 @@
 #include "compare/mended.h"
 
 #include "base/order.h"
-#include "compare/cause_job.h"
+#include "compare/cause_sim.h"
 #include "compare/work_kinds.h"
 #include "compare/work_times.h"
 
