@@ -2,7 +2,6 @@
 #include "comm.h"
 
 #include "clock.h"
-#include "memory.h"
 #include "tracer.h"
 
 #include <string.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "comm.h"
 
-#include "memory.h"
+#include "tracer.h"
 
 #include <stdbool.h>
 #include <string.h>

@@ -5,7 +5,6 @@
 
 #include "call.h"
 #include "filter.h"
-#include "memory.h"
 #include "threads.h"
 #include "tracer.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "memory.h"
+#include "tracer.h"
 
 #include <errno.h>
 #include <stdatomic.h>

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "tracer.h"
 
-#include "memory.h"
-
 #include <errno.h>
 #include <stdatomic.h>
 #include <stddef.h>

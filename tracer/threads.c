@@ -4,7 +4,6 @@
 #include "call.h"
 #include "loader.h"
 #include "mark.h"
-#include "memory.h"
 #include "tracer.h"
 
 #include <errno.h>

@@ -23,6 +23,7 @@
 
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -103,6 +104,24 @@ void writer_amend(void);
 void writer_wake(void); /* from any thread: something should not wait for the next poll */
 
 void writer_reset(void); /* for the child of a fork, which has no writer */
+
+/* ---- memory (memory.c) ----
+ *
+ * What is mapped while the program runs: what the tracer needs more the more a program does. All of
+ * it together has a bound, so that the tracer stays below 16 MiB whatever the program does: its
+ * static tables (below 6.3 MiB) and its thread's stack are the rest. `make bench-tracer` and
+ * tests/cli/tracer/memory.sh measure it where all of it is in use.
+ *
+ * Mapped and not allocated: a hook may be in the middle of the program's malloc(). */
+
+#define MEMORY_MAX ((size_t)9232 << 10) /* bytes, in whole pages */
+
+/* Zeroed memory; NULL: the system has none, or the bound is reached. For any thread; keeps errno.
+ */
+void *memory_map(size_t bytes);
+
+/* `bytes`: as they were asked for. */
+void memory_unmap(void *p, size_t bytes);
 
 /* ---- the one line that the tracer may ever print to the program's stderr (warn.c) ---- */
 

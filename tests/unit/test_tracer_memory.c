@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "test.h"
 
-#include "../../tracer/memory.h"
+#include "../../tracer/tracer.h"
 
 #include <errno.h>
 
