@@ -27,6 +27,8 @@
 #include <string.h>
 
 struct buf;
+struct cJSON;
+struct err;
 
 #define JSON_DEPTH_MAX 64
 
@@ -108,5 +110,11 @@ void json_decode(struct json_text text, struct buf *out);
 
 /* Appends `text` as a JSON string, quotes included; bytes that are not UTF-8 become U+FFFD. */
 void json_quote(struct buf *out, const char *text, size_t len);
+
+/* ---- a small document as a tree ----
+ *
+ * One that specter wrote, or a person did: the file's whole text, an object of at most 16 MiB. The
+ * caller deletes it. NULL with e filled (ERR_INPUT). */
+struct cJSON *json_file_read(const char *path, struct err *e);
 
 #endif

@@ -4,9 +4,9 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/hash.h"
+#include "base/json.h"
 #include "base/opt.h"
 #include "base/whole_file.h"
-#include "compare/json_file.h"
 
 #include <cjson/cJSON.h>
 #include <ctype.h>

@@ -2,7 +2,7 @@
 #include "compare/prediction.h"
 
 #include "base/err.h"
-#include "compare/json_file.h"
+#include "base/json.h"
 
 #include <cjson/cJSON.h>
 #include <math.h>
