@@ -6,7 +6,6 @@
 #include "cmd/cmd.h"
 #include "cmd/compare_sides.h"
 #include "compare/compare.h"
-#include "compare/conditions.h"
 #include "report/compare_report.h"
 #include "report/sheet.h"
 #include "report/workbooks.h"

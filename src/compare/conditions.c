@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "compare/conditions.h"
+#include "compare/compare.h"
 
 #include "analysis/fail_on.h"
 #include "base/condition.h"
