@@ -12,9 +12,10 @@ check-aarch64:
 	$(Q)env -u MAKEFLAGS scripts/check-aarch64.sh
 
 # The unit tests of the tracer and of what it shares, without the libraries that the rest needs: streams
-# (stream*.c) and sinks are compressed by zlib and zstd.
+# (stream*.c) and sinks are compressed by zlib and zstd, and a tree (json_file.c) is cJSON's.
 TRACER_UNIT := test test_elf_file test_json $(basename $(notdir $(wildcard tests/unit/test_tracer_*.c)))
 $(B)/tracer-unit-tests: $(TRACER_UNIT:%=$(B)/tests/unit/%.o) $(TRACER_TEST_OBJ) \
-                        $(patsubst %.c,$(B)/%.o,$(filter-out src/base/stream% src/base/sink.c,$(wildcard src/base/*.c)))
+                        $(patsubst %.c,$(B)/%.o,$(filter-out src/base/stream% src/base/sink.c src/base/json_file.c,\
+                                                  $(wildcard src/base/*.c)))
 	@echo "  LD      $@"
 	$(Q)$(CC) -pie $(LINK) -o $@ $^ -lm -lpthread -ldl

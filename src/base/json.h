@@ -111,7 +111,7 @@ void json_decode(struct json_text text, struct buf *out);
 /* Appends `text` as a JSON string, quotes included; bytes that are not UTF-8 become U+FFFD. */
 void json_quote(struct buf *out, const char *text, size_t len);
 
-/* ---- a small document as a tree ----
+/* ---- a small document as a tree (json_file.c) ----
  *
  * One that specter wrote, or a person did: the file's whole text, an object of at most 16 MiB. The
  * caller deletes it. NULL with e filled (ERR_INPUT). */
