@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-#include "base/sink.h"
+#include "base/whole_file.h"
 
 #include "base/arena.h"
 #include "base/err.h"
-#include "base/whole_file.h"
 
 #include <errno.h>
 #include <stdbool.h>

@@ -3,7 +3,7 @@
 
 #include "base/arena.h"
 #include "base/idmap.h"
-#include "base/sink.h"
+#include "base/whole_file.h"
 #include "bench/samples.h"
 #include "report/bench_common.h"
 #include "report/page.h"

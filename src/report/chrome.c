@@ -2,7 +2,7 @@
 #include "report/chrome.h"
 
 #include "base/json.h"
-#include "base/sink.h"
+#include "base/whole_file.h"
 #include "trace/reader.h"
 
 #include <inttypes.h>

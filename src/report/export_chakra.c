@@ -13,7 +13,7 @@
 #include "report/export.h"
 
 #include "base/proto.h"
-#include "base/sink.h"
+#include "base/whole_file.h"
 #include "model/profile.h"
 #include "report/chakra.h"
 #include "report/op_text.h"

@@ -5,7 +5,7 @@
  */
 #include "report/export.h"
 
-#include "base/sink.h"
+#include "base/whole_file.h"
 #include "report/chrome.h"
 #include "report/tracks.h"
 

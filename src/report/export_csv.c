@@ -8,7 +8,7 @@
 
 #include "base/arena.h"
 #include "base/buf.h"
-#include "base/sink.h"
+#include "base/whole_file.h"
 #include "report/table.h"
 #include "report/op_text.h"
 #include "report/tracks.h"

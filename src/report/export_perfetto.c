@@ -9,11 +9,11 @@
 #include "report/export.h"
 
 #include "base/proto.h"
-#include "base/sink.h"
 #include "report/op_text.h"
 #include "report/table.h"
 #include "report/tracks.h"
 #include "base/idmap.h"
+#include "base/whole_file.h"
 
 #include <stdlib.h>
 #include <string.h>

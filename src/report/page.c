@@ -2,7 +2,7 @@
 #include "report/page.h"
 
 #include "base/hash.h"
-#include "base/sink.h"
+#include "base/whole_file.h"
 #include "report/sheet.h"
 #include "report/table.h"
 

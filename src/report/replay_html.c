@@ -7,7 +7,7 @@
 
 #include "base/arena.h"
 #include "base/order.h"
-#include "base/sink.h"
+#include "base/whole_file.h"
 #include "report/page.h"
 #include "report/plot.h"
 #include "report/replay_internal.h"

@@ -6,7 +6,7 @@
 
 #include "base/arena.h"
 #include "base/order.h"
-#include "base/sink.h"
+#include "base/whole_file.h"
 #include "report/chrome.h"
 #include "sim/replay/job.h"
 

@@ -5,8 +5,8 @@
  */
 #include "test.h"
 
-#include "base/sink.h"
 #include "base/stream.h"
+#include "base/whole_file.h"
 #include "made_replay.h"
 #include "model/accuracy.h"
 #include "report/replay_report.h"
