@@ -5,7 +5,6 @@
 #include "base/order.h"
 #include "report/analyze_sheets.h"
 #include "report/op_text.h"
-#include "report/xlsx.h"
 
 #include <math.h>
 #include <stdlib.h>

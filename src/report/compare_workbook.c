@@ -5,7 +5,6 @@
 #include "base/order.h"
 #include "compare/prediction.h"
 #include "report/sheet.h"
-#include "report/xlsx.h"
 
 #include <math.h>
 #include <stdlib.h>

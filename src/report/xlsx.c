@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "report/xlsx.h"
+#include "report/workbooks.h"
 
 #include "base/err.h"
 #include "report/sheet.h"

@@ -7,7 +7,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "report/sheet.h"
-#include "report/xlsx.h"
+#include "report/workbooks.h"
 
 #include <stdlib.h>
 #include <string.h>
