@@ -204,6 +204,27 @@ int cmd_run_kind(const struct command *self, int argc, char **argv, struct err *
 /* Finds the command, calls it, reports. Returns the exit status. */
 int program_main(int argc, char **argv);
 
+/* ---- manual.c ----
+ *
+ * Man pages and completions of shells, made from the option rows of the commands, so that a new
+ * option is in all of them. `make install` puts them where man and the shells look. */
+
+/* Writes specter.1 and specter-<command>.1 into a folder that exists. 0, or -1 with e filled. */
+int manual_write_pages(const char *folder, struct err *e);
+
+/* Prints the completion for bash, zsh or fish to stdout. 0, or -1 with e filled (ERR_USAGE):
+ * another shell. */
+int manual_completion(const char *shell, struct err *e);
+
+/* ---- schema.c ----
+ *
+ * JSON Schemas (2020-12) of what tables of the code describe: a line of a trace
+ * (specter/trace.h), profiles (model/profile.h, params.h) and workload cards (metrics/card.h).
+ * `make install` puts them beside those of the results (share/schemas). */
+
+/* Prints the schema of this name to stdout. 0, or -1 with e filled (ERR_USAGE): there is none. */
+int schema_print(const char *name, struct err *e);
+
 /* ---- progress.c ----
  *
  * A bar on stderr while something long goes on: how much of it is done, how fast, how long it will

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-#include "cmd/manual.h"
 
 #include "base/buf.h"
 #include "base/whole_file.h"

@@ -3,7 +3,6 @@
 
 #include "base/arena.h"
 #include "base/terminal.h"
-#include "cmd/manual.h"
 
 #include <errno.h>
 #include <fcntl.h>

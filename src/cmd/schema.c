@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "cmd/manual.h"
+#include "cmd/cmd.h"
 
 #include "metrics/card.h"
 #include "model/params.h"
