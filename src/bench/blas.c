@@ -2,7 +2,7 @@
 #include "bench/gpu.h"
 
 #include "base/arena.h"
-#include "calib/measured_names.h"
+#include "calib/measured.h"
 
 #include <math.h>
 #include <stdint.h>

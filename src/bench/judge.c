@@ -2,7 +2,7 @@
 #include "bench/judge.h"
 
 #include "base/err.h"
-#include "calib/measured_names.h"
+#include "calib/measured.h"
 #include "model/accuracy.h"
 
 #include <math.h>

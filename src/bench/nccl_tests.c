@@ -10,7 +10,7 @@
 #include "base/stream.h"
 #include "bench/read.h"
 #include "bench/result.h"
-#include "calib/measured_names.h"
+#include "calib/measured.h"
 
 #include <ctype.h>
 #include <math.h>

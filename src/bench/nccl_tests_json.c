@@ -12,7 +12,7 @@
 #include "base/err.h"
 #include "base/json.h"
 #include "bench/read.h"
-#include "calib/measured_names.h"
+#include "calib/measured.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -7,7 +7,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "bench/read.h"
-#include "calib/measured_names.h"
+#include "calib/measured.h"
 
 #include <limits.h>
 #include <math.h>

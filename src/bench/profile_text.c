@@ -18,7 +18,7 @@
 #include "base/stream.h"
 #include "base/opt.h"
 #include "bench/read.h"
-#include "calib/measured_names.h"
+#include "calib/measured.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -4,7 +4,6 @@
 #include "base/opt.h"
 #include "base/stream.h"
 #include "calib/csv.h"
-#include "calib/measured_names.h"
 
 #include <ctype.h>
 #include <dirent.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "calib/measured_names.h"
+#include "calib/measured.h"
 
 #include "model/nccl_tuner.h"
 

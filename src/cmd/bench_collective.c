@@ -6,7 +6,7 @@
 #include "base/whole_file.h"
 #include "bench/checks.h"
 #include "bench/collective.h"
-#include "calib/measured_names.h"
+#include "calib/measured.h"
 #include "cmd/bench.h"
 #include "cmd/bench_job.h"
 #include "cmd/hardware.h"

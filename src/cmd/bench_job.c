@@ -4,7 +4,7 @@
 #include "base/arena.h"
 #include "bench/gpu.h"
 #include "bench/ranks.h"
-#include "calib/measured_names.h"
+#include "calib/measured.h"
 #include "cmd/predict.h"
 
 #include <signal.h>

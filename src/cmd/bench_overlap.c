@@ -4,7 +4,7 @@
  */
 #include "base/arena.h"
 #include "base/whole_file.h"
-#include "calib/measured_names.h"
+#include "calib/measured.h"
 #include "cmd/bench.h"
 #include "cmd/bench_job.h"
 #include "cmd/hardware.h"

@@ -4,7 +4,7 @@
  */
 #include "base/arena.h"
 #include "bench/read.h"
-#include "calib/measured_names.h"
+#include "calib/measured.h"
 #include "cmd/bench.h"
 #include "cmd/hardware.h"
 #include "report/bench_common.h"

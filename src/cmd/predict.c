@@ -5,7 +5,7 @@
 #include "cmd/predict.h"
 
 #include "base/arena.h"
-#include "calib/measured_names.h"
+#include "calib/measured.h"
 
 #include <cjson/cJSON.h>
 #include <stdarg.h>

@@ -2,7 +2,7 @@
 #include "report/bench_report.h"
 
 #include "base/buf.h"
-#include "calib/measured_names.h"
+#include "calib/measured.h"
 #include "report/bench_common.h"
 #include "report/json_add.h"
 #include "report/table.h"

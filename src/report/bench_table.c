@@ -5,7 +5,7 @@
 #include "base/err.h"
 #include "bench/collective.h"
 #include "bench/judge.h"
-#include "calib/measured_names.h"
+#include "calib/measured.h"
 #include "report/bench_common.h"
 #include "report/table.h"
 #include "report/json_add.h"
