@@ -38,14 +38,6 @@ static void finish(MPI_Request request)
         nanosleep(&pause, NULL);
 }
 
-/* Returns when all ranks have called it. */
-static void wait_for_all(void)
-{
-    MPI_Request request;
-    MPI_Ibarrier(MPI_COMM_WORLD, &request);
-    finish(request);
-}
-
 static void reduce(const void *in, void *out, MPI_Datatype type, MPI_Op op)
 {
     MPI_Request request;
@@ -135,7 +127,9 @@ static void receive_bytes(struct buf *bytes, uint64_t total, int from)
 /* The ranks end together. */
 static void end(void)
 {
-    wait_for_all();
+    MPI_Request request;
+    MPI_Ibarrier(MPI_COMM_WORLD, &request);
+    finish(request);
     MPI_Finalize();
 }
 

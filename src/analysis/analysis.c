@@ -123,29 +123,20 @@ struct analysis_work {
     int64_t rank; /* ANALYSIS_ALL_RANKS: all */
 };
 
-static void add_ranks(const struct analysis_work *w)
-{
-    struct analysis *a = w->a;
-    for (size_t i = 0; i < a->run->nranks; i++) {
-        if (w->rank == ANALYSIS_ALL_RANKS || a->run->ranks[i].rank == w->rank)
-            add_rank(a, i);
-    }
-    finish_ranks(a);
-}
-
-static void find_paths(struct analysis *a)
-{
-    bubbles_init(&a->bubbles, a->run, &a->comm.matches, &a->job_steps);
-    critical_init(&a->critical, a->run, &a->comm.matches, &a->job_steps, &a->step_time);
-}
-
 static void analyse_part(void *arg, size_t part)
 {
     const struct analysis_work *w = arg;
-    if (part == 0)
-        add_ranks(w);
-    else
-        find_paths(w->a);
+    struct analysis *a = w->a;
+    if (part == 0) {
+        for (size_t i = 0; i < a->run->nranks; i++) {
+            if (w->rank == ANALYSIS_ALL_RANKS || a->run->ranks[i].rank == w->rank)
+                add_rank(a, i);
+        }
+        finish_ranks(a);
+    } else {
+        bubbles_init(&a->bubbles, a->run, &a->comm.matches, &a->job_steps);
+        critical_init(&a->critical, a->run, &a->comm.matches, &a->job_steps, &a->step_time);
+    }
 }
 
 int analysis_init_on(struct analysis *a, const struct run *run, int64_t rank,

@@ -218,13 +218,6 @@ static int write_workbooks(const struct compared_pair *pair, const char *dir, bo
     return rc;
 }
 
-static void judge(struct compared_pair *pair, const char *expr, struct err *e)
-{
-    const struct compare_sides of = {&pair->c, compared_runs(pair->base),
-                                     compared_runs(pair->test)};
-    compare_apply_conditions(expr, &of, e);
-}
-
 static int report(const struct compared *sides, size_t n, const struct compare_opts *o,
                   struct err *e)
 {
@@ -244,8 +237,12 @@ static int report(const struct compared *sides, size_t n, const struct compare_o
         cmd_wrote(o->html);
     for (size_t i = 0; i < pairs.n && o->output != NULL && status == 0; i++)
         status = write_workbooks(&pairs.list[i], o->output, pairs.n > 1, e);
-    for (size_t i = 0; i < pairs.n && o->fail_on != NULL && held.code != ERR_NO; i++)
-        judge(&pairs.list[i], o->fail_on, &held);
+    for (size_t i = 0; i < pairs.n && o->fail_on != NULL && held.code != ERR_NO; i++) {
+        struct compared_pair *pair = &pairs.list[i];
+        const struct compare_sides of = {&pair->c, compared_runs(pair->base),
+                                         compared_runs(pair->test)};
+        compare_apply_conditions(o->fail_on, &of, &held);
+    }
     if (status == 0 && held.code != ERR_NONE) {
         *e = held;
         status = -1;

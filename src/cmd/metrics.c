@@ -112,12 +112,6 @@ static int measure(void *arg, const struct run *run, struct err *e)
     return status;
 }
 
-static int find_card(struct metrics_opts *opts, const char *dir, struct err *e)
-{
-    return opts->card_path != NULL ? card_read(&opts->card, opts->card_path, e)
-                                   : card_find(&opts->card, dir, e);
-}
-
 static int run_metrics(const struct command *self, int argc, char **argv, struct err *e)
 {
     struct metrics_opts opts = {0};
@@ -136,7 +130,9 @@ static int run_metrics(const struct command *self, int argc, char **argv, struct
         return shard_no_answer(e);
     if (opts.share.shard != NULL)
         return shard_write(self->name, dir, opts.run_id, &opts.share, e);
-    if (find_card(&opts, dir, e) < 0)
+    status = opts.card_path != NULL ? card_read(&opts.card, opts.card_path, e)
+                                    : card_find(&opts.card, dir, e);
+    if (status < 0)
         return (int)e->code;
     return cmd_with_run(dir, opts.run_id, opts.strict ? CMD_STRICT : 0, measure, &opts, e);
 }

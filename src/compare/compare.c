@@ -112,15 +112,6 @@ static int64_t gpus_of(struct compare_runs side)
     return side.predicted != NULL ? side.predicted->gpus : side.list[0]->run->world_size;
 }
 
-/* Where one of them is a prediction. */
-static void find_other_size(struct comparison *c, struct compare_runs base,
-                            struct compare_runs test)
-{
-    const long long b = gpus_of(base), t = gpus_of(test);
-    if (b != t)
-        differ(c, arena_printf(&c->arena, "ranks: %lld, %lld", b, t));
-}
-
 static void find_other_recording(struct comparison *c, const struct analysis *base,
                                  const struct analysis *test)
 {
@@ -151,10 +142,11 @@ static void find_other_recording(struct comparison *c, const struct analysis *ba
 static void find_differences(struct comparison *c, struct compare_runs base,
                              struct compare_runs test)
 {
-    if (base.predicted != NULL || test.predicted != NULL)
-        find_other_size(c, base, test);
-    else
+    const long long b = gpus_of(base), t = gpus_of(test);
+    if (base.predicted == NULL && test.predicted == NULL)
         find_other_recording(c, base.list[0], test.list[0]);
+    else if (b != t)
+        differ(c, arena_printf(&c->arena, "ranks: %lld, %lld", b, t));
 }
 
 /* ---- rows ---- */

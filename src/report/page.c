@@ -269,17 +269,12 @@ void page_sheet(struct page *p, const struct sheet *s, const char *command)
 
 /* ---- the file ---- */
 
-static void join(struct buf *b, const char *const *lines)
-{
-    for (; *lines != NULL; lines++)
-        buf_puts(b, *lines);
-}
-
 void page_put(const struct page *p, struct sink *sink)
 {
     struct buf b = BUF_INIT, script = BUF_INIT, title = BUF_INIT;
     char hash[SHA256_BASE64];
-    join(&script, page_script);
+    for (const char *const *line = page_script; *line != NULL; line++)
+        buf_puts(&script, *line);
     buf_printf(&title, "specter %s: %s", p->command, p->source);
     html_head(&b, title.data, sha256_base64(script.data, script.len, hash));
     buf_printf(&b, "<body><header class=top><b>specter %s</b><span class=source>", p->command);

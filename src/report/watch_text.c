@@ -222,12 +222,6 @@ static void put_collectives(struct screen *s, const struct watch *w)
 
 /* ---- blocked ranks ---- */
 
-static void put_sentence(struct screen *s, enum screen_style style, struct buf *text)
-{
-    text->data[0] = (char)toupper((unsigned char)text->data[0]);
-    screen_line(s, style, text->data, 2);
-}
-
 static void put_hangs(struct screen *s, const struct watch *w)
 {
     size_t shown = w->hangs.count < HANGS_SHOWN ? w->hangs.count : HANGS_SHOWN;
@@ -235,7 +229,8 @@ static void put_hangs(struct screen *s, const struct watch *w)
         struct buf line = BUF_INIT;
         hang_text(&line, &w->hangs.list[i], &w->run);
         buf_putc(&line, '.');
-        put_sentence(s, SCREEN_BAD, &line);
+        line.data[0] = (char)toupper((unsigned char)line.data[0]);
+        screen_line(s, SCREEN_BAD, line.data, 2);
         buf_release(&line);
     }
     if (w->hangs.count > shown) {

@@ -194,23 +194,6 @@ int weak_scaling_peer(const struct weak_scaling *g, const struct op *op)
     return members != NULL ? members[op->coll.peer] : comm->ranks[op->coll.peer];
 }
 
-/* The members in order, or NULL when they are not known. */
-static int *sort_members(const struct weak_scaling *g, int c)
-{
-    const struct comm *comm = &g->run->comms[c];
-    const int *ranks = weak_scaling_members(g, c);
-    int *sorted;
-    if (ranks == NULL)
-        return NULL;
-    sorted = malloc((size_t)(comm->size > 0 ? comm->size : 1) * sizeof *sorted);
-    if (sorted == NULL)
-        die("out of memory");
-    for (int i = 0; i < comm->size; i++)
-        sorted[i] = ranks[i];
-    qsort(sorted, (size_t)comm->size, sizeof *sorted, order_ints);
-    return sorted;
-}
-
 /* ---- which axis ---- */
 
 /* The outermost of that role; replicas of shards are dp, replicas of anything else, too. */
@@ -308,11 +291,19 @@ static bool find_shards(const struct weak_scaling *g)
     return sharded > whole;
 }
 
-static void sort_all(struct weak_scaling *g)
+/* The members of each communicator in order, where they are known. */
+static void sort_members(struct weak_scaling *g)
 {
     g->sorted = array_new(g->run->ncomms, sizeof *g->sorted);
-    for (size_t c = 0; c < g->run->ncomms; c++)
-        g->sorted[c] = sort_members(g, (int)c);
+    for (size_t c = 0; c < g->run->ncomms; c++) {
+        const int *ranks = weak_scaling_members(g, (int)c);
+        const size_t n = (size_t)g->run->comms[c].size;
+        if (ranks == NULL)
+            continue;
+        g->sorted[c] = array_new(n, sizeof **g->sorted);
+        memcpy(g->sorted[c], ranks, n * sizeof *ranks);
+        qsort(g->sorted[c], n, sizeof *ranks, order_ints);
+    }
 }
 
 void weak_scaling_init(struct weak_scaling *g, const struct run *run, const struct grid *grid,
@@ -325,7 +316,7 @@ void weak_scaling_init(struct weak_scaling *g, const struct run *run, const stru
     if (g->refused == NULL)
         g->refused = why_not_messages(g);
     g->shards = find_shards(g);
-    sort_all(g);
+    sort_members(g);
 }
 
 void weak_scaling_init_made(struct weak_scaling *g, const struct run *run,
@@ -339,7 +330,7 @@ void weak_scaling_init_made(struct weak_scaling *g, const struct run *run,
                                .source = origin->growth->source,
                                .target = origin->growth->target};
     arena_init(&g->arena);
-    sort_all(g);
+    sort_members(g);
 }
 
 void weak_scaling_release(struct weak_scaling *g)
