@@ -78,7 +78,7 @@ const char *replay_bounds_cause(enum bounds_cause cause);
 
 /* What the intervals rest on: the sentence that is returned leads to those of the list,
  * NULL after the last. In the arena. */
-#define REPLAY_BARS_MAX 6
+#define REPLAY_BARS_MAX 7
 const char *replay_error_text(struct replay *rep, const char *list[REPLAY_BARS_MAX + 1]);
 
 /* "15.7 ms recorded, 15.8 ms replayed on the same hardware (+0.6 %)". */

@@ -221,7 +221,7 @@ static void add_error(cJSON *o, const struct uncertainty *u)
     list = cJSON_AddArrayToObject(error, "rests_on");
     for (int b = 0; b < BASIS_COUNT; b++) {
         cJSON *one;
-        if (!(u->shares[b] > 0) && !(u->longer_ns[b] > 0))
+        if (!(u->shares[b] > 0) && !(u->longer_ns[b] > 0) && !(u->shorter_ns[b] > 0))
             continue;
         one = add_object(list);
         cJSON_AddStringToObject(one, "what", basis_name((enum basis)b));

@@ -136,6 +136,8 @@ static const char *reason_text(struct replay *rep, const struct uncertainty *u, 
             "they take x %.3g, as computation does; up to half of them may disappear or "
             "appear on the target",
             u->wait_ratio);
+    case BASIS_LATE:
+        return "the others may have done a part of them before that one is there";
     case BASIS_RULE:
         return "not validated, the change is taken as the error";
     default:
@@ -165,7 +167,8 @@ static const char *basis_text(struct replay *rep, enum basis basis)
                                      [BASIS_RULE] = "ratios of the hardware's figures",
                                      [BASIS_WAIT] = "waits for ranks that were not recorded",
                                      [BASIS_UNSIZED] =
-                                         "communication of unknown size or communicator"};
+                                         "communication of unknown size or communicator",
+                                     [BASIS_LATE] = "collectives with a slowed member"};
     const struct replay_scale *s = most(rep, basis);
     const struct uncertainty *u = &s->error;
     char share[32], error[32], shorter[32], longer[32];
@@ -175,6 +178,9 @@ static const char *basis_text(struct replay *rep, enum basis basis)
     percent_text(error, sizeof error, u->errors[basis]);
     percent_text(shorter, sizeof shorter, u->shorter_ns[basis] / s->time.span_ns);
     percent_text(longer, sizeof longer, u->longer_ns[basis] / s->time.span_ns);
+    if (basis == BASIS_LATE)
+        return arena_printf(&rep->arena, "%s: %s; a step up to %s shorter", on[basis],
+                            reason_text(rep, u, basis), shorter);
     return arena_printf(
         &rep->arena, "%s: %s of the critical path%s%s (%s); a step %s shorter to %s longer",
         on[basis], share, u->shares[basis] > 0 ? ", error " : "", u->shares[basis] > 0 ? error : "",

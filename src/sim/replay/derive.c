@@ -194,6 +194,15 @@ static double unsized_share(const struct replay_job *job, const struct retarget 
     return step_window_ns(w) > 0 ? ns / (double)step_window_ns(w) : 0;
 }
 
+static bool slows_ranks(const struct whatif_opts *opts)
+{
+    bool slows = false;
+    for (size_t i = 0; i < opts->nfaults; i++)
+        slows = slows || opts->faults[i].kind == FAULT_SLOW_RANK ||
+                opts->faults[i].kind == FAULT_SLOW_NODE;
+    return slows;
+}
+
 static struct certainty certainty_of(const struct replay_job *job)
 {
     const struct replay *rep = job->rep;
@@ -207,7 +216,8 @@ static struct certainty certainty_of(const struct replay_job *job)
                               .gpu_known = rep->gpu_known,
                               .network_known = rep->network_known,
                               .gpu_asked_for = job->opts->gpu != NULL,
-                              .network_asked_for = job->opts->network != NULL};
+                              .network_asked_for = job->opts->network != NULL,
+                              .slowed = slows_ranks(&job->opts->whatif)};
 }
 
 /* The error that rests on a path; when: of the rank that decides. */
@@ -290,6 +300,7 @@ static int find_cost_errors(struct intervals_ctx *c, struct err *e)
         c->changed_ns[error->basis] += ns * expm1(error->log80);
         c->half[error->basis] += ns * error->log50;
         log80[error->basis] += ns * error->log80;
+        c->changed_ns[BASIS_LATE] += ns * error->early;
         if (cost->match != PROGRAM_NONE && p->absent_ns[cost->match] > 0) {
             c->waits[cost->match] = uncertainty_of_wait(cost, c->t, &known);
             c->changed_ns[BASIS_WAIT] += (double)p->wait_ns[cost->match] * c->waits[cost->match];
@@ -300,13 +311,21 @@ static int find_cost_errors(struct intervals_ctx *c, struct err *e)
     return 0;
 }
 
+/* What a cost takes at one end, as a factor. */
+static double factor_at(const struct cost_error *error, enum basis basis, int sign)
+{
+    if (basis == BASIS_LATE)
+        return sign < 0 ? 1 - error->early : 1;
+    return error->basis == basis ? exp(sign * error->log80) : 1;
+}
+
 /* The step with all costs of a basis at one end of their 80 %: sign 1, the long one; -1. */
 static int simulate_end(struct intervals_ctx *c, enum basis basis, int sign,
                         struct iteration_time *out, struct err *e)
 {
     const struct program *p = &c->job->program;
     for (size_t i = 0; i < p->ncosts; i++)
-        c->factors[i] = c->errors[i].basis == basis ? exp(sign * c->errors[i].log80) : 1;
+        c->factors[i] = factor_at(&c->errors[i], basis, sign);
     for (uint32_t i = 0; i < p->matches.count; i++)
         c->wait_factors[i] = basis == BASIS_WAIT ? 1 + sign * c->waits[i] : 1;
     return job_simulate_scaled(c->job, c->t, c->costs_ns, c->factors, c->wait_factors, out, e);

@@ -16,10 +16,10 @@ static const enum accuracy_kind kinds[BASIS_COUNT] = {
 const char *basis_name(enum basis basis)
 {
     static const char *const names[] = {
-        [BASIS_KEPT] = "measured",       [BASIS_COLLECTIVE] = "collectives",
-        [BASIS_P2P] = "messages",        [BASIS_GEMM] = "gemms",
-        [BASIS_RULE] = "rules",          [BASIS_WAIT] = "absent_waits",
-        [BASIS_UNSIZED] = "unknown_size"};
+        [BASIS_KEPT] = "measured",        [BASIS_COLLECTIVE] = "collectives",
+        [BASIS_P2P] = "messages",         [BASIS_GEMM] = "gemms",
+        [BASIS_RULE] = "rules",           [BASIS_WAIT] = "absent_waits",
+        [BASIS_UNSIZED] = "unknown_size", [BASIS_LATE] = "late_members"};
     return names[basis];
 }
 
@@ -72,11 +72,11 @@ static bool kept_blindly(const struct certainty *known, enum basis basis)
 
 static struct cost_error assumed(enum basis basis, double log80)
 {
-    return (struct cost_error){basis, UNCERTAINTY_HALF * log80, log80, false};
+    return (struct cost_error){.basis = basis, .log50 = UNCERTAINTY_HALF * log80, .log80 = log80};
 }
 
-int uncertainty_of_cost(struct cost_error *out, const struct program_cost *cost,
-                        const struct retarget *t, const struct certainty *known, struct err *e)
+static int find_basis(struct cost_error *out, const struct program_cost *cost,
+                      const struct retarget *t, const struct certainty *known, struct err *e)
 {
     struct retarget again = *t; /* its counters are not for us */
     enum basis basis = basis_of(t, cost);
@@ -100,6 +100,16 @@ int uncertainty_of_cost(struct cost_error *out, const struct program_cost *cost,
     } else if (ns != cost->measured_ns && ns > 0 && cost->measured_ns > 0) {
         *out = assumed(basis, fabs(log((double)ns / (double)cost->measured_ns)));
     }
+    return 0;
+}
+
+int uncertainty_of_cost(struct cost_error *out, const struct program_cost *cost,
+                        const struct retarget *t, const struct certainty *known, struct err *e)
+{
+    if (find_basis(out, cost, t, known, e) < 0)
+        return -1;
+    if (known->slowed)
+        out->early = retarget_done_early(t, cost);
     return 0;
 }
 

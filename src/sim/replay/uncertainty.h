@@ -27,6 +27,9 @@
  * shortest transfer of a kind took beyond the model may have been the transfer and no wait: it may
  * change as much as the transfer.
  *
+ * A rank that a fault slows down makes transfers wait for their last member; the others may have
+ * done a part of them by then (retarget_done_early()), by which those may be shorter.
+ *
  * Beside these, and independent of them: how far the replay of the recording is off on its own
  * hardware; how far the mean of the recorded steps may be off the job's; host time that was spent
  * waiting for something which the recording does not tell, all of which may be gone on other
@@ -58,6 +61,8 @@ enum basis {
     BASIS_RULE,    /* kernels, copies, graphs: a ratio of the hardware's figures */
     BASIS_WAIT,    /* waits for ranks that were not recorded */
     BASIS_UNSIZED, /* communication of unknown size, or in an unknown communicator */
+    BASIS_LATE,    /* what is done of transfers before a slowed member is there: it has no part of
+                      the path of its own */
     BASIS_COUNT
 };
 
@@ -87,6 +92,7 @@ struct certainty {
     bool gpu_known, network_known; /* of the recording: else no ratio to it means anything */
     bool gpu_asked_for, network_asked_for; /* of the target: another one, perhaps */
     double unsized; /* share of the iteration: communication of unknown size, see above */
+    bool slowed;    /* a fault slows ranks down */
 };
 
 /* All but the intervals. t: of the simulation that the path is of. */
@@ -97,6 +103,7 @@ int uncertainty_of(struct uncertainty *out, const struct path *path, const struc
 struct cost_error {
     enum basis basis;
     double log50, log80;
+    double early; /* share of it that may be done before the last member is there; see above */
     bool known;
 };
 

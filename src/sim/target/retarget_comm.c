@@ -143,6 +143,20 @@ double retarget_bytes(const struct retarget *t, const struct program_cost *cost)
     return carries_less(t, cost) ? bytes / (double)t->scale : bytes;
 }
 
+double retarget_done_early(const struct retarget *t, const struct program_cost *cost)
+{
+    const struct match *match;
+    struct layout where;
+    if (!retarget_known_transfer(t, cost))
+        return 0;
+    match = &t->program->matches.list[cost->match];
+    where = t->to_where[match->comm];
+    if (where.nodes < 2 || (match->op != SPECTER_ALLREDUCE && match->op != SPECTER_ALLGATHER &&
+                            match->op != SPECTER_REDUCESCATTER))
+        return 0;
+    return (where.per_node - 1.0) / (where.ranks - 1) / (match->op == SPECTER_ALLREDUCE ? 2 : 1);
+}
+
 /* Messages of one group that leave a rank by one port, as some leave the node and some do not,
  * share it, and were measured together: so many times the bytes of this one. */
 static double port_load(const struct retarget *t, const struct rank *rank, const struct op *op,
