@@ -208,7 +208,8 @@ static int learn_overlap(struct replay_job *job, const struct replay_opts *opts,
     struct retarget own;
     int rc = retarget_init(&own, &job->program, &job->growth, &sides, e);
     overlap_init(&job->overlap, &job->program);
-    job->overlap.by_kind = opts->own_times;
+    /* What a fault does to this job is asked of this recording. */
+    job->overlap.by_kind = opts->own_times || (rep->same_hardware && opts->whatif.nfaults > 0);
     set_launches(job, rep->from.gpu);
     if (rc == 0) {
         absent_wait_find(&job->program, &job->overlap.kinds, &own);
