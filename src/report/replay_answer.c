@@ -143,6 +143,13 @@ char *replay_rate(char *buf, size_t size, double per_s)
     return buf;
 }
 
+/* Of a text of text_ns(). */
+static double unit_ns(const char *text)
+{
+    const char unit = text[strcspn(text, " ") + 1];
+    return unit == 'n' ? 1 : unit == 'u' ? 1e3 : unit == 'm' ? 1e6 : 1e9;
+}
+
 char *replay_interval(char *buf, size_t size, const double ends_ns[2])
 {
     char low[32], high[32];
@@ -156,8 +163,8 @@ char *replay_interval(char *buf, size_t size, const double ends_ns[2])
     n = strcspn(low, " ");
     if (strcmp(low + n, high + strcspn(high, " ")) == 0) /* the unit once */
         low[n] = '\0';
-    else if (ends_ns[1] > 0)
-        snprintf(low, sizeof low, "%.2f", ends_ns[0] / ends_ns[1] * strtod(high, NULL));
+    else
+        snprintf(low, sizeof low, "%.2f", ends_ns[0] / unit_ns(high));
     snprintf(buf, size, "%s to %s", low, high);
     return buf;
 }

@@ -9,6 +9,7 @@
 #include "base/whole_file.h"
 #include "made_replay.h"
 #include "model/accuracy.h"
+#include "report/replay_internal.h"
 #include "report/replay_report.h"
 #include "sim/replay/replay.h"
 
@@ -24,6 +25,22 @@ static const struct path_part *part(const struct path_summary *s, const char *na
             return &s->parts[i];
     }
     return NULL;
+}
+
+/* ---- texts ---- */
+
+/* Ends of two units are told in that of the upper one, each rounded by itself. */
+TEST(replay_interval_text)
+{
+    char text[64];
+    CHECK_STR(replay_interval(text, sizeof text, (const double[]){644.89e3, 1115.3e3}),
+              "0.64 to 1.12 ms");
+    CHECK_STR(replay_interval(text, sizeof text, (const double[]){796.995e3, 1073.893e3}),
+              "0.80 to 1.07 ms");
+    CHECK_STR(replay_interval(text, sizeof text, (const double[]){320.3e3, 365.9e3}),
+              "320 to 366 us");
+    CHECK_STR(replay_interval(text, sizeof text, (const double[]){0, 2e9}), "0.00 to 2.00 s");
+    CHECK_STR(replay_interval(text, sizeof text, (const double[]){NAN, NAN}), "not known");
 }
 
 /* ---- sums ---- */
