@@ -10,6 +10,8 @@
 #include <math.h>
 #include <string.h>
 
+#define OFF_SHOWN 0.0005 /* less rounds to 0.0 % */
+
 /* ---- critical paths ---- */
 
 #define NAMED 0.03    /* smaller parts go into the rest of a sentence */
@@ -203,7 +205,7 @@ const char *replay_error_text(struct replay *rep, const char *list[REPLAY_BARS_M
     percent_text(off, sizeof off, rep->scales[0].error.replay);
     return arena_printf(
         &rep->arena, "%s%s%s%s%s",
-        rep->own_error > REPLAY_ERROR_MAX
+        rep->own_error >= OFF_SHOWN /* of the replay; the head line has it of the recorded step */
             ? arena_printf(&rep->arena,
                            "on the recording's own hardware a step takes %s %s than its replay",
                            off, rep->recorded.span_ns > rep->own.span_ns ? "more" : "less")
