@@ -181,7 +181,7 @@ static void put_cards(struct page *p, const struct compare_report *r)
     page_card(p, "tables", -1, text_ns(value, sizeof value, step->base_ns), what);
     snprintf(what, sizeof what, "a step of %s", text_safe(label, sizeof label, r->test, 15));
     page_card(p, "tables", COLOUR_TEST, text_ns(value, sizeof value, step->test_ns), what);
-    snprintf(value, sizeof value, "%+.1f %%", 100 * compare_change(step));
+    snprintf(value, sizeof value, "%+.1f %%", without_minus(100 * compare_change(step), 1));
     snprintf(what, sizeof what, "%s", compare_verdict_name(step->verdict));
     page_card(p, "causes", compare_change(step) > 0 ? COLOUR_WORSE : COLOUR_BETTER, value, what);
     buf_puts(&p->body, "</div>\n");
@@ -344,7 +344,7 @@ static void put_ranking(struct page *p, const struct compare_report *const *repo
         if (r == NULL)
             table_cell(&t, "base");
         else
-            table_cell(&t, "%+.1f %%", 100 * compare_change(r->c->step));
+            table_cell(&t, "%+.1f %%", without_minus(100 * compare_change(r->c->step), 1));
     }
     page_table(&p->body, &t, "Ranking");
     table_release(&t);

@@ -205,8 +205,8 @@ void compare_answer_text(struct buf *b, const struct compare_report *r)
         buf_printf(b, "Not known: %s looks %.1f %% %s", r->test, 100 * fabs(change),
                    change < 0 ? "faster" : "slower");
     if (isfinite(step->noise.low))
-        buf_printf(b, " (95 %%: %+.1f to %+.1f %%)", 100 * (step->noise.low - 1),
-                   100 * (step->noise.high - 1));
+        buf_printf(b, " (95 %%: %+.1f to %+.1f %%)", without_minus(100 * (step->noise.low - 1), 1),
+                   without_minus(100 * (step->noise.high - 1), 1));
     buf_printf(b, ": %s -> %s a step.", text_ns(base, sizeof base, step->base_ns),
                text_ns(test, sizeof test, step->test_ns));
     put_main_cause(b, r);
@@ -484,12 +484,12 @@ static void put_ranked(struct table *t, const struct compare_report *const *repo
     if (r == NULL)
         table_cell(t, "%s", "base");
     else
-        table_cell(t, "%+.1f %%", 100 * compare_change(r->c->step));
+        table_cell(t, "%+.1f %%", without_minus(100 * compare_change(r->c->step), 1));
     if (r == NULL || !isfinite(r->c->step->noise.low))
         table_cell(t, "%s", "");
     else
-        table_cell(t, "%+.1f to %+.1f", 100 * (r->c->step->noise.low - 1),
-                   100 * (r->c->step->noise.high - 1));
+        table_cell(t, "%+.1f to %+.1f", without_minus(100 * (r->c->step->noise.low - 1), 1),
+                   without_minus(100 * (r->c->step->noise.high - 1), 1));
     if (r != NULL && is_sure(r->c->step))
         mostly = main_cause(&cause, r->causes, &ns);
     table_text(t, mostly != NULL ? mostly : "", causes);

@@ -123,7 +123,7 @@ void replay_basis_text(struct buf *b, const struct replay *rep)
 /* "+2.1 %"; what rounds to nothing has no minus. */
 char *replay_change(char *buf, size_t size, double share)
 {
-    snprintf(buf, size, "%+.1f %%", fabs(share) < 0.0005 ? 0.0 : 100 * share);
+    snprintf(buf, size, "%+.1f %%", without_minus(100 * share, 1));
     return buf;
 }
 

@@ -203,12 +203,6 @@ static struct time_unit scale_of(const struct sheet *s, size_t rows)
     return unit;
 }
 
-/* 0 for what would be printed as -0. */
-static double without_minus(double value, int decimals)
-{
-    return value < 0 && -value * pow(10, decimals) < 0.5 ? 0 : value;
-}
-
 static void number_cell(struct table *t, enum sheet_unit unit, const struct time_unit *scale,
                         double value)
 {
@@ -222,7 +216,7 @@ static void number_cell(struct table *t, enum sheet_unit unit, const struct time
     else if (unit == SHEET_BYTES)
         table_cell(t, "%s", text_bytes(text, sizeof text, value));
     else if (unit == SHEET_SHARE)
-        table_cell(t, fabs(value) < 0.0995 ? "%.1f %%" : "%.0f %%", 100 * value);
+        table_cell(t, fabs(value) < 0.0995 ? "%.1f %%" : "%.0f %%", without_minus(100 * value, 1));
     else if (unit == SHEET_RATE)
         table_cell(t, value < 9.995 ? "%.2f" : value < 99999.95 ? "%.1f" : "%.0e", value);
     else

@@ -344,6 +344,11 @@ char *text_ns(char *buf, size_t size, double ns)
     return buf;
 }
 
+double without_minus(double value, int decimals)
+{
+    return value < 0 && -value * pow(10, decimals) < 0.5 ? 0 : value;
+}
+
 struct time_unit time_unit_for(double longest_ns)
 {
     if (longest_ns < 10e6)

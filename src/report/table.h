@@ -61,6 +61,9 @@ void markdown_text(const char *text, FILE *out);
 char *text_ns(char *buf, size_t size, double ns);
 char *text_bytes(char *buf, size_t size, double bytes);
 
+/* The value to print with so many decimals: 0 for what would come out as -0. */
+double without_minus(double value, int decimals);
+
 /* One unit for all times of a table, so that its numbers compare at a glance: us, ms or s. */
 struct time_unit {
     const char *name;

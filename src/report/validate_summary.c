@@ -58,7 +58,7 @@ static void put_classes(struct screen *s, const struct score *score, size_t kept
         table_cell(&t, "%zu", list[i]->stats.n);
         table_cell(&t, PERCENT, 100 * list[i]->stats.median_ape);
         table_cell(&t, PERCENT, 100 * list[i]->stats.p90_ape);
-        table_cell(&t, "%+.1f %%", 100 * list[i]->stats.bias);
+        table_cell(&t, "%+.1f %%", without_minus(100 * list[i]->stats.bias, 1));
     }
     if (n > 0)
         screen_table(s, &t);

@@ -71,6 +71,22 @@ static void print_all(const struct sheet *s, FILE *out)
     sheet_print(s, 100, out);
 }
 
+/* A change that rounds to nothing has no sign. */
+TEST(sheet_has_no_minus_before_zero)
+{
+    static const struct sheet_column shares[] = {{"change", "change", SHEET_SHARE, 0}};
+    struct sheet s;
+    char *text;
+    sheet_init(&s, "step", "Step", SHEET_COLUMNS(shares));
+    sheet_number(&s, -0.0004);
+    sheet_number(&s, -0.0006);
+    text = captured(&s, print_all);
+    CHECK(strstr(text, "   0.0 %\n") != NULL);
+    CHECK(strstr(text, "  -0.1 %\n") != NULL);
+    free(text);
+    sheet_release(&s);
+}
+
 TEST(sheet_as_markdown)
 {
     struct sheet s;
