@@ -145,13 +145,17 @@ static uint32_t external_of(const struct kineto *k, uint32_t op)
     return id != k->rank->ops[op].id ? id : 0;
 }
 
+/* The outer one first. Where whole microseconds give both the same times, ids tell, which operators
+ * get as they begin. */
 static int compare_callers(const struct kineto_caller *a, const struct kineto_caller *b)
 {
     if (a->tid != b->tid)
         return ORDER(a->tid, b->tid);
     if (a->start_ns != b->start_ns)
         return ORDER(a->start_ns, b->start_ns);
-    return ORDER(b->end_ns, a->end_ns); /* the outer one first */
+    if (a->end_ns != b->end_ns)
+        return ORDER(b->end_ns, a->end_ns);
+    return ORDER(a->external, b->external);
 }
 
 static int compare_timed(const void *pa, const void *pb, void *kineto)

@@ -80,6 +80,18 @@ TEST(kineto_caller_in_any_order)
     run_release(&run);
 }
 
+/* Two of the same whole microseconds, the inner one first in the file. */
+TEST(kineto_caller_of_equal_times)
+{
+    struct run run;
+    load_text(&run, "rank0.json",
+              quoted("{" EVENTS(GPU("k", "101", "") LAUNCH("1", "25", "5", "101")
+                                    OP("aten::mul", "1", "20", "11", "1896")
+                                        OP("reducer::mul_out", "1", "20", "11", "1895")) "}"));
+    CHECK_STR(caller(&run, "k"), "aten::mul");
+    run_release(&run);
+}
+
 /* Operators that are deeply nested and end before the launch cost nothing. */
 TEST(kineto_caller_of_a_deep_nest)
 {
