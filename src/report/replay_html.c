@@ -335,9 +335,10 @@ static void put_step(struct page *p, struct replay_html *h)
                h->gpus > 1 ? "s" : "");
     page_heading(p, "timeline", "Timeline", title.data);
     buf_printf(&p->body,
-               "<p class=note>The last step of %zu of the %zu ranks that are simulated; both begin "
-               "at 0. Pointing at an operation shows it in both.%s</p>",
-               t->shown, t->ranks, t->full ? " More would not fit into a page." : "");
+               "<p class=note>The last step of %zu of the %zu rank%s simulated; both begin at 0. "
+               "Pointing at an operation shows it in both.%s</p>",
+               t->shown, t->ranks, t->ranks > 1 ? "s that are" : " that is",
+               t->full ? " More would not fit into a page." : "");
     page_timeline_put(&p->body, &t->out, false);
     buf_release(&title);
 }
@@ -362,7 +363,9 @@ static void put_input(struct page *p, struct replay *rep, const struct run *run)
     page_heading(p, "input", NULL, "What was replayed");
     buf_puts(b, "<dl>");
     html_fact(b, "input", run->source);
-    html_fact(b, "recording", arena_printf(a, "%zu of %d ranks", rep->nranks, rep->world));
+    html_fact(
+        b, "recording",
+        arena_printf(a, "%zu of %d rank%s", rep->nranks, rep->world, rep->world > 1 ? "s" : ""));
     html_fact(b, "source",
               arena_printf(a, "%s, %s", rep->gpu_known ? rep->from.gpu->name : "GPU not known",
                            rep->network_known ? rep->from.network->name : "network not known"));
