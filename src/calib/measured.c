@@ -458,18 +458,24 @@ static const struct table_kind {
 
 /* Of two columns with the same name the first one counts. Case, and spaces around a name, do not
  * matter. */
+/* Where a header has this name; -1. */
+static int find_column(const struct csv *c, const char *name)
+{
+    const size_t len = strlen(name);
+    for (size_t i = 0; i < c->count; i++) {
+        const char *text = c->fields[i] + strspn(c->fields[i], " ");
+        if (strncasecmp(text, name, len) == 0 && text[len + strspn(text + len, " ")] == '\0')
+            return (int)i;
+    }
+    return -1;
+}
+
 static void find_columns(struct measured_reader *r, const struct csv *c)
 {
-    for (size_t column = 0; column < COLUMN_COUNT; column++) {
-        r->place[column] = -1;
-        for (size_t i = c->count; i-- > 0;) {
-            const char *name = column_names[column], *text = c->fields[i];
-            size_t len = strlen(name);
-            text += strspn(text, " ");
-            if (strncasecmp(text, name, len) == 0 && text[len + strspn(text + len, " ")] == '\0')
-                r->place[column] = (int)i;
-        }
-    }
+    for (size_t column = 0; column < COLUMN_COUNT; column++)
+        r->place[column] = find_column(c, column_names[column]);
+    if (r->place[COLUMN_COLLECTIVE] < 0) /* as `specter bench report --format csv` calls it */
+        r->place[COLUMN_COLLECTIVE] = find_column(c, "op");
 }
 
 static bool is_kind(const struct measured_reader *r, const struct table_kind *kind)
