@@ -345,20 +345,23 @@ static const char *volume_key(struct metrics *m, const struct traffic_row *row)
 static void metric_comm_volume(struct metrics *m, struct metric *metric)
 {
     const struct traffic *t = &m->in.analysis->traffic;
-    double wire = 0, inter = 0, bytes = 0, unsized = 0;
+    double wire = 0, inter = 0, bytes = 0, unsized = 0, all = 0;
     for (size_t i = 0; i < t->nrows; i++) {
+        all += (double)t->rows[i].sum.instances;
         wire += t->rows[i].sum.wire_bytes;
         inter += t->rows[i].sum.inter_bytes;
         bytes += t->rows[i].sum.bytes;
         unsized += (double)t->rows[i].sum.unsized;
     }
-    metric->value = t->nrows > 0 ? wire : NAN;
+    metric->value = unsized < all ? wire : NAN;
     if (t->nrows == 0)
         metric->reason = "no communication";
+    else if (unsized >= all)
+        metric->reason = "no communication whose bytes are known";
     else if (isnan(wire))
         metric->reason = "for some operations the communicator's size is not known";
-    metric_number(metric, "inter_node_bytes", inter);
-    metric_number(metric, "buffer_bytes", bytes);
+    metric_number(metric, "inter_node_bytes", unsized < all ? inter : NAN);
+    metric_number(metric, "buffer_bytes", unsized < all ? bytes : NAN);
     metric_number(metric, "operations_without_size", unsized);
     for (size_t i = 0; i < t->nrows; i++) {
         const struct traffic_row *row = &t->rows[i];
