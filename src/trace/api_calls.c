@@ -185,12 +185,22 @@ enum specter_copy copy_kind(const char *name)
         const char *word;
         enum specter_copy kind;
     } words[] = {
-        {"HtoD", SPECTER_COPY_H2D},           {"HostToDevice", SPECTER_COPY_H2D},
-        {"Host-to-Device", SPECTER_COPY_H2D}, {"HtoA", SPECTER_COPY_H2D},
-        {"DtoH", SPECTER_COPY_D2H},           {"DeviceToHost", SPECTER_COPY_D2H},
-        {"Device-to-Host", SPECTER_COPY_D2H}, {"AtoH", SPECTER_COPY_D2H},
-        {"PtoP", SPECTER_COPY_P2P},           {"DtoD", SPECTER_COPY_D2D},
-        {"DeviceToDevice", SPECTER_COPY_D2D}, {"HtoH", SPECTER_COPY_H2H},
+        {"HtoD", SPECTER_COPY_H2D},
+        {"HostToDevice", SPECTER_COPY_H2D},
+        {"Host-to-Device", SPECTER_COPY_H2D},
+        {"HtoA", SPECTER_COPY_H2D},
+        {"DtoH", SPECTER_COPY_D2H},
+        {"DeviceToHost", SPECTER_COPY_D2H},
+        {"Device-to-Host", SPECTER_COPY_D2H},
+        {"AtoH", SPECTER_COPY_D2H},
+        {"PtoP", SPECTER_COPY_P2P},
+        {"DtoD", SPECTER_COPY_D2D},
+        {"DeviceToDevice", SPECTER_COPY_D2D},
+        {"HtoH", SPECTER_COPY_H2H},
+        {"H2D", SPECTER_COPY_H2D},
+        {"D2H", SPECTER_COPY_D2H},
+        {"P2P", SPECTER_COPY_P2P},
+        {"D2D", SPECTER_COPY_D2D},
         {"memset", SPECTER_COPY_MEMSET},
     };
     enum specter_copy own = specter_copy_parse(name, strlen(name));

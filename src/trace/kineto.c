@@ -478,7 +478,7 @@ static void kineto_finish(struct run *run)
 static bool kineto_sniff(const char *head, size_t len)
 {
     size_t i = 0;
-    if (is_own_export(head, len))
+    if (is_own_export(head, len) || is_xla(head, len))
         return false;
     while (i < len && (head[i] == ' ' || head[i] == '\n' || head[i] == '\r' || head[i] == '\t'))
         i++;

@@ -76,6 +76,7 @@ struct reader {
 #define READERS(X) \
     X(jsonl)       \
     X(kineto)      \
+    X(xla)         \
     X(et)          \
     X(nsys)        \
     X(nsysrep)     \
@@ -111,6 +112,14 @@ static inline bool is_own_export(const char *head, size_t len)
 {
     return len >= sizeof OWN_EXPORT_HEAD - 1 &&
            memcmp(head, OWN_EXPORT_HEAD, sizeof OWN_EXPORT_HEAD - 1) == 0;
+}
+
+/* XLA's traces look like Kineto's from far, too: each GPU is a process, and named first. */
+#define XLA_DEVICE "/device:GPU:"
+
+static inline bool is_xla(const char *head, size_t len)
+{
+    return head_has(head, len, "\"process_name\"") && head_has(head, len, XLA_DEVICE);
 }
 
 /* ---- texts of a trace (memo.c) ----

@@ -204,6 +204,25 @@ static bool share_number(struct recording_group *g, uint32_t a, uint32_t b)
     return false;
 }
 
+/* Returns whether a file of `a` shows the same host as one of `b`, and neither tells a process, a
+ * rank or a date: XLA writes one file a host. */
+static bool share_host(const struct recording_group *g, uint32_t a, uint32_t b)
+{
+    for (uint32_t x = a + 1; x != 0; x = g->sets[x - 1].next) {
+        const struct recorded_rank *p = &g->items[g->first_item[x - 1]];
+        if (g->first_item[x - 1] == g->first_item[x] || p->dated || p->host[0] == '\0' ||
+            p->rank->rank >= 0 || p->rank->pid >= 0)
+            continue;
+        for (uint32_t y = b + 1; y != 0; y = g->sets[y - 1].next) {
+            const struct recorded_rank *q = &g->items[g->first_item[y - 1]];
+            if (g->first_item[y - 1] < g->first_item[y] && !q->dated && q->rank->rank < 0 &&
+                q->rank->pid < 0 && strcmp(p->host, q->host) == 0)
+                return true;
+        }
+    }
+    return false;
+}
+
 /* Both are roots. */
 static enum apart contradiction(struct recording_group *g, uint32_t a, uint32_t b)
 {
@@ -213,6 +232,8 @@ static enum apart contradiction(struct recording_group *g, uint32_t a, uint32_t 
         (y->world > 0 && x->highest >= y->world))
         return APART_WORLD;
     if (x->processes < y->processes ? share_number(g, a, b) : share_number(g, b, a))
+        return APART_RANK;
+    if (share_host(g, a, b))
         return APART_RANK;
     if (world > 0 && x->processes + y->processes > (size_t)world)
         return APART_FULL;
