@@ -38,8 +38,9 @@ size_t load_count(const struct load *l, const struct reader *reader)
 /* Returns whether there is a file that was made from this one. */
 static bool was_made(const struct load *l, const struct source *s)
 {
+    const struct reader *of = s->reader->form_of != NULL ? s->reader->form_of : s->reader;
     for (size_t i = 0; i < l->count && s->reader->made_from != NULL && !s->archive; i++) {
-        if (l->list[i].reader == s->reader->form_of && !l->list[i].archive &&
+        if (l->list[i].reader == of && !l->list[i].archive && &l->list[i] != s &&
             s->reader->made_from(l->list[i].path, s->path))
             return true;
     }

@@ -32,8 +32,8 @@ struct reader {
     /* Files of this format are another form of files of that one, and are read with them. */
     const struct reader *form_of;
 
-    /* Returns whether the file at `path` is made from the one at `from`, which is of this format.
-     * Then `from` is not read where both are there. NULL: no. */
+    /* Returns whether the file at `path`, of this format or of form_of, is made from the one at
+     * `from`, which is of this format. Then `from` is not read where both are there. NULL: no. */
     bool (*made_from)(const char *path, const char *from);
 
     /* Looks at the first bytes of a file (up to 64 KiB): true when this reader understands it. */

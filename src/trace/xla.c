@@ -418,12 +418,23 @@ static void xla_finish(struct run *run)
         run_note(run, false, "the traces mark no steps (jax.profiler.StepTraceAnnotation)");
 }
 
+/* With create_perfetto_link JAX writes the trace of one host a second time, without its name. */
+static bool xla_made(const char *path, const char *from)
+{
+    static const char twice[] = "perfetto_trace.json";
+    const char *slash = strrchr(from, '/'), *base = slash != NULL ? slash + 1 : from;
+    const size_t folder = (size_t)(base - from);
+    return strncmp(base, twice, sizeof twice - 1) == 0 && strncmp(path, from, folder) == 0 &&
+           strchr(path + folder, '/') == NULL && strstr(path + folder, ".trace.json") != NULL;
+}
+
 static bool xla_sniff(const char *head, size_t len)
 {
     return !is_own_export(head, len) && head_has(head, len, "\"traceEvents\"") && is_xla(head, len);
 }
 
 const struct reader reader_xla = {.name = "xla",
+                                  .made_from = xla_made,
                                   .sniff = xla_sniff,
                                   .read = xla_read,
                                   .apart = true,

@@ -7,6 +7,7 @@ mkdir -p $session
 trace 10 2 1000 | gzip -n >$session/node7.trace.json.gz
 trace 10 2 123457000 | gzip -n >$session/node8.trace.json.gz
 echo 'not text' >$session/node7.xplane.pb
+cp $session/node7.trace.json.gz $session/perfetto_trace.json.gz # create_perfetto_link writes it again
 "$SPECTER" analyze logs 2>&1 | head -n 8
 "$SPECTER" analyze logs --table ranks --format csv 2>/dev/null | cut -d, -f1-4
 mkdir -p logs/plugins/profile/2026_02_02_03_04_05
