@@ -443,6 +443,28 @@ static void inspect_archives(struct load *l)
     }
 }
 
+/* What a file is that holds no trace, by words in its head. */
+static const struct {
+    const char *word, *what;
+} known_others[] = {
+    {"algbw", "output of nccl-tests, which `specter bench report` reads"},
+    {"Total Time (ns)",
+     "a summary by nsys stats, without times: give the report (.nsys-rep) or its "
+     "SQLite export"},
+    {"NCCL INFO", "NCCL's own log, which holds no times"},
+};
+
+static const char *what_else(const char *head, size_t len)
+{
+    if (is_own_export(head, len))
+        return "drawn by specter, not recorded: give the traces that it was made of";
+    for (size_t i = 0; i < sizeof known_others / sizeof *known_others; i++) {
+        if (head_has(head, len, known_others[i].word))
+            return known_others[i].what;
+    }
+    return "not a trace of a known format";
+}
+
 int load_find(struct load *l, struct err *e)
 {
     struct stat st;
@@ -476,9 +498,7 @@ int load_find(struct load *l, struct err *e)
         struct err unread;
         ssize_t n = stream_peek(s, &head, &unread);
         err_set(&l->first, ERR_INPUT, "%s: %s", stream_label(s),
-                n > 0 && is_own_export(head, (size_t)n)
-                    ? "drawn by specter, not recorded: give the traces that it was made of"
-                    : "not a trace of a known format");
+                n > 0 ? what_else(head, (size_t)n) : "not a trace of a known format");
     }
     stream_close(s);
     return 0;
