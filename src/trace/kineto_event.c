@@ -45,6 +45,8 @@ static const struct {
     {"Operator", CAT_OPERATOR},
     {"python_function", CAT_PYTHON},
     {"gpu_user_annotation", CAT_GPU_ANNOTATION},
+    {"hip_runtime", CAT_RUNTIME},
+    {"hip_driver", CAT_RUNTIME},
     {"xpu_runtime", CAT_RUNTIME},
     {"xpu_driver", CAT_RUNTIME},
     {"mtia_runtime", CAT_RUNTIME},
@@ -284,7 +286,7 @@ static void take_args(struct event_args *args, struct json *j)
 /* What is known so far. */
 struct partial {
     enum category category;
-    bool has_name, complete_event, other_phase;
+    bool has_name, has_phase, other_phase;
     struct json_text name, raw_args;
 };
 
@@ -336,8 +338,8 @@ static void take_key(struct kineto_event *ev, struct partial *p, struct json_tex
     } else if (json_text_is(key, "cat")) {
         p->category = category_of(json_string(j));
     } else if (json_text_is(key, "ph")) {
-        p->complete_event = json_text_is(json_string(j), "X");
-        p->other_phase = !p->complete_event;
+        p->other_phase = !json_text_is(json_string(j), "X");
+        p->has_phase = true;
     } else if (json_text_is(key, "tid")) {
         ev->tid = number_or_text(j);
     } else if (json_text_is(key, "pid")) {
@@ -370,7 +372,7 @@ bool event_parse(struct kineto_event *ev, struct json *j, struct event_memos *wo
             return j->error == NULL;
         }
     }
-    if (!p.complete_event)
+    if (!p.has_phase && ev->dur_ns == UNKNOWN_NS) /* tools leave it out: what lasts is complete */
         ev->kind = EVENT_OTHER;
     if (ev->kind != EVENT_OTHER && p.raw_args.p != NULL && j->error == NULL) {
         json_init(&args, p.raw_args.p, p.raw_args.len);

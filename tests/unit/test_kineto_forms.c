@@ -231,6 +231,21 @@ TEST(kineto_before_torch_19)
     run_release(&run);
 }
 
+/* Without a phase what lasts is complete; some tools have a category of HIP's calls. */
+TEST(kineto_events_without_phase)
+{
+    struct run run;
+    load_one(&run, "rank0.json",
+             "{'traceEvents':[{'cat':'hip_runtime','name':'hipLaunchKernel','pid':9,'tid':9,'ts':1,"
+             "'dur':1,'args':{'correlation':3}},"
+             "{'cat':'kernel','name':'a','ts':4,'dur':2,'args':{'stream':1,'correlation':3}},"
+             "{'cat':'kernel','name':'no length','ts':4,'args':{'stream':1}}]}");
+    CHECK_INT(run.ranks[0].nops, 1);
+    CHECK_INT(run.ranks[0].ops[0].host_ns, 1000);
+    CHECK(!run_partial(&run));
+    run_release(&run);
+}
+
 /* Other accelerators: their calls launch, their kernels compute. */
 TEST(kineto_other_accelerators)
 {
