@@ -192,11 +192,14 @@ static void price_nccl(const struct topo_view *s, const struct nccl_operation *o
                        struct comm_cost *out)
 {
     struct comm_demand load;
-    struct topo_view site = *s;
-    if (o->algo == NCCL_NVLS || o->algo == NCCL_NVLS_TREE)
-        site.wire = s->nvls_wire;
-    comm_demand_of(&site, o, &load);
-    comm_price(&site, &load, o->bytes * specter_comm_op_bus_factor(o->op, (uint64_t)s->ranks), out);
+    struct topo_view by_nvls;
+    if (o->algo == NCCL_NVLS || o->algo == NCCL_NVLS_TREE) {
+        by_nvls = *s;
+        by_nvls.wire = s->nvls_wire;
+        s = &by_nvls;
+    }
+    comm_demand_of(s, o, &load);
+    comm_price(s, &load, o->bytes * specter_comm_op_bus_factor(o->op, (uint64_t)s->ranks), out);
     out->algo = nccl_algos[o->algo].name;
     out->proto = nccl_protos[o->proto].name;
 }
@@ -279,8 +282,8 @@ int model_collective_as(const struct gpu_profile *gpu, const struct network_prof
                         enum specter_comm_op op, double bytes, struct layout where,
                         const struct comm_choice *choice, struct comm_cost *out, struct err *e)
 {
+    const struct nccl_tuning *tuning;
     struct nccl_allowed allowed;
-    struct nccl_tuning tuning;
     struct nccl_choice chosen;
     struct nccl_operation o;
     struct topo_view s;
@@ -298,8 +301,8 @@ int model_collective_as(const struct gpu_profile *gpu, const struct network_prof
     }
     if (is_p2p(op))
         return price_p2p(&s, op, bytes, choice, out, e);
-    if (!allowed_by(choice, &allowed) || !nccl_tune(&s.nccl, op, &allowed, &tuning) ||
-        !nccl_choose(&s.nccl, &tuning, bytes, &chosen))
+    if (!allowed_by(choice, &allowed) || (tuning = comm_tuning(&s, op, &allowed)) == NULL ||
+        !nccl_choose(&s.nccl, tuning, bytes, &chosen))
         return refuse_choice(choice, op, e);
     o = (struct nccl_operation){op, chosen.algo, chosen.proto, chosen.channels, bytes};
     if (choice != NULL && choice->channels > 0)
@@ -320,7 +323,7 @@ int model_collective_candidates(const struct gpu_profile *gpu, const struct netw
                                 struct comm_candidate out[COMM_CANDIDATES_MAX], struct err *e)
 {
     struct nccl_candidate all[NCCL_ALGOS * NCCL_PROTOS];
-    struct nccl_tuning tuning;
+    const struct nccl_tuning *tuning;
     struct nccl_choice chosen;
     struct topo_view s;
     int count = 0;
@@ -330,10 +333,10 @@ int model_collective_candidates(const struct gpu_profile *gpu, const struct netw
         out[0] = (struct comm_candidate){.chosen = true};
         return model_collective(gpu, net, op, bytes, where, &out[0].cost, e) < 0 ? -1 : 1;
     }
-    if (!nccl_tune(&s.nccl, op, &nccl_any, &tuning) ||
-        !nccl_choose(&s.nccl, &tuning, bytes, &chosen))
+    tuning = comm_tuning(&s, op, &nccl_any);
+    if (tuning == NULL || !nccl_choose(&s.nccl, tuning, bytes, &chosen))
         return err_set(e, ERR_USAGE, "NCCL has no way to do %s here", specter_comm_op_name(op));
-    nccl_candidates(&s.nccl, &tuning, bytes, all);
+    nccl_candidates(&s.nccl, tuning, bytes, all);
     for (int i = 0; i < NCCL_ALGOS * NCCL_PROTOS; i++) {
         const struct nccl_candidate *from = &all[i];
         struct comm_candidate *to = &out[count];

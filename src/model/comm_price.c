@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "model/comm_price.h"
 
+#include "base/hash.h"
+
 #include <math.h>
 #include <string.h>
 
@@ -129,33 +131,77 @@ static int check_layout(const struct network_profile *net, struct layout w, stru
     return 0;
 }
 
+/* ---- what is asked again ----
+ *
+ * Many prices of one communicator follow each other, one a size, and its graphs and NCCL's
+ * estimates take longer than a price. Each thread keeps those of the last communicators. They are
+ * used where all bytes that they depend on are equal, so that results are as without. */
+
+#define KEPT 32
+
+static size_t place_of(const struct nccl_topo *t, struct layout where, uint64_t more)
+{
+    uint64_t key = hash_mix(more, (uint64_t)where.ranks << 32 | (uint32_t)where.per_node);
+    return (size_t)(hash_mix(key, (uint64_t)t->cc << 32 | (uint32_t)t->nics) % KEPT);
+}
+
+static void find_comm(const struct nccl_topo *topo, struct layout where, struct nccl_comm *out)
+{
+    static _Thread_local struct nccl_comm kept[KEPT];
+    struct nccl_comm *c = &kept[place_of(topo, where, 0)];
+    if (memcmp(&c->topo, topo, sizeof *topo) != 0 || memcmp(&c->where, &where, sizeof where) != 0)
+        nccl_comm_init(topo, where, c);
+    *out = *c;
+}
+
+const struct nccl_tuning *comm_tuning(const struct topo_view *s, enum specter_comm_op op,
+                                      const struct nccl_allowed *allowed)
+{
+    static _Thread_local struct {
+        struct nccl_comm comm;
+        struct nccl_allowed allowed;
+        struct nccl_tuning tuning;
+    } kept[KEPT], *k;
+    k = &kept[place_of(&s->nccl.topo, s->nccl.where, (uint64_t)op << 32 | allowed->protos)];
+    if (k->tuning.op == op && memcmp(&k->allowed, allowed, sizeof *allowed) == 0 &&
+        memcmp(&k->comm, &s->nccl, sizeof s->nccl) == 0)
+        return &k->tuning;
+    if (!nccl_tune(&s->nccl, op, allowed, &k->tuning)) {
+        k->comm.where.ranks = 0; /* nothing is kept here */
+        return NULL;
+    }
+    k->comm = s->nccl;
+    k->allowed = *allowed;
+    return &k->tuning;
+}
+
 int topo_view_init(const struct gpu_profile *gpu, const struct network_profile *net,
                    struct layout where, struct topo_view *out, struct err *e)
 {
-    struct network_profile apart = *net;
     struct nccl_topo topo;
     struct layout wide;
     int64_t rest;
     if (check_layout(net, where, e) < 0)
         return -1;
-    /* The class of a transport between domains was fitted on NVLSTree, which uses few of a rack's
-     * NICs. What else crosses the network has the transport's own. */
-    apart.domain_gpus = 0;
     wide = nccl_layout(net, where);
     rest = wide.ranks - (int64_t)wide.per_node * (wide.nodes - 1); /* all other nodes full */
     nccl_topo_of(gpu, net, &topo);
-    *out = (struct topo_view){
-        .gpu = gpu,
-        .net = net,
-        .node = params_node(gpu, net),
-        .wire = params_net(&apart),
-        .nvls_wire = params_net(net),
-        .ranks = wide.ranks,
-        .nodes = wide.nodes,
-        .most = wide.per_node,
-        .least = rest < 1 ? 1 : (int)rest,
-    };
-    nccl_comm_init(&topo, wide, &out->nccl);
+    out->gpu = gpu;
+    out->net = net;
+    out->node = params_node(gpu, net);
+    out->wire = out->nvls_wire = params_net(net);
+    if (net->domain_gpus > net->gpus_per_node) {
+        /* The class of a transport between domains was fitted on NVLSTree, which uses few of a
+         * rack's NICs. What else crosses the network has the transport's own. */
+        struct network_profile apart = *net;
+        apart.domain_gpus = 0;
+        out->wire = params_net(&apart);
+    }
+    out->ranks = wide.ranks;
+    out->nodes = wide.nodes;
+    out->most = wide.per_node;
+    out->least = rest < 1 ? 1 : (int)rest;
+    find_comm(&topo, wide, &out->nccl);
     return 0;
 }
 

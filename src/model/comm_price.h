@@ -66,6 +66,10 @@ extern const struct comm_proto comm_protos[NCCL_PROTOS];
 int topo_view_init(const struct gpu_profile *gpu, const struct network_profile *net,
                    struct layout where, struct topo_view *out, struct err *e);
 
+/* NCCL's estimates for an operation, until the thread asks for another's; NULL: it has none. */
+const struct nccl_tuning *comm_tuning(const struct topo_view *s, enum specter_comm_op op,
+                                      const struct nccl_allowed *allowed);
+
 /* Payload rate of one GPU to `peers` others of its node together. */
 double comm_link_GBps(const struct topo_view *s, int peers);
 

@@ -175,7 +175,9 @@ static void resolve(enum param_group group, const struct gpu_profile *gpu,
 {
     const size_t count = param_tables[group].count;
     double *values = own;
-    bool complete = false;
+    bool complete = true;
+    for (size_t i = 0; i < count && complete; i++)
+        complete = values[i] != 0;
     for (enum level level = LEVEL_CLASS; level < LEVELS && !complete; level++) {
         const struct param_class *row = row_at(level, group, gpu, net);
         const double *from = row != NULL ? row->values : NULL;

@@ -7,6 +7,7 @@
 #include "test.h"
 
 #include <math.h>
+#include <pthread.h>
 
 #define KiB 1024.0
 
@@ -304,4 +305,47 @@ TEST(comm_price_of_flows_on_one_port)
     CHECK(four.us > one.us);
     CHECK_INT(model_p2p(&toy_gpu, &toy_net, 1e9, true, &four, NULL), 0);
     CHECK_DOUBLE(four.us, one.us, 0);
+}
+
+struct asked {
+    const struct gpu_profile *gpu;
+    const struct network_profile *net;
+    struct layout where;
+    struct comm_choice choice;
+    struct comm_cost cost;
+    enum specter_comm_op op;
+    int rc;
+};
+
+static void *price_it(void *arg)
+{
+    struct asked *a = arg;
+    a->rc = model_collective_as(a->gpu, a->net, a->op, 3e6, a->where, &a->choice, &a->cost, NULL);
+    return NULL;
+}
+
+/* A thread keeps what it found for other communicators; a new one has found nothing. */
+TEST(comm_prices_are_those_of_a_new_thread)
+{
+    static const char *const protos[] = {NULL, "ll", "simple"};
+    for (int turn = 0; turn < 2; turn++) {
+        for (size_t i = 0; i < 20 * network_profile_count; i++) {
+            struct asked warm = {.gpu = &gpu_profiles[i % gpu_profile_count],
+                                 .net = &network_profiles[i % network_profile_count],
+                                 .op = (enum specter_comm_op)(i / 7 % 5),
+                                 .choice.proto = protos[i / 3 % 3]};
+            struct asked cold;
+            pthread_t thread;
+            warm.where = layout_dense(warm.net, 2 << i % 5);
+            cold = warm;
+            price_it(&warm);
+            CHECK_INT(pthread_create(&thread, NULL, price_it, &cold), 0);
+            pthread_join(thread, NULL);
+            CHECK_INT(warm.rc, cold.rc);
+            CHECK(warm.rc < 0 || warm.cost.us == cold.cost.us);
+            CHECK(warm.rc < 0 ||
+                  (warm.cost.algo == cold.cost.algo && warm.cost.proto == cold.cost.proto &&
+                   warm.cost.channels == cold.cost.channels));
+        }
+    }
 }
