@@ -10,15 +10,28 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 #include <zlib.h>
 
-/* A new folder in $TMPDIR or /tmp. remove_folder() deletes it with the files in it. */
+/* $TMPDIR, else memory where there is plenty of it, else /tmp. */
+static inline const char *temporary_folder(void)
+{
+    const char *tmp = getenv("TMPDIR");
+    struct statvfs fs;
+    if (tmp != NULL)
+        return tmp;
+    return access("/dev/shm", W_OK) == 0 && statvfs("/dev/shm", &fs) == 0 &&
+                   fs.f_bavail > (UINT64_C(1) << 30) / fs.f_frsize
+               ? "/dev/shm"
+               : "/tmp";
+}
+
+/* A new folder there. remove_folder() deletes it with the files in it. */
 static inline const char *make_folder(void)
 {
     static char path[4096];
-    const char *tmp = getenv("TMPDIR");
-    snprintf(path, sizeof path, "%s/specter-test-XXXXXX", tmp != NULL ? tmp : "/tmp");
+    snprintf(path, sizeof path, "%s/specter-test-XXXXXX", temporary_folder());
     return mkdtemp(path);
 }
 
