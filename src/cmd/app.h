@@ -17,6 +17,8 @@
 #ifndef SPECTER_CMD_APP_H
 #define SPECTER_CMD_APP_H
 
+#include "base/arena.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -29,8 +31,6 @@
  *     loader_init(&l, &arena, 10);
  *     path = loader_file(&l.dirs, &arena, "libx.so.1");
  *     loader_release(&l); */
-
-struct arena;
 
 /* What is behind the last '/' of a path. */
 const char *path_base_name(const char *path);
@@ -156,5 +156,35 @@ size_t app_asan_in_front(const char *list);
 
 /* The findings of weak references and dladdr() alone, of all objects. */
 void app_check_symbols(struct app *p);
+
+/* ---- doctor.c, doctor_libs.c: findings; GPU libraries and programs ---- */
+
+/* What a check says: all is well; something to know; a capture would see or write nothing. */
+enum doctor_level { DOCTOR_OK, DOCTOR_WARNING, DOCTOR_PROBLEM };
+
+struct doctor_finding {
+    enum doctor_level level;
+    const char *check;  /* a word */
+    const char *text;   /* what is the case */
+    const char *advice; /* what to do; NULL: nothing */
+};
+
+struct doctor {
+    struct arena arena; /* holds all texts */
+    struct doctor_finding *found;
+    size_t count, cap;
+    struct loader loader;
+    struct dir_list python; /* lib folders of the nvidia packages of the python3 in PATH */
+    double patience;        /* seconds for each question */
+};
+
+void doctor_print(struct doctor *d, enum doctor_level level, const char *check, const char *advice,
+                  const char *fmt, ...) __attribute__((format(printf, 5, 6)));
+
+/* doctor_libs.c */
+void doctor_find_dirs(struct doctor *d); /* fills loader and python */
+void doctor_check_libraries(struct doctor *d);
+void doctor_check_expected(struct doctor *d, const char *path); /* of a library */
+void doctor_check_program(struct doctor *d, const char *name);
 
 #endif

@@ -5,8 +5,6 @@
  * Nothing is changed and the program is not run. One finding a line; whatever may hang or crash is
  * asked in a child process.
  */
-#include "cmd/doctor.h"
-
 #include "base/child.h"
 #include "base/elf_file.h"
 #include "base/err.h"

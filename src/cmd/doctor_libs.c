@@ -7,7 +7,6 @@
 #include "base/elf_file.h"
 #include "cmd/app.h"
 #include "cmd/cmd.h"
-#include "cmd/doctor.h"
 
 #include <fnmatch.h>
 #include <glob.h>

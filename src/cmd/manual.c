@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
+#include "cmd/cmd.h"
 
 #include "base/buf.h"
 #include "base/whole_file.h"
-#include "cmd/cmd.h"
 #include "model/profile.h"
 
 #include <ctype.h>
