@@ -8,7 +8,7 @@
 #include "analysis/analysis.h"
 #include "base/arena.h"
 #include "base/err.h"
-#include "compare/prediction.h"
+#include "compare/side.h"
 #include "trace/run.h"
 
 /* One side: its runs, loaded, or a replay. */

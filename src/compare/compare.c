@@ -3,7 +3,6 @@
 
 #include "analysis/settings.h"
 #include "base/order.h"
-#include "compare/prediction.h"
 #include "compare/side.h"
 
 #include <math.h>

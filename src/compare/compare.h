@@ -164,7 +164,7 @@ struct comparison {
     double threshold;
 };
 
-/* The runs of a side, or what is predicted in their place (prediction.h). */
+/* The runs of a side, or what is predicted in their place (side.h). */
 struct compare_runs {
     const struct analysis *const *list;
     size_t n;

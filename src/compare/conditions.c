@@ -3,7 +3,7 @@
 
 #include "analysis/fail_on.h"
 #include "base/condition.h"
-#include "compare/prediction.h"
+#include "compare/side.h"
 #include "metrics/metrics.h"
 
 #include <math.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "compare/prediction.h"
+#include "compare/side.h"
 
 #include "base/err.h"
 #include "base/json.h"

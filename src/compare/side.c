@@ -2,7 +2,6 @@
 #include "compare/side.h"
 
 #include "base/hash.h"
-#include "compare/prediction.h"
 
 #include <math.h>
 #include <stdlib.h>

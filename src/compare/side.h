@@ -12,6 +12,7 @@
 #define SPECTER_COMPARE_SIDE_H
 
 #include "analysis/analysis.h"
+#include "base/stats.h"
 #include "compare/compare.h"
 
 struct entry {
@@ -37,5 +38,46 @@ void side_add_predicted(struct side *s, const struct predicted_step *step);
 void side_release(struct side *s);
 
 struct entry *side_find(const struct side *s, const struct compare_key *of); /* NULL: none */
+
+/* ---- a predicted step as a side (prediction.c) ----
+ *
+ * A step as `replay --json` predicts it: its parts in the terms of a recording, and the interval of
+ * 80 % of the whole.
+ *
+ *     struct prediction p;
+ *     if (prediction_is(path) && prediction_read(&p, path, e) == 0)
+ *         step = prediction_at(&p, 64);
+ *     prediction_release(&p);
+ *
+ * In a recording a Recv that waits runs, and kernels without times leave a gap: bubbles are
+ * exposed communication here, and untraced kernels idle time. */
+
+#define PREDICTION_LEVEL 80 /* of its interval, in per cent */
+
+struct predicted_step {
+    int64_t gpus;
+    double ns[COMPARE_PART_COUNT]; /* NAN: the replay does not say */
+    double low_ns, high_ns;        /* of the whole; NAN: not known */
+};
+
+struct prediction {
+    struct predicted_step *list; /* owned; one a scale */
+    size_t n;
+};
+
+/* Returns whether the file begins as one. */
+bool prediction_is(const char *path);
+
+/* 0, or -1 with e filled (ERR_INPUT). */
+int prediction_read(struct prediction *p, const char *path, struct err *e);
+void prediction_release(struct prediction *p);
+
+/* NULL: it holds no such scale. */
+const struct predicted_step *prediction_at(const struct prediction *p, int64_t gpus);
+
+/* test / base of two steps of which one is predicted, the other NULL, with the prediction's
+ * interval of 80 %. */
+struct sample_test prediction_noise(const struct predicted_step *base, double base_ns,
+                                    const struct predicted_step *test, double test_ns);
 
 #endif

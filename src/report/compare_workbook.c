@@ -3,7 +3,7 @@
 
 #include "base/buf.h"
 #include "base/order.h"
-#include "compare/prediction.h"
+#include "compare/side.h"
 #include "report/sheet.h"
 
 #include <math.h>
