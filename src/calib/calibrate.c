@@ -91,19 +91,6 @@ int calibration_fix(struct calibration *c, const char *name, struct err *e)
     return 0;
 }
 
-void calibration_limit(struct calibration *c, enum calibration_extent extent)
-{
-    static const char *const few[] = {"link_share", "start_us",  "nic_share",
-                                      "hop_us",     "mma_share", "mem_share"};
-    for (size_t i = 0; i < c->nparams; i++) {
-        bool kept = extent == CALIBRATION_ALL;
-        for (size_t k = 0; k < sizeof few / sizeof *few && extent == CALIBRATION_FEW; k++)
-            kept = kept || strcmp(c->params[i].param->name, few[k]) == 0;
-        if (c->params[i].held == CALIBRATION_FITTED && !kept)
-            c->params[i].held = CALIBRATION_NO_GAIN;
-    }
-}
-
 bool calibration_fits(const struct calibration *c)
 {
     for (size_t i = 0; i < c->nparams; i++) {

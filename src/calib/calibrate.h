@@ -70,9 +70,6 @@ void calibration_init(struct calibration *c, struct fit_rows *rows);
 int calibration_only(struct calibration *c, const char *name, struct err *e);
 int calibration_fix(struct calibration *c, const char *name, struct err *e);
 
-/* Does not fit what is beyond the extent. */
-void calibration_limit(struct calibration *c, enum calibration_extent extent);
-
 /* Returns whether anything is fitted. */
 bool calibration_fits(const struct calibration *c);
 

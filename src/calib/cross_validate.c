@@ -158,6 +158,20 @@ static void keep_machines(struct trial *t, const struct fit_rows *rows)
     memcpy(t->machines, rows->machines, rows->nmachines * sizeof *t->machines);
 }
 
+/* Does not fit what is beyond the extent. */
+static void limit_to(struct calibration *c, enum calibration_extent extent)
+{
+    static const char *const few[] = {"link_share", "start_us",  "nic_share",
+                                      "hop_us",     "mma_share", "mem_share"};
+    for (size_t i = 0; i < c->nparams; i++) {
+        bool kept = extent == CALIBRATION_ALL;
+        for (size_t k = 0; k < sizeof few / sizeof *few && extent == CALIBRATION_FEW; k++)
+            kept = kept || strcmp(c->params[i].param->name, few[k]) == 0;
+        if (c->params[i].held == CALIBRATION_FITTED && !kept)
+            c->params[i].held = CALIBRATION_NO_GAIN;
+    }
+}
+
 /* Fits `extent` of what c would fit, from the machines as they are in `start`. */
 static int try_extent(struct trial *t, const struct calibration *c, const struct trial *start,
                       enum calibration_extent extent, struct err *e)
@@ -167,7 +181,7 @@ static int try_extent(struct trial *t, const struct calibration *c, const struct
     t->c = *c;
     score_init(&t->left_out);
     memcpy(rows->machines, start->machines, rows->nmachines * sizeof *rows->machines);
-    calibration_limit(&t->c, extent);
+    limit_to(&t->c, extent);
     if (calibration_fits(&t->c)) {
         status = calibration_run(&t->c, e);
         if (status == 0)
@@ -244,7 +258,7 @@ int cross_validate_run(struct calibration *c, struct cross_validation *v, struct
     score_init(&v->before);
     score_init(&v->left_out);
     start->c = *c;
-    calibration_limit(&start->c, CALIBRATION_NONE);
+    limit_to(&start->c, CALIBRATION_NONE);
     score_init(&start->left_out);
     keep_machines(start, c->rows);
     for (int i = CALIBRATION_FEW; status == 0 && i < CALIBRATION_EXTENTS; i++)

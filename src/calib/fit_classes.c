@@ -39,11 +39,18 @@ static void residuals(const double *values, double *r, void *ctx)
         r[i] = fit_rows_log_error(t->rows, t->index[i]);
 }
 
+/* The class of row i's machine, in row i's group. */
+static void row_key(const struct fit_rows *f, size_t i, char key[PARAM_KEY_MAX])
+{
+    const struct fit_machine *m = &f->machines[f->rows[i].machine];
+    params_key(f->rows[i].group, &m->gpu, &m->net, key);
+}
+
 /* Returns whether the class `key` is the row's, or a wider one of it. */
 static bool is_in_class(const struct fit_rows *rows, size_t i, const char *key)
 {
     char of[PARAM_KEY_MAX];
-    fit_rows_key(rows, i, of);
+    row_key(rows, i, of);
     do {
         if (strcmp(of, key) == 0)
             return true;
@@ -281,7 +288,7 @@ static void list_keys(const struct fit_rows *rows, enum param_group group, const
         bool known = skip[i] || rows->rows[i].group != group;
         if (known)
             continue;
-        fit_rows_key(rows, i, key);
+        row_key(rows, i, key);
         for (int d = 0; d < depth; d++)
             params_widen(group, key);
         for (size_t k = 0; k < out->n && !known; k++)

@@ -158,12 +158,6 @@ void fit_rows_get(const struct fit_machine *machine, enum param_group group, dou
         values[k] = param_value(of[group], &t->params[k]);
 }
 
-void fit_rows_key(const struct fit_rows *f, size_t i, char key[PARAM_KEY_MAX])
-{
-    const struct fit_machine *m = &f->machines[f->rows[i].machine];
-    params_key(f->rows[i].group, &m->gpu, &m->net, key);
-}
-
 static int predict_on(const struct measured_row *row, const struct fit_machine *m,
                       struct row_prediction *out, struct err *e)
 {

@@ -82,9 +82,6 @@ void fit_rows_get(const struct fit_machine *machine, enum param_group group, dou
 bool *fit_rows_thinned(const struct fit_rows *rows, size_t most);
 #define FIT_GEMM_ROWS 1200 /* more say nothing new of ten parameters */
 
-/* The class of row i's machine, in row i's group. */
-void fit_rows_key(const struct fit_rows *f, size_t i, char key[PARAM_KEY_MAX]);
-
 /* Row i on its machine as it is just now. 0, or -1 with e filled: the models refuse. */
 int fit_rows_predict(const struct fit_rows *f, size_t i, struct row_prediction *out, struct err *e);
 

@@ -9,7 +9,6 @@
 #include "base/buf.h"
 #include "base/whole_file.h"
 #include "report/table.h"
-#include "specter/trace.h"
 #include "trace/run.h"
 
 #include <cjson/cJSON.h>
@@ -21,33 +20,6 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include <zlib.h>
-
-/* Libraries that the build can do without. */
-#ifdef SPECTER_HAVE_SQLITE
-#include <sqlite3.h>
-#define SQLITE_NUMBER sqlite3_libversion()
-#else
-#define SQLITE_NUMBER "-"
-#endif
-#ifdef SPECTER_HAVE_ZSTD
-#include <zstd.h>
-#define ZSTD_NUMBER ZSTD_versionString()
-#else
-#define ZSTD_NUMBER "-"
-#endif
-#ifdef SPECTER_HAVE_YAML
-#include <yaml.h>
-#define YAML_NUMBER yaml_get_version_string()
-#else
-#define YAML_NUMBER "-"
-#endif
-#ifdef SPECTER_HAVE_XLSX
-#include <xlsxwriter.h>
-#define XLSX_NUMBER lxw_version()
-#else
-#define XLSX_NUMBER "-"
-#endif
 
 /* Ctrl-C, a kill or a hang-up while a command computes its result. */
 
@@ -268,38 +240,6 @@ void cmd_help(const struct command *self)
     }
     puts("options:");
     opt_help(self->rows, stdout);
-}
-
-void cmd_help_all(void)
-{
-    puts("usage: specter [--no-pager] COMMAND [OPTIONS] [ARGUMENTS]\n"
-         "       specter help COMMAND\n"
-         "       specter FILE [OPTIONS]      (specter analyze FILE)\n"
-         "       specter --version\n");
-    opt_wrap("Records what a program does with NCCL and cuBLAS, analyzes it, and predicts its time "
-             "on other hardware.",
-             0, 0, stdout);
-    for (size_t i = 0; i < command_count; i++) {
-        if (cmd_task_begins(i) != NULL)
-            printf("\n%s:\n", cmd_task_begins(i));
-        printf("  %-12s", commands[i]->name);
-        opt_wrap(commands[i]->summary, 14, 14, stdout);
-    }
-    puts("\na run, from end to end:\n"
-         "  specter capture -- torchrun --nproc_per_node=8 train.py\n"
-         "  specter analyze\n"
-         "  specter replay --gpu h100_sxm --network dgx_h100_400g");
-}
-
-void cmd_version(void)
-{
-    printf("specter " SPECTER_VERSION "\n"
-           "trace format %d\n"
-           "cJSON %s\n"
-           "zlib %s\n",
-           SPECTER_TRACE_VERSION, cJSON_Version(), zlibVersion());
-    printf("SQLite %s\nzstd %s\nlibyaml %s\nlibxlsxwriter %s\n", SQLITE_NUMBER, ZSTD_NUMBER,
-           YAML_NUMBER, XLSX_NUMBER);
 }
 
 int cmd_open_json(struct whole_file *f, const char *where, struct err *e)

@@ -106,12 +106,8 @@ int cmd_one_dir(const struct command *self, int n, char **argv, struct err *e);
 /* The directory (or file) a command reads: operand 0, else $SPECTER_OUTPUT, else ./traces. */
 const char *cmd_input(int n, char **argv);
 
-/* `specter help NAME` and `specter help`, to stdout. */
+/* `specter help NAME`, to stdout. */
 void cmd_help(const struct command *self);
-void cmd_help_all(void);
-
-/* `specter --version`: of the program, the trace format and the libraries that are compiled in. */
-void cmd_version(void);
 
 struct arena;
 

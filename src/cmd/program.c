@@ -3,7 +3,9 @@
 
 #include "base/arena.h"
 #include "base/terminal.h"
+#include "specter/trace.h"
 
+#include <cjson/cJSON.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -14,6 +16,33 @@
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <zlib.h>
+
+/* Libraries that the build can do without. */
+#ifdef SPECTER_HAVE_SQLITE
+#include <sqlite3.h>
+#define SQLITE_NUMBER sqlite3_libversion()
+#else
+#define SQLITE_NUMBER "-"
+#endif
+#ifdef SPECTER_HAVE_ZSTD
+#include <zstd.h>
+#define ZSTD_NUMBER ZSTD_versionString()
+#else
+#define ZSTD_NUMBER "-"
+#endif
+#ifdef SPECTER_HAVE_YAML
+#include <yaml.h>
+#define YAML_NUMBER yaml_get_version_string()
+#else
+#define YAML_NUMBER "-"
+#endif
+#ifdef SPECTER_HAVE_XLSX
+#include <xlsxwriter.h>
+#define XLSX_NUMBER lxw_version()
+#else
+#define XLSX_NUMBER "-"
+#endif
 
 /* ---- pager ----
  *
@@ -182,13 +211,34 @@ static int run_manual(int argc, char **argv, struct err *e)
     return -1;
 }
 
+static void help_all(void)
+{
+    puts("usage: specter [--no-pager] COMMAND [OPTIONS] [ARGUMENTS]\n"
+         "       specter help COMMAND\n"
+         "       specter FILE [OPTIONS]      (specter analyze FILE)\n"
+         "       specter --version\n");
+    opt_wrap("Records what a program does with NCCL and cuBLAS, analyzes it, and predicts its time "
+             "on other hardware.",
+             0, 0, stdout);
+    for (size_t i = 0; i < command_count; i++) {
+        if (cmd_task_begins(i) != NULL)
+            printf("\n%s:\n", cmd_task_begins(i));
+        printf("  %-12s", commands[i]->name);
+        opt_wrap(commands[i]->summary, 14, 14, stdout);
+    }
+    puts("\na run, from end to end:\n"
+         "  specter capture -- torchrun --nproc_per_node=8 train.py\n"
+         "  specter analyze\n"
+         "  specter replay --gpu h100_sxm --network dgx_h100_400g");
+}
+
 static int run_help(int argc, char **argv, struct err *e)
 {
     const struct command *command;
     char asks[] = "--help";
     int status;
     if (argc < 2 || strcmp(argv[1], "help") == 0) {
-        cmd_help_all();
+        help_all();
         return 0;
     }
     status = run_manual(argc, argv, e);
@@ -201,6 +251,18 @@ static int run_help(int argc, char **argv, struct err *e)
         return command->run(command, 3, (char *[]){argv[1], argv[2], asks, NULL}, e);
     cmd_help(command);
     return 0;
+}
+
+/* Of the program, the trace format and the libraries that are compiled in. */
+static void version(void)
+{
+    printf("specter " SPECTER_VERSION "\n"
+           "trace format %d\n"
+           "cJSON %s\n"
+           "zlib %s\n",
+           SPECTER_TRACE_VERSION, cJSON_Version(), zlibVersion());
+    printf("SQLite %s\nzstd %s\nlibyaml %s\nlibxlsxwriter %s\n", SQLITE_NUMBER, ZSTD_NUMBER,
+           YAML_NUMBER, XLSX_NUMBER);
 }
 
 /* `specter FILE ...` is `specter analyze FILE ...`. */
@@ -236,7 +298,7 @@ static int run(int argc, char **argv, struct err *e)
     }
     if (strcmp(argv[0], "--version") == 0 || strcmp(argv[0], "-V") == 0 ||
         strcmp(argv[0], "version") == 0) {
-        cmd_version();
+        version();
         return 0;
     }
     command = cmd_find(argv[0], e);

@@ -32,10 +32,6 @@ int kineto_shape_at(struct json_text dims, int i, int64_t *out, int max);
 /* Steps into a list and to its i-th element. */
 bool kineto_go_to_item(struct json *j, struct json_text list, int i);
 
-/* Elements of the shape, or of all shapes of the list, that j stands at; 0 for none. -1: too many
- * to be true. */
-int64_t kineto_count_elements(struct json *j);
-
 /* ---- one event (kineto_event.c) ----
  *
  * One element of a Kineto trace's traceEvents, as far as anybody asks for it. Many elements are not

@@ -99,29 +99,3 @@ int kineto_shape_at(struct json_text dims, int i, int64_t *out, int max)
     return j.error == NULL ? n : -1;
 }
 
-/* Elements of the shape, or of all shapes of the list, that j stands at; 0 for none. -1: too many
- * to be true. */
-int64_t kineto_count_elements(struct json *j)
-{
-    int64_t product = 1, sum = 0;
-    bool shape = false;
-    if (json_peek(j) != '[' || !json_enter(j, '[')) {
-        json_skip(j);
-        return 0;
-    }
-    while (json_next_item(j)) {
-        if (json_peek(j) == '[') {
-            int64_t inner = kineto_count_elements(j);
-            if (inner < 0 || __builtin_add_overflow(sum, inner, &sum))
-                return -1;
-        } else {
-            int64_t extent = json_i64(j, -1);
-            if (extent < 0 || __builtin_mul_overflow(product, extent, &product))
-                return -1;
-            shape = true;
-        }
-    }
-    if (j->error != NULL)
-        return -1;
-    return shape ? product : sum;
-}

@@ -39,6 +39,33 @@ static const char *text_or(struct kineto *k, struct json_text text, const char *
     return text.p != NULL ? memo_find(&k->texts, k->run, text)->text : none;
 }
 
+/* Elements of the shape, or of all shapes of the list, that j stands at; 0 for none. -1: too many
+ * to be true. */
+static int64_t count_elements(struct json *j)
+{
+    int64_t product = 1, sum = 0;
+    bool shape = false;
+    if (json_peek(j) != '[' || !json_enter(j, '[')) {
+        json_skip(j);
+        return 0;
+    }
+    while (json_next_item(j)) {
+        if (json_peek(j) == '[') {
+            int64_t inner = count_elements(j);
+            if (inner < 0 || __builtin_add_overflow(sum, inner, &sum))
+                return -1;
+        } else {
+            int64_t extent = json_i64(j, -1);
+            if (extent < 0 || __builtin_mul_overflow(product, extent, &product))
+                return -1;
+            shape = true;
+        }
+    }
+    if (j->error != NULL)
+        return -1;
+    return shape ? product : sum;
+}
+
 struct kineto_meta kineto_args_meta(struct kineto *k, const struct event_args *args)
 {
     struct kineto_meta meta = no_meta;
@@ -61,7 +88,7 @@ struct kineto_meta kineto_args_meta(struct kineto *k, const struct event_args *a
     meta.group_ranks = text_or(k, args->group_ranks, "");
     /* An old record has no counts, but its first input's shape when that is a tensor. */
     if (meta.in_count < 0 && meta.out_count < 0 && kineto_go_to_item(&j, args->dims, 0)) {
-        int64_t count = kineto_count_elements(&j);
+        int64_t count = count_elements(&j);
         int type = kineto_type_at(args->types, 0);
         if (count > 0 && type != SPECTER_DTYPE_UNKNOWN) {
             meta.in_count = count;
@@ -81,7 +108,7 @@ static int64_t sent_elements(const struct event_args *args, int input)
         json_init(&j, args->dims.p, args->dims.len);
     else if (!kineto_go_to_item(&j, args->dims, input))
         return -1;
-    return kineto_count_elements(&j);
+    return count_elements(&j);
 }
 
 struct kineto_meta kineto_annotation_meta(const char *name, const struct event_args *args)

@@ -35,6 +35,21 @@ static void job_find_pipeline(struct replay_job *job)
                                   why);
 }
 
+/* Finds the steps and what of their bounds is recorded. */
+static void find_job_steps(struct replay_job *job, struct arena *arena)
+{
+    const struct run *run = job->program.run;
+    size_t nparts;
+    job_steps_find(&job->steps, run);
+    nparts = job->steps.nparts;
+    job->windows = arena_alloc(arena, run->nranks * sizeof *job->windows);
+    job->pauses = arena_alloc(arena, (run->nranks + 1) * nparts * sizeof *job->pauses);
+    job->spans = arena_alloc(arena, run->nranks * sizeof *job->spans);
+    job->recorded = arena_alloc(arena, run->nranks * nparts * sizeof *job->recorded);
+    for (size_t r = 0; r < run->nranks; r++)
+        steps_bounds(&job->recorded[r * nparts], &job->steps, run, r);
+}
+
 static int simulate_stages(struct replay_job *job, int stages, struct target target,
                            job_derive *derive, struct replay_scale *out, struct err *e)
 {
@@ -47,7 +62,7 @@ static int simulate_stages(struct replay_job *job, int stages, struct target tar
     if (rc == 0) {
         /* Made without looking for latency or lags, which the recording told. */
         program_init(&longer.program, &made.run, llround(job->rep->latency_us * 1e3), false);
-        job_find_steps(&longer, &arena);
+        find_job_steps(&longer, &arena);
         longer.growth = made.growth; /* borrowed */
         overlap_init(&longer.overlap, &longer.program);
         target.scale = 1;
@@ -107,7 +122,7 @@ static void find_steps(struct replay_job *job)
     const struct run *run = job->program.run;
     const struct job_steps *steps = &job->steps;
     uint32_t lengths = 0;
-    job_find_steps(job, &rep->arena);
+    find_job_steps(job, &rep->arena);
     rep->iterations = steps->count;
     for (size_t p = 0; p < steps->nparts; p++)
         lengths += steps->parts[p].last - steps->parts[p].before;

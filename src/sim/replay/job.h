@@ -101,11 +101,8 @@ typedef int job_derive(struct replay_job *job, const struct retarget *t, struct 
 int job_simulate_pipeline(struct replay_job *job, struct target target, job_derive *derive,
                           struct replay_scale *out, struct err *e);
 
-/* replay_measure.c. Finds the steps and what of their bounds is recorded. */
-void job_find_steps(struct replay_job *job, struct arena *arena);
-
-/* The job's step, its parts as means over the ranks, so that they add up to it. job->windows, spans
- * and deciding receive what is behind it. */
+/* replay_measure.c. The job's step, its parts as means over the ranks, so that they add up to it.
+ * job->windows, spans and deciding receive what is behind it. */
 struct iteration_time job_measure(struct replay_job *job, bool simulated);
 
 /* Its span_ns alone. */

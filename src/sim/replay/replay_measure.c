@@ -169,20 +169,6 @@ void job_view_release(struct job_view *v)
 
 /* ---- a step ---- */
 
-void job_find_steps(struct replay_job *job, struct arena *arena)
-{
-    const struct run *run = job->program.run;
-    size_t nparts;
-    job_steps_find(&job->steps, run);
-    nparts = job->steps.nparts;
-    job->windows = arena_alloc(arena, run->nranks * sizeof *job->windows);
-    job->pauses = arena_alloc(arena, (run->nranks + 1) * nparts * sizeof *job->pauses);
-    job->spans = arena_alloc(arena, run->nranks * sizeof *job->spans);
-    job->recorded = arena_alloc(arena, run->nranks * nparts * sizeof *job->recorded);
-    for (size_t r = 0; r < run->nranks; r++)
-        steps_bounds(&job->recorded[r * nparts], &job->steps, run, r);
-}
-
 static void simulated_bounds(struct step_bounds *list, const struct replay_job *job, size_t r)
 {
     const struct program *p = &job->program;
