@@ -192,6 +192,6 @@ void note_faults(struct replay *rep, const struct retarget *faulty, double fault
                  double fault_ns);
 
 void note_latency(struct replay *rep);
-void note_costs(struct replay *rep, const struct retarget *t);
+void note_costs(struct replay *rep, const struct retarget *t, const struct uncertainty *error);
 
 #endif

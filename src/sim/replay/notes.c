@@ -319,15 +319,18 @@ static double usual_factor(const struct retarget *t, enum cost_rule rule)
     return all_ns > 0 ? exp(sum_ns / all_ns) : 0;
 }
 
+#define SLOWER_MATTERS 0.1 /* of the critical path */
+
 /* Notes that the recorded machine is slower than its profile by more than the model errs: the
- * target is taken to be as slow beside its own. */
-static void note_slower(struct replay *rep, const struct retarget *t, enum cost_rule rule)
+ * target is taken to be as slow beside its own. share: of the critical path. */
+static void note_slower(struct replay *rep, const struct retarget *t, enum cost_rule rule,
+                        double share)
 {
     const struct cost_sum *sum = &t->sums[rule];
     const bool gemms = rule == COST_GEMM;
     const double ratio = sum->price_ns > 0 ? sum->priced_ns / sum->price_ns : 0;
     const double usual = ratio > 1 ? usual_factor(t, rule) : 0;
-    if (usual > 0 && ratio > usual)
+    if (share >= SLOWER_MATTERS && usual > 0 && ratio > usual)
         fact_add(rep, FACT_SLOWER_THAN_MODEL,
                  VALUES(fact_count(gemms), fact_count(!gemms), fact_number(ratio),
                         fact_text(gemms ? t->from.gpu->name : t->from.network->name),
@@ -335,10 +338,12 @@ static void note_slower(struct replay *rep, const struct retarget *t, enum cost_
                         fact_text(gemms ? t->to.gpu->name : t->to.network->name)));
 }
 
-void note_costs(struct replay *rep, const struct retarget *t)
+void note_costs(struct replay *rep, const struct retarget *t, const struct uncertainty *error)
 {
-    note_slower(rep, t, COST_COMM);
-    note_slower(rep, t, COST_GEMM);
+    /* Transfers with ranks that were not recorded may hold waits for them. */
+    if (rep->nranks == (size_t)rep->world)
+        note_slower(rep, t, COST_COMM, error->shares[BASIS_COLLECTIVE]);
+    note_slower(rep, t, COST_GEMM, error->shares[BASIS_GEMM]);
     note_scaling_rules(rep, t);
     if (!rep->calibrate) {
         note_model(rep, FACT_MODEL_OF_GEMMS, &t->sums[COST_GEMM]);

@@ -232,7 +232,7 @@ static int simulate_scale(struct replay_job *job, int64_t scale, struct replay_s
         rep->unmodelled = retarget_unmodelled(&t);
         rep->sharded = sharded_share(job, &t);
         memcpy(rep->device_time, t.sums, sizeof rep->device_time);
-        note_costs(rep, &t);
+        note_costs(rep, &t, &out->error);
         rep->untold = retarget_untold(&t);
         note_host_speed(rep, &out->time);
     }
