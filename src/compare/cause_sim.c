@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define LATER_LEAST 0.1 /* of a transfer: a last member that comes so much later is late */
+
 static bool is_untimed(const struct program_cost *cost)
 {
     return cost->op == PROGRAM_NONE && cost->launch != PROGRAM_NONE;
@@ -79,6 +81,59 @@ static void find_work(struct cause_sim *s, size_t i)
         s->base[i].ns = (double)(s->fixed[i] ? op->dur_ns : cost->measured_ns);
 }
 
+static double own_of(const struct work_sample *sample)
+{
+    return sample->ns - sample->taken_ns;
+}
+
+static bool is_placed_transfer(const struct cause_sim *s, size_t i)
+{
+    return altered_program(s->altered)->costs[i].match != PROGRAM_NONE && s->placed[i];
+}
+
+/* By how much its last member begins later in the test than in the base. */
+static double later_of(const struct cause_sim *s, size_t i)
+{
+    return s->test[i].lead_ns - s->base[i].lead_ns;
+}
+
+/* A transfer whose last member comes later is shorter, as far as the others can have done a part of
+ * it, and shorter than its kind is where no member comes later: that is the network's. */
+static double early_of(const struct cause_sim *s, size_t i, double shorter_ns)
+{
+    const double done = altered_done_early(s->altered, i), later_ns = later_of(s, i);
+    if (shorter_ns > 0 && later_ns > 0)
+        return fmin(fmin(shorter_ns, later_ns), done * own_of(&s->base[i]));
+    if (shorter_ns < 0 && later_ns < 0)
+        return fmax(fmax(shorter_ns, later_ns), -done * own_of(&s->test[i]));
+    return 0;
+}
+
+static void find_early(struct cause_sim *s)
+{
+    const size_t ncosts = altered_program(s->altered)->ncosts;
+    const uint32_t nkinds = s->change->base->kinds.count;
+    double *all_ns = array_new(nkinds, sizeof *all_ns); /* of transfers without a later member */
+    double *shorter_ns = array_new(nkinds, sizeof *shorter_ns);
+    for (size_t i = 0; i < ncosts; i++) {
+        if (!is_placed_transfer(s, i) || fabs(later_of(s, i)) > LATER_LEAST * own_of(&s->base[i]))
+            continue;
+        all_ns[s->kind[i]] += own_of(&s->base[i]);
+        shorter_ns[s->kind[i]] += own_of(&s->base[i]) - own_of(&s->test[i]);
+    }
+    for (size_t i = 0; i < ncosts; i++) {
+        double network_ns;
+        if (!is_placed_transfer(s, i))
+            continue;
+        network_ns = all_ns[s->kind[i]] > 0
+                         ? own_of(&s->base[i]) * shorter_ns[s->kind[i]] / all_ns[s->kind[i]]
+                         : 0;
+        s->early_ns[i] = early_of(s, i, own_of(&s->base[i]) - own_of(&s->test[i]) - network_ns);
+    }
+    free(all_ns);
+    free(shorter_ns);
+}
+
 void cause_sim_init(struct cause_sim *s, struct altered *altered, const struct work_change *change)
 {
     const struct program *p = altered_program(altered);
@@ -90,6 +145,7 @@ void cause_sim_init(struct cause_sim *s, struct altered *altered, const struct w
                             .test = array_new(p->ncosts, sizeof *s->test),
                             .fixed = array_new(p->ncosts, sizeof *s->fixed),
                             .placed = array_new(p->ncosts, sizeof *s->placed),
+                            .early_ns = array_new(p->ncosts, sizeof *s->early_ns),
                             .untimed_ns = array_new(p->ncosts, sizeof *s->untimed_ns),
                             .factors = array_new(p->ncosts, sizeof *s->factors),
                             .more_ns = array_new(p->ncosts, sizeof *s->more_ns),
@@ -104,6 +160,7 @@ void cause_sim_init(struct cause_sim *s, struct altered *altered, const struct w
             find_work(s, i);
     }
     free(spans);
+    find_early(s);
     reset(s);
 }
 
@@ -117,6 +174,7 @@ void cause_sim_release(struct cause_sim *s)
     free(s->test);
     free(s->fixed);
     free(s->placed);
+    free(s->early_ns);
     free(s->untimed_ns);
     free(s->factors);
     free(s->more_ns);
@@ -186,6 +244,18 @@ static void set_lags(struct cause_sim *s, const struct match *match, uint32_t ki
     }
 }
 
+double cause_sim_early(const struct cause_sim *s, uint32_t kind)
+{
+    double early_ns = 0, all_ns = 0;
+    for (size_t i = 0; i < altered_program(s->altered)->ncosts; i++) {
+        if (!is_placed_transfer(s, i) || s->kind[i] != kind)
+            continue;
+        early_ns += s->early_ns[i];
+        all_ns += own_of(&s->base[i]);
+    }
+    return all_ns > 0 ? early_ns / all_ns : 0;
+}
+
 void cause_sim_set_transfers(struct cause_sim *s, int64_t key, double factor)
 {
     const struct program *p = altered_program(s->altered);
@@ -194,12 +264,12 @@ void cause_sim_set_transfers(struct cause_sim *s, int64_t key, double factor)
         if (cost->match == PROGRAM_NONE || s->kind[i] == IDMAP_NONE || work_key(p, cost) != key)
             continue;
         if (s->placed[i])
-            s->more_ns[i] +=
-                s->test[i].ns - s->test[i].taken_ns - s->base[i].ns + s->base[i].taken_ns;
+            s->more_ns[i] += own_of(&s->test[i]) - own_of(&s->base[i]) + s->early_ns[i];
         else
             s->factors[i] *= factor;
         s->moved[i] = true;
-        set_lags(s, &p->matches.list[cost->match], s->kind[i], factor);
+        if (s->early_ns[i] == 0) /* who ends when follows from who is late, too */
+            set_lags(s, &p->matches.list[cost->match], s->kind[i], factor);
     }
 }
 
@@ -211,12 +281,13 @@ void cause_sim_set_beside(struct cause_sim *s)
     for (size_t i = 0; i < p->ncosts; i++) {
         if (!s->placed[i])
             continue;
-        if (s->fixed[i] || s->moved[i]) {
-            s->more_ns[i] += s->test[i].taken_ns - s->base[i].taken_ns * s->factors[i];
-            continue;
-        }
-        s->more_ns[i] += s->test[i].ns - s->base[i].ns;
-        set_lags(s, &p->matches.list[p->costs[i].match], s->kind[i], 1);
+        if (s->fixed[i] || s->moved[i])
+            s->more_ns[i] += s->test[i].taken_ns - s->base[i].taken_ns * s->factors[i] -
+                             s->early_ns[i]; /* 0 of computations */
+        else
+            s->more_ns[i] += s->test[i].ns - s->base[i].ns;
+        if (!s->fixed[i] && (!s->moved[i] || s->early_ns[i] != 0))
+            set_lags(s, &p->matches.list[p->costs[i].match], s->kind[i], 1);
     }
 }
 

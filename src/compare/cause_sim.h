@@ -27,6 +27,9 @@ struct cause_sim {
     bool *fixed;                     /* [ncosts] a computation of which base and test are known;
                                         owned */
     bool *placed;                    /* [ncosts] base and test are known; owned */
+    double *early_ns;   /* [ncosts] by how much a transfer is shorter because the others had done a
+                           part of it before its last member was there; below 0: longer, as they had
+                           not. Owned */
     double *untimed_ns; /* [ncosts] of kernels without times; 0: not known, or another's. Owned */
     /* of the next simulation */
     double *factors;  /* [ncosts] of what work takes alone; owned */
@@ -52,7 +55,12 @@ void cause_sim_set_host(struct cause_sim *s);
 /* What computation of the rank run->ranks[r] changed beyond what all ranks share. */
 void cause_sim_set_rank(struct cause_sim *s, size_t r);
 
-/* Transfers of a kind (work_key()). factor: test / base of those without a place on both sides. */
+/* Returns what transfers of a kind of the base are shorter by because their last members come
+ * later, as a share of what they take in the base; below 0: longer. */
+double cause_sim_early(const struct cause_sim *s, uint32_t kind);
+
+/* Transfers of a kind (work_key()), but for that. factor: test / base of those without a place on
+ * both sides. */
 void cause_sim_set_transfers(struct cause_sim *s, int64_t key, double factor);
 
 /* To be called last: what overlapping communication takes in the test, transfers that are not set,

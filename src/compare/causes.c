@@ -79,18 +79,21 @@ static int64_t key_of_row(const struct compare_row *row)
     return work_key_of_comm(of->op, of->dtype, of->bytes > 0 ? (uint64_t)of->bytes : 0, of->ranks);
 }
 
-/* Fills what the transfers of a row take: alone, where both sides show that. */
+/* Fills what the transfers of a row take: alone, where both sides show that, and with all of their
+ * members there. */
 static void measure_transfers(const struct finder *f, struct cause *cause)
 {
     const uint32_t b = work_times_find(&f->base, key_of_row(cause->row));
     const uint32_t t = work_times_find(&f->test, key_of_row(cause->row));
     cause->base_ns = work_times_mean(&f->base, b);
     cause->test_ns = work_times_mean(&f->test, t);
-    if (b == IDMAP_NONE || t == IDMAP_NONE ||
-        (work_times_shown(&f->base, b) && work_times_shown(&f->test, t)))
+    if (b == IDMAP_NONE || t == IDMAP_NONE)
         return;
-    cause->base_ns += work_times_taken(&f->base, b);
-    cause->test_ns += work_times_taken(&f->test, t);
+    if (!work_times_shown(&f->base, b) || !work_times_shown(&f->test, t)) {
+        cause->base_ns += work_times_taken(&f->base, b);
+        cause->test_ns += work_times_taken(&f->test, t);
+    }
+    cause->test_ns += cause->base_ns * cause_sim_early(&f->sim, b);
 }
 
 static int by_own_change(const void *pa, const void *pb)

@@ -22,6 +22,10 @@
  * that work: it follows from all causes, and each has part in it as its own time changed. Launches
  * that times of work include are the host's, where its CPU time changed, else as that.
  *
+ * So does a collective over nodes that is shorter because its last member comes later: the others
+ * have done a part of it by then, at most as much as altered_done_early() allows. What its kind is
+ * shorter by where no member comes later is the network's.
+ *
  * What several collectives do together is shared in proportion to what each does.
  *
  * Of a long recording only some steps are looked at (cause_sim.h).

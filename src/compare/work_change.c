@@ -257,12 +257,14 @@ static bool find_samples(const struct work_change *c, const struct place_times *
 
 static struct work_sample minus(struct work_sample a, struct work_sample b)
 {
-    return (struct work_sample){a.ns - b.ns, a.taken_ns - b.taken_ns, a.lag_ns - b.lag_ns};
+    return (struct work_sample){a.ns - b.ns, a.taken_ns - b.taken_ns, a.lag_ns - b.lag_ns,
+                                a.lead_ns - b.lead_ns};
 }
 
 static struct work_sample plus(struct work_sample a, struct work_sample b)
 {
-    return (struct work_sample){a.ns + b.ns, a.taken_ns + b.taken_ns, a.lag_ns + b.lag_ns};
+    return (struct work_sample){a.ns + b.ns, a.taken_ns + b.taken_ns, a.lag_ns + b.lag_ns,
+                                a.lead_ns + b.lead_ns};
 }
 
 static struct work_sample shift_of(const struct work_change *c, const struct place_times *b,
@@ -279,7 +281,7 @@ static struct work_sample shift_of(const struct work_change *c, const struct pla
     }
     if (n == 0)
         return sum;
-    sum = (struct work_sample){sum.ns / n, sum.taken_ns / n, sum.lag_ns / n};
+    sum = (struct work_sample){sum.ns / n, sum.taken_ns / n, sum.lag_ns / n, sum.lead_ns / n};
     return minus(minus(place_times_mean(t), place_times_mean(b)), sum);
 }
 

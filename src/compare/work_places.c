@@ -191,6 +191,7 @@ static void add_sample(struct work_sample *sum, const struct work_sample *sample
     sum->ns += sample->ns;
     sum->taken_ns += sample->taken_ns;
     sum->lag_ns += sample->lag_ns;
+    sum->lead_ns += sample->lead_ns;
 }
 
 struct place_times *work_places_add(struct work_places *w, struct work_place place,
@@ -223,7 +224,8 @@ const struct work_sample *place_times_sample(const struct place_times *p, size_t
 struct work_sample place_times_mean(const struct place_times *p)
 {
     const double n = (double)p->n;
-    return (struct work_sample){p->sum.ns / n, p->sum.taken_ns / n, p->sum.lag_ns / n};
+    return (struct work_sample){p->sum.ns / n, p->sum.taken_ns / n, p->sum.lag_ns / n,
+                                p->sum.lead_ns / n};
 }
 
 /* The mean of what is known: all of operations. */

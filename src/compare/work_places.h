@@ -43,6 +43,7 @@ struct work_sample {
     double ns; /* of an operation or a transfer, CPU time; 0 of an untimed kernel: not known */
     double taken_ns; /* of that: what other, overlapping communication took of it */
     double lag_ns;   /* transfer: by how much this rank's part ends later than the first one's */
+    double lead_ns;  /* transfer: by how much its last member begins after the one before it */
 };
 
 /* What the work of one place takes. */

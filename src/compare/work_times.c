@@ -164,6 +164,24 @@ static void add_computation(struct adding *of, size_t i, const struct op *op)
     times->idle += (op->flags & OP_UPPER_BOUND) != 0;
 }
 
+/* By how much the last member of a transfer begins after the one before it; 0: not known. */
+static double lead_of(const struct program *p, const struct match *match)
+{
+    int64_t last_ns = UNKNOWN_NS, before_ns = UNKNOWN_NS;
+    for (size_t k = match->first; k < match->first + match->nmembers; k++) {
+        const struct match_member m = p->matches.members[k];
+        const struct op *op = &p->run->ranks[m.rank].ops[m.op];
+        const int64_t ns = op_timed(op) ? op->start_ns : UNKNOWN_NS;
+        if (ns > last_ns) {
+            before_ns = last_ns;
+            last_ns = ns;
+        } else if (ns > before_ns) {
+            before_ns = ns;
+        }
+    }
+    return before_ns != UNKNOWN_NS ? (double)(last_ns - before_ns) : 0;
+}
+
 /* The transfer's time is its first member's. */
 static void add_transfer(struct adding *of, size_t i)
 {
@@ -182,6 +200,7 @@ static void add_transfer(struct adding *of, size_t i)
         if (m.rank == cost->rank && m.op == cost->op) {
             sample.ns = ns;
             sample.taken_ns = ns - work_alone_ns(&of->alone, p, i);
+            sample.lead_ns = lead_of(p, match);
         }
         times = work_places_add(&of->w->places, place, sample);
         times->modelled += of->alone.ns[i] == UNKNOWN_NS;

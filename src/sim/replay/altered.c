@@ -77,6 +77,11 @@ int64_t altered_cost(const struct altered *a, size_t cost)
     return a->costs_ns[cost];
 }
 
+double altered_done_early(const struct altered *a, size_t cost)
+{
+    return retarget_done_early(&a->own, &a->job.program.costs[cost]);
+}
+
 /* Threads that ranks of one process share take the factor of the last of them. */
 static void set_cpu(struct altered *a, const double *cpu_factors)
 {

@@ -26,6 +26,9 @@ double altered_base_ns(const struct altered *a); /* the step, simulated with not
 
 int64_t altered_cost(const struct altered *a, size_t cost); /* with nothing altered */
 
+/* What members of a transfer may do before the last one is there (retarget_done_early()). */
+double altered_done_early(const struct altered *a, size_t cost);
+
 /* What is altered; all borrowed for the call. NULL: as recorded. */
 struct alteration {
     const int64_t *costs_ns;   /* [ncosts] in place of each cost; times its factor, */

@@ -61,6 +61,8 @@ planted 'pipeline, network slower' 8 collective 'seed = 101' 'intra_GBps = 263' 
 planted 'experts, slower GEMMs' 8 gemms 'seed = 14' 'gemm_efficiency = 0.65' --ep 4
 planted 'experts on two nodes, slower GEMMs' 16 gemms 'seed = 204' 'gemm_efficiency = 0.7' --ep 8 --hidden 1024
 planted 'sharded, one slow GPU' 8 rank 'seed = 23' 'slow_gpu = 2 0.8' --fsdp
+planted 'two nodes, tensor parallel, one slow GPU' 16 rank 'seed = 1' 'slow_gpu = 2 0.8' --tp 4
+planted 'two nodes, one slow GPU' 16 rank 'seed = 1' 'slow_gpu = 2 0.8' --tp 2
 planted 'slower memory' 4 kernels 'seed = 18' 'memory_GBps = 2000' --tp 4
 two 'host and GEMMs' 8 'seed = 111' gemms 'gemm_efficiency = 0.63' host 'api_ns = 4000' --tp 2 --hidden 512 --tokens 256
 two 'network and GEMMs' 8 'seed = 111' gemms 'gemm_efficiency = 0.63' collective 'intra_GBps = 263' --tp 2
