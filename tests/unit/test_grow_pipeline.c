@@ -41,6 +41,7 @@ static void check_closed_form(const struct made_pipeline *m, const int64_t *scal
     replay_release(&rep);
 }
 
+/* The largest scale, 512 stages, with few micro-batches alone, as its time grows with both. */
 TEST(grow_pipeline_bubble)
 {
     static const int64_t scales[] = {1, 2, 3, 16, 256};
@@ -50,7 +51,7 @@ TEST(grow_pipeline_bubble)
             struct made_pipeline m = pipeline_default;
             m.stages = stages[i];
             m.micro = micro[k];
-            check_closed_form(&m, scales, i == 0 ? 5 : 4);
+            check_closed_form(&m, scales, i == 0 && m.micro <= 8 ? 5 : 4);
         }
     }
 }
