@@ -154,15 +154,18 @@ static void find_comm(const struct nccl_topo *topo, struct layout where, struct 
     *out = *c;
 }
 
+struct kept_tuning {
+    struct nccl_comm comm;
+    struct nccl_allowed allowed;
+    struct nccl_tuning tuning;
+};
+
 const struct nccl_tuning *comm_tuning(const struct topo_view *s, enum specter_comm_op op,
                                       const struct nccl_allowed *allowed)
 {
-    static _Thread_local struct {
-        struct nccl_comm comm;
-        struct nccl_allowed allowed;
-        struct nccl_tuning tuning;
-    } kept[KEPT], *k;
-    k = &kept[place_of(&s->nccl.topo, s->nccl.where, (uint64_t)op << 32 | allowed->protos)];
+    static _Thread_local struct kept_tuning kept[KEPT];
+    const uint64_t asked = (uint64_t)op << 32 | allowed->protos;
+    struct kept_tuning *k = &kept[place_of(&s->nccl.topo, s->nccl.where, asked)];
     if (k->tuning.op == op && memcmp(&k->allowed, allowed, sizeof *allowed) == 0 &&
         memcmp(&k->comm, &s->nccl, sizeof s->nccl) == 0)
         return &k->tuning;

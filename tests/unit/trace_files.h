@@ -22,7 +22,7 @@ static inline const char *temporary_folder(void)
     if (tmp != NULL)
         return tmp;
     return access("/dev/shm", W_OK) == 0 && statvfs("/dev/shm", &fs) == 0 &&
-                   fs.f_bavail > (UINT64_C(1) << 30) / fs.f_frsize
+                   (uint64_t)fs.f_bavail * fs.f_frsize > UINT64_C(1) << 30
                ? "/dev/shm"
                : "/tmp";
 }
