@@ -11,7 +11,7 @@
 #include "cmd/predict.h"
 #include "model/nccl_tuner.h"
 #include "report/bench_common.h"
-#include "report/bench_tune.h"
+#include "report/bench_report.h"
 #include "report/table.h"
 
 #include <cjson/cJSON.h>

@@ -2,11 +2,12 @@
  *
  * The reports of `specter bench`, a section a kind: a text of a screen that begins with the answer,
  * tables for other programs, JSON (schema "specter.bench/1"), and one page for all. docs/bench.md
- * says what each figure is. Of `tune`: bench_tune.h.
+ * says what each figure is.
  */
 #ifndef SPECTER_REPORT_BENCH_REPORT_H
 #define SPECTER_REPORT_BENCH_REPORT_H
 
+#include "base/buf.h"
 #include "bench/checks.h"
 #include "bench/drift.h"
 #include "bench/gemm.h"
@@ -15,6 +16,7 @@
 #include "bench/overlap.h"
 #include "bench/result.h"
 #include "bench/state.h"
+#include "bench/tune.h"
 #include "model/profile.h"
 #include "report/sheet.h"
 
@@ -220,6 +222,62 @@ void bench_p2p_text(const struct bench_p2p_report *r, bool full, FILE *out);
 
 /* {"schema": "specter.bench/1", "kind": "p2p"}; medians of every configuration. Caller deletes. */
 struct cJSON *bench_p2p_json(const struct bench_p2p_report *r);
+
+/* ---- tune (bench_tune.c, bench_tune_text.c) ----
+ *
+ * What `specter bench tune` found: a text that begins with the answer, the table of NCCL's example
+ * tuner plugin, variables for a shell, JSON. */
+
+#define BENCH_TUNE_TABLE "tuner.csv"
+#define BENCH_TUNE_SETTINGS "settings.sh"
+#define BENCH_TUNE_JSON "tune.json"
+
+struct bench_tune_report {
+    const struct bench_result *result; /* notes */
+    const struct bench_run *run;       /* library, GPU, layout, settings */
+    const struct bench_tune_log *log;
+    enum specter_dtype dtype;
+    double least_gain;
+    const char *folder; /* of the files; NULL: none are written */
+    bool complete;
+};
+
+/* The answer, how to use it, a row a size; full: also a row for every setting that was tried. */
+void bench_tune_text(const struct bench_tune_report *r, bool full, FILE *out);
+
+/* A line for each range of sizes: collective_type,min_bytes,max_bytes,algorithm,protocol,channels,
+ * nNodes,nRanks,numPipeOps,regBuff. NCCL's own choices are in it where anything gains, since the
+ * plugin leaves nothing to NCCL. */
+void bench_tune_table(const struct bench_tune_report *r, FILE *out);
+
+/* Exports: NCCL_ALGO and NCCL_PROTO where one setting an operation suffices, else the table. */
+void bench_tune_settings(const struct bench_tune_report *r, FILE *out);
+
+/* {"schema": "specter.bench/1", "kind": "tune"}. Caller deletes. */
+struct cJSON *bench_tune_json(const struct bench_tune_report *r);
+
+/* What its two files share. */
+
+/* Neighbouring sizes of one operation with the same answer. */
+struct bench_tune_range {
+    const struct bench_tuned *first, *last;
+    bool gains;
+    double low, high; /* the least and largest ratio of a range that gains */
+};
+
+/* The range that begins at size i: of the same setting, or (explicit) of what NCCL takes for it. */
+struct bench_tune_range bench_tune_range_of(const struct bench_tune_log *log, size_t i,
+                                            bool explicit);
+
+/* Returns whether every operation that gains anywhere has one setting that is as good
+ * everywhere, and one does; the variables. */
+bool bench_tune_exports(const struct bench_tune_report *r, struct buf *algo, struct buf *proto);
+
+/* Returns whether NCCL said what it takes at every size: the table has to name it, with channels.
+ */
+bool bench_tune_has_table(const struct bench_tune_report *r);
+
+const char *bench_trial_state_name(enum bench_trial_state state);
 
 /* ---- the page (bench_page.c) ----
  *

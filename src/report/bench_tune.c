@@ -2,7 +2,7 @@
  *
  * Ranges of sizes, the files for NCCL, JSON.
  */
-#include "report/bench_tune.h"
+#include "report/bench_report.h"
 
 #include "bench/tune.h"
 #include "report/bench_common.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "report/bench_tune.h"
+#include "report/bench_report.h"
 
 #include "base/arena.h"
 #include "base/opt.h"
