@@ -167,6 +167,24 @@ static void find_place(const struct emu_job *job, int *ranks, int *rank)
     }
 }
 
+/* The nodes of a color, by the hosts of the parent's members: not all may have come to the child
+ * yet. */
+static unsigned count_nodes(const struct emu_job *job)
+{
+    struct segment *s = job->parent->segment;
+    bool *seen = emu_alloc((size_t)job->parent->ranks * sizeof *seen);
+    unsigned nodes = 0;
+    for (unsigned i = 0; i < (unsigned)job->parent->ranks; i++) {
+        if (segment_split(s, job->number, i)->color != job->color)
+            continue;
+        unsigned node = segment_node(s, i);
+        nodes += !seen[node];
+        seen[node] = true;
+    }
+    free(seen);
+    return nodes;
+}
+
 static ncclResult_t open_child(struct emu_job *job, struct emu_thread *self)
 {
     const struct ncclComm *parent = job->parent;
@@ -180,6 +198,7 @@ static ncclResult_t open_child(struct emu_job *job, struct emu_thread *self)
     child->rank = rank;
     child->key = id;
     child->hash = emu_hash(id, 1);
+    atomic_store(&child->nodes, count_nodes(job));
     return comm_attach(child, self);
 }
 

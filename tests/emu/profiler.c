@@ -83,7 +83,9 @@ uint64_t profiler_hash(const ncclUniqueId *id)
 
 static int nodes_of(struct ncclComm *comm)
 {
-    int nodes = 0;
+    int nodes = (int)atomic_load(&comm->nodes); /* of a split one */
+    if (nodes > 0)
+        return nodes;
     for (unsigned i = 0; i < (unsigned)comm->ranks; i++)
         nodes += segment_node(comm->segment, i) == i;
     return nodes;
