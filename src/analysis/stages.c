@@ -447,6 +447,20 @@ static void drop_small_paths(struct stage_finder *f)
     f->npaths = kept;
 }
 
+static int by_first_rank(const void *pa, const void *pb, void *ranks)
+{
+    const struct rank_path *a = pa, *b = pb;
+    const int *list = ranks;
+    return ORDER(list[a->first], list[b->first]);
+}
+
+/* Communicators, by which paths were found, are in the order of the files. */
+static void sort_paths(struct stage_finder *f)
+{
+    if (f->npaths > 0)
+        qsort_r(f->paths, f->npaths, sizeof *f->paths, by_first_rank, f->ranks);
+}
+
 /* Returns how many parts of the model a stage of a ring holds; 0: no whole number. */
 static int parts_of(const struct rank_path *path)
 {
@@ -516,6 +530,7 @@ void stages_find(struct stages *s, const struct run *run, const struct job_steps
     collect_pairs(&f.pairs, run, steps);
     find_paths(&f);
     drop_small_paths(&f);
+    sort_paths(&f);
     s->why = why_not(&f);
     if (s->why == NULL && !place_ranks(&f))
         s->why = "a rank is in two chains of ranks";
