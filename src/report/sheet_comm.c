@@ -22,7 +22,10 @@ static int by_time(const void *x, const void *y)
     int64_t ta = a->timing.first_start_ns, tb = b->timing.first_start_ns;
     if ((ta == UNKNOWN_NS) != (tb == UNKNOWN_NS))
         return ta == UNKNOWN_NS ? 1 : -1;
-    return ta != tb ? ORDER(ta, tb) : ORDER(a, b);
+    if (ta != tb)
+        return ORDER(ta, tb);
+    /* Of communicators beside each other that of the lowest rank: theirs is the order of files. */
+    return a->first.rank != b->first.rank ? ORDER(a->first.rank, b->first.rank) : ORDER(a, b);
 }
 
 static const struct comm_instance **collectives_of(const struct comm_study *study, size_t *count)
