@@ -64,8 +64,9 @@ void answer_head(struct buf *b, const struct analysis *a)
     char text[4 * GPU_COLUMNS], time[TIME_TEXT];
     if (a->nranks == 1 && run->nranks > 1)
         buf_printf(b, "rank %d of ", a->ranks[0].rank->rank);
-    buf_printf(b, "%zu", run->nranks);
-    if (run->nranks != (size_t)run->world_size)
+    const size_t recorded = run_recorded_ranks(run);
+    buf_printf(b, "%zu", recorded);
+    if (recorded != (size_t)run->world_size)
         buf_printf(b, " of %d", run->world_size);
     buf_puts(b, run->world_size == 1 ? " rank" : " ranks");
     if (analyze_gpu(a)[0] != '\0')

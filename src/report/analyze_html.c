@@ -374,8 +374,8 @@ static void put_input(struct analyze_page *x)
     html_fact(b, "input", run->source);
     html_fact(b, "run", run->id[0] != '\0' ? run->id : NULL);
     html_fact(b, "trace", run->format);
-    buf_printf(b, "<dt>ranks</dt><dd>%zu", run->nranks);
-    if (run->nranks != (size_t)run->world_size)
+    buf_printf(b, "<dt>ranks</dt><dd>%zu", run_recorded_ranks(run));
+    if (run_recorded_ranks(run) != (size_t)run->world_size)
         buf_printf(b, " of %d", run->world_size);
     if (a->nranks == 1 && run->nranks > 1)
         buf_printf(b, ", only rank %d below", a->ranks[0].rank->rank);

@@ -40,8 +40,8 @@ static void print_head(const struct analysis *a, FILE *out)
     fprintf(out, "%s\n", text_safe(text, sizeof text, run->source, WIDTH));
     if (run->id[0] != '\0')
         fprintf(out, "run %s, ", text_safe(text, sizeof text, run->id, WIDTH / 2));
-    fprintf(out, "%s trace, %zu", run->format, run->nranks);
-    if (run->nranks != (size_t)run->world_size)
+    fprintf(out, "%s trace, %zu", run->format, run_recorded_ranks(run));
+    if (run_recorded_ranks(run) != (size_t)run->world_size)
         fprintf(out, " of %d", run->world_size);
     fputs(run->world_size == 1 ? " rank" : " ranks", out);
     if (a->nranks == 1 && run->nranks > 1)
