@@ -96,6 +96,13 @@ static const char *most_lost(const struct iteration_time *before, const struct i
     return parts[top].name;
 }
 
+/* What shards of the optimizer's work, which shrink, take less than at the scale before. */
+static double shards_less_ns(const struct replay_job *job, const struct replay_scale *now)
+{
+    return job->rep->sharded * job->base_ns *
+           (1 / (double)job->before.scale - 1 / (double)now->scale);
+}
+
 void shorter_derive(struct replay_job *job, const struct retarget *t,
                     const struct replay_scale *now)
 {
@@ -106,7 +113,7 @@ void shorter_derive(struct replay_job *job, const struct retarget *t,
     if (before->set_ns == NULL)
         before->set_ns = arena_alloc(&job->rep->arena, p->ncosts * sizeof *before->set_ns);
     else if (now->scale > before->scale &&
-             now->time.span_ns < before->time.span_ns * (1 - SHORTER) && t->shard_ns <= 0) {
+             now->time.span_ns < before->time.span_ns * (1 - SHORTER) - shards_less_ns(job, now)) {
         size_t at = most_gained(job);
         if (at < p->ncosts)
             note_transfer(job, t, now, at);

@@ -112,9 +112,9 @@ double job_step_ns(struct replay_job *job, bool simulated);
 
 /* Says why the step is shorter than that of the scale simulated before, where that had fewer GPUs.
  * Weak scaling adds members to collectives and takes nothing from a GPU, so that a shorter step
- * needs its cause beside it: NCCL chooses its algorithm and protocol by size and nodes, and the
- * choice at one scale may be slower than that at the next. t: of the simulation behind `now`.
- * Remembers `now` for the next call. */
+ * needs its cause beside it, but for shards, which shrink: NCCL chooses its algorithm and protocol
+ * by size and nodes, and the choice at one scale may be slower than that at the next. t: of the
+ * simulation behind `now`. Remembers `now` for the next call. */
 void shorter_derive(struct replay_job *job, const struct retarget *t,
                     const struct replay_scale *now);
 
