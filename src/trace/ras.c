@@ -207,10 +207,29 @@ static void read_snapshot(struct ras_file *f, struct json *j)
     f->all_comms = (int64_t)f->ncomms;
 }
 
+/* Behind white space and, of a client without a name (`nc localhost 28028`), RAS' own answers. */
+static const char *skip_answers(const char *at, const char *end)
+{
+    static const char *const answers[] = {"OK", "SERVER PROTOCOL"};
+    for (size_t i = 0; i < sizeof answers / sizeof *answers;) {
+        while (at < end && strchr(" \t\r\n", *at) != NULL)
+            at++;
+        if ((size_t)(end - at) < strlen(answers[i]) ||
+            memcmp(at, answers[i], strlen(answers[i])) != 0) {
+            i++;
+            continue;
+        }
+        while (at < end && *at != '\n')
+            at++;
+        i = 0;
+    }
+    return at;
+}
+
 /* The last whole one of the snapshots in the file; a cut one where there is no other. */
 static int read_json(struct ras_file *f, struct err *e)
 {
-    const char *at = f->text, *end = f->text + f->len, *whole = NULL;
+    const char *end = f->text + f->len, *at = skip_answers(f->text, end), *whole = NULL;
     struct json j;
     do {
         json_init(&j, at, (size_t)(end - at));
@@ -219,8 +238,7 @@ static int read_json(struct ras_file *f, struct err *e)
             break;
         ras_count_snapshot(f);
         whole = at;
-        for (at = j.p; at < end && strchr(" \t\r\n", *at) != NULL;)
-            at++;
+        at = skip_answers(j.p, end);
     } while (at < end && *at == '{');
     if (j.error == NULL && at < end)
         j.error = "something follows the value";
@@ -275,16 +293,17 @@ static int ras_read(struct run *run, struct stream *s, const char *label, struct
     return rc;
 }
 
-/* The text form, or the keys that NCCL writes first. */
+/* The text form, the keys that NCCL writes first, or those that count. */
 static bool ras_sniff(const char *head, size_t len)
 {
-    size_t i = 0;
+    const char *const end = head + len, *at = skip_answers(head, end);
     if (ras_is_text(head, len))
         return true;
-    while (i < len && strchr(" \t\r\n", head[i]) != NULL)
-        i++;
-    return i < len && head[i] == '{' && head_has(head, len, "\"nccl_version\"") &&
-           head_has(head, len, "\"communicators_count\"");
+    return at < end && *at == '{' &&
+           ((head_has(head, len, "\"nccl_version\"") &&
+             head_has(head, len, "\"communicators_count\"")) ||
+            (head_has(head, len, "\"communicators\"") &&
+             head_has(head, len, "\"collective_counts\"")));
 }
 
 const struct reader reader_ras = {.name = "ras",

@@ -16,3 +16,7 @@ head -c 300 behind.json >early.json && say early.json
 sed 's/"size": [82]/"size": 99999999999/' behind.json >large.json && say large.json
 sed 's/"AllReduce": 4/"AllReduce": -4/' behind.json >negative.json && say negative.json
 gzip -k behind.json && "$SPECTER" analyze behind.json.gz 2>&1 | grep -c 'rank 5 (process 1005 on 10.0.0.2) has not called'
+
+echo "== with RAS' answers to \`nc\`; without the versions ahead"
+printf 'OK\nSERVER PROTOCOL 2\r\n\nOK\n' | cat - behind.json >answers.json && say answers.json
+sed '/"nccl_version"\|_version"\|"timestamp"\|"communicators_count"/d' behind.json >bare.json && say bare.json
