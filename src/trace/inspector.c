@@ -57,6 +57,7 @@ struct inspector {
     size_t nmembers, cap_members;
     size_t last; /* found */
     uint64_t usable, bad, first_bad, unknown;
+    uint64_t lost; /* collectives that ACCL says it did not log */
     char bad_reason[160];
     int64_t last_ns; /* the latest time in the file; -1 */
 };
@@ -127,7 +128,7 @@ static void add_op(struct inspector *in, const struct inspector_record *rec, int
      * host thread's: when it polled (kernel_cpu), or from the call on (collective_cpu). Those are
      * not how long the device took. */
     bool device = json_text_is(rec->source, "kernel_gpu");
-    op->timing = device ? SPECTER_TIMING_DEVICE : SPECTER_TIMING_HOST;
+    op->timing = device || accl_device_timed(rec) ? SPECTER_TIMING_DEVICE : SPECTER_TIMING_HOST;
     if (rec->call_ns > 0) {
         op->host_ns = rec->call_ns;
         if (rec->call_end_ns >= rec->call_ns)
@@ -174,13 +175,15 @@ static void bad_line(struct inspector *in, uint64_t number, const char *reason, 
 }
 
 /* NULL, or what is wrong with it. */
-static const char *take_record(struct inspector *in, const struct inspector_record *rec)
+static const char *take_record(struct inspector *in, struct inspector_record *rec)
 {
     int member, what;
     if (!rec->coll && !rec->p2p) {
-        in->unknown++;
+        in->unknown += rec->lost < 0;
+        in->lost += rec->lost > 0 ? (uint64_t)rec->lost : 0;
         return NULL;
     }
+    accl_name_record(rec, in->label);
     if (rec->id.len == 0 || rec->what.len == 0)
         return "a record without communicator or operation";
     if (rec->comm_size <= 0 || rec->comm_rank < 0 || rec->comm_rank >= rec->comm_size)
@@ -323,6 +326,9 @@ static int inspector_read(struct run *run, struct stream *s, const char *label, 
                      (unsigned long long)in.bad, in.bad > 1 ? "s" : "", in.bad > 1 ? "are" : "is");
         if (in.unknown > 0)
             run_note(in.run, false, "the logs hold records of kinds this version does not know");
+        if (in.lost > 0)
+            run_note(in.run, true, "%s: %llu collective%s not logged: the profiler had no room",
+                     in.label, (unsigned long long)in.lost, in.lost > 1 ? "s were" : " was");
         devices_split(in.run);
     } else {
         rank_clear(in.rank);

@@ -23,6 +23,8 @@ struct inspector_record {
     int64_t sn, peer, bytes, exec_ns;
     int64_t call_ns, call_end_ns; /* the host's enqueuing call; 0 or -1 not known */
     int64_t kernel_ns;            /* when the host saw the first of its kernels begin; likewise */
+    int64_t kernel_end_ns;        /* and the last of them end; ACCL: both as below */
+    int64_t lost;                 /* ACCL's summary: collectives that it could not log */
     uint32_t channels;            /* of the kernels that were listed */
     const char *error;            /* description of the error; NULL: none */
     size_t offset;                /* of the error, in bytes of the record */
@@ -36,6 +38,20 @@ bool inspector_parse(struct inspector_record *rec, const char *text, size_t len)
  * metadata second; a value in them that is wrong, or a record that is cut after them, does not
  * make it another format. */
 bool inspector_is_record(const char *text, size_t len);
+
+/* ---- ACCL ----
+ *
+ * RCCL's profiler plugin of that name writes records of the same form, a file for each communicator
+ * of a process: `accl_profiler_rank0_host_pid12_0x1f.jsonl`, whose name alone tells which. Its
+ * kernels' times are ticks of 10 ns of the GPU's clock, read as if they were microseconds.
+ */
+
+/* Fills in from the file's name what the record does not tell. */
+void accl_name_record(struct inspector_record *rec, const char *label);
+
+/* Returns whether the GPU's clock timed it. Before that plugin did, its host did under the same
+ * name: the channels' ticks tell. */
+bool accl_device_timed(const struct inspector_record *rec);
 
 /* ---- Prometheus ----
  *

@@ -67,14 +67,17 @@ static void read_kernels(struct inspector_record *rec, struct json *j)
             continue;
         rec->channels++;
         while (json_next_key(j, &key)) {
+            bool start = json_text_is(key, "kernel_start_ts");
             int64_t t_ns;
-            if (!json_text_is(key, "kernel_start_ts")) {
+            if (!start && !json_text_is(key, "kernel_stop_ts")) {
                 json_skip(j);
                 continue;
             }
             t_ns = microseconds(j);
-            if (t_ns > 0 && (rec->kernel_ns <= 0 || t_ns < rec->kernel_ns))
+            if (start && t_ns > 0 && (rec->kernel_ns <= 0 || t_ns < rec->kernel_ns))
                 rec->kernel_ns = t_ns;
+            if (!start && t_ns > rec->kernel_end_ns)
+                rec->kernel_end_ns = t_ns;
         }
     }
 }
@@ -133,6 +136,22 @@ static void read_perf(struct inspector_record *rec, struct json *j)
     }
 }
 
+static void read_summary(struct inspector_record *rec, struct json *j)
+{
+    struct json_text key;
+    if (!json_enter(j, '{'))
+        return;
+    rec->lost = 0;
+    while (json_next_key(j, &key)) {
+        if (json_text_is(key, "dropped_collectives") || json_text_is(key, "leaked_collectives")) {
+            int64_t n = json_i64(j, 0);
+            rec->lost += n > 0 && n < INT32_MAX ? n : 0;
+        } else {
+            json_skip(j);
+        }
+    }
+}
+
 bool inspector_parse(struct inspector_record *rec, const char *text, size_t len)
 {
     struct json j;
@@ -148,7 +167,9 @@ bool inspector_parse(struct inspector_record *rec, const char *text, size_t len)
                                      .exec_ns = -1,
                                      .call_ns = -1,
                                      .call_end_ns = -1,
-                                     .kernel_ns = -1};
+                                     .kernel_ns = -1,
+                                     .kernel_end_ns = -1,
+                                     .lost = -1};
     json_init(&j, text, len);
     json_enter(&j, '{');
     while (json_next_key(&j, &key)) {
@@ -159,6 +180,8 @@ bool inspector_parse(struct inspector_record *rec, const char *text, size_t len)
             read_metadata(rec, &j);
         else if (coll || p2p)
             read_perf(rec, &j);
+        else if (json_text_is(key, "summary"))
+            read_summary(rec, &j);
         else
             json_skip(&j);
         rec->coll |= coll;
@@ -189,6 +212,36 @@ bool inspector_is_record(const char *text, size_t len)
     }
     inspector_parse(&rec, text, len);
     return header && metadata && rec.id.p != NULL && rec.dump_ns >= 0;
+}
+
+/* ---- ACCL ---- */
+
+void accl_name_record(struct inspector_record *rec, const char *label)
+{
+    const char *slash = strrchr(label, '/'), *base = slash != NULL ? slash + 1 : label;
+    const char *host, *end = strstr(base, ".jsonl"), *hash, *pid;
+    int at = 0;
+    if (rec->id.len > 0 || sscanf(base, "accl_profiler_rank%*d_%n", &at) < 0 || at == 0)
+        return;
+    rec->id = (struct json_text){.p = "?", .len = 1}; /* older ones did not tell which */
+    host = base + at;
+    if (end == NULL || end <= host)
+        return;
+    hash = memrchr(host, '_', (size_t)(end - host));
+    pid = hash != NULL ? memrchr(host, '_', (size_t)(hash - host)) : NULL;
+    if (pid == NULL || strncmp(pid, "_pid", 4) != 0 || strncmp(hash, "_0x", 3) != 0)
+        return;
+    rec->id = (struct json_text){.p = hash + 1, .len = (uint32_t)(end - hash - 1)};
+    rec->pid = strtoll(pid + 4, NULL, 10);
+    if (rec->host.len == 0)
+        rec->host = (struct json_text){.p = host, .len = (uint32_t)(pid - host)};
+}
+
+bool accl_device_timed(const struct inspector_record *rec)
+{
+    int64_t ticks_ns = (rec->kernel_end_ns - rec->kernel_ns) / 100;
+    return json_text_is(rec->source, "gpu_globaltimer") && rec->kernel_ns > 0 &&
+           rec->kernel_end_ns > rec->kernel_ns && llabs(ticks_ns - rec->exec_ns) <= 20;
 }
 
 /* ---- a line of the Prometheus exporter ----

@@ -220,6 +220,7 @@ struct joining {
     struct pause *pauses; /* owned; by time, in times as recorded */
     size_t npauses, cap_pauses;
     size_t joined, copies; /* windows after the first of their process; equal ones */
+    size_t untimed;        /* of those joined */
 };
 
 static int by_process(const void *pa, const void *pb)
@@ -330,6 +331,11 @@ static void note(struct joining *j)
                  j->copies > 1 ? "s" : "", j->copies > 1 ? "are copies" : "is a copy");
     if (j->joined == 0)
         return;
+    if (j->untimed == j->joined) {
+        run_note(run, false, "%zu files are of %zu processes: those of one are one rank",
+                 j->n - j->copies, run->nranks);
+        return;
+    }
     run_note(
         run, false,
         "%zu recordings are windows of %zu rank%s, read as one recording; in the %.3g s between "
@@ -359,6 +365,7 @@ void run_join_windows(struct run *run, const uint32_t *processes)
                   rank_same_work(&j.run->ranks[w->rank], &j.run->ranks[before->rank]);
         j.copies += w->copy;
         j.joined += !w->copy;
+        j.untimed += !w->copy && w->begin_ns == UNKNOWN_NS;
     }
     if (j.joined > 0) {
         leave_pauses_out(&j, true);

@@ -352,14 +352,22 @@ static bool is_moment(const struct recorded_rank *item)
     return item->begin_ns == item->end_ns;
 }
 
+/* Where files without any time name their processes, those of one are parts of it. */
+static bool is_part_of_process(const struct recorded_rank *item)
+{
+    return item->begin_ns == UNKNOWN_NS && item->rank->pid >= 0 && item->host[0] != '\0';
+}
+
 static void join_processes(struct recording_group *g)
 {
     struct recorded_rank **order = array_new(g->nitems + 1, sizeof *order);
     size_t n = 0;
     for (size_t i = 0; i < g->nitems; i++) {
-        if (g->items[i].begin_ns != UNKNOWN_NS && !is_moment(&g->items[i]) &&
-            !g->items[i].rank->undated) /* a ring is no window */
-            order[n++] = &g->items[i];
+        struct recorded_rank *item = &g->items[i];
+        bool timed = item->begin_ns != UNKNOWN_NS;
+        if (timed ? !is_moment(item) && !item->rank->undated /* a ring is no window */
+                  : is_part_of_process(item))
+            order[n++] = item;
     }
     if (n > 0)
         qsort(order, n, sizeof *order, by_process);
