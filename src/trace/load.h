@@ -58,7 +58,8 @@ struct load {
     bool newer_left;    /* a newer launch was left aside: see meant_launch() */
     struct buf foreign; /* names, quoted */
     size_t nforeign, ndamaged;
-    struct err first; /* the first thing that was wrong with a file */
+    struct err first;               /* the first thing that was wrong with a file */
+    const char *other, *other_what; /* a file that holds no trace, and what it is; NULL none */
 };
 
 /* A file that could not be read. */

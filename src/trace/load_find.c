@@ -149,6 +149,34 @@ static void not_a_trace(struct load *l, const char *label, const char *head, siz
     load_damaged(l, &e);
 }
 
+/* What a file is that holds no trace, by words in its head; NULL not known. */
+static const char *what_else(const char *label, const char *head, size_t len)
+{
+    static const char rocprof[] =
+        "of rocprofv3, which is not read: PyTorch's profiler records the same";
+    static const struct {
+        const char *word, *what;
+    } others[] = {
+        {"algbw", "output of nccl-tests, which `specter bench report` reads"},
+        {"Total Time (ns)",
+         "a summary by nsys stats, without times: give the report (.nsys-rep) or its "
+         "SQLite export"},
+        {"NCCL INFO", "NCCL's own log, which holds no times"},
+        {"\"KERNEL_DISPATCH\"", rocprof},
+        {"\"rocprofiler-sdk-tool\"", rocprof},
+    };
+    const char *suffix = strstr(label, ".xplane.pb");
+    if (is_own_export(head, len))
+        return "drawn by specter, not recorded: give the traces that it was made of";
+    if (suffix != NULL && strcmp(suffix, ".xplane.pb") == 0)
+        return "XLA's own form: give the Chrome trace that it writes beside it (.trace.json.gz)";
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+        if (head_has(head, len, others[i].word))
+            return others[i].what;
+    }
+    return NULL;
+}
+
 /* By content; else by name, where a format leaves nothing else. */
 static const struct reader *recognise(const char *label, const char *head, size_t len)
 {
@@ -191,6 +219,9 @@ static struct source *inspect(struct load *l, struct stream *s, const char *path
             load_damaged(l, &e);
         else if (n >= 0 && named_like_trace(base_name(label)))
             not_a_trace(l, label, head, (size_t)n);
+        else if (n > 0 && l->other_what == NULL &&
+                 (l->other_what = what_else(label, head, (size_t)n)) != NULL)
+            l->other = base_name(label);
         return NULL;
     }
     source = add_source(l, path, label, reader);
@@ -443,28 +474,6 @@ static void inspect_archives(struct load *l)
     }
 }
 
-/* What a file is that holds no trace, by words in its head. */
-static const struct {
-    const char *word, *what;
-} known_others[] = {
-    {"algbw", "output of nccl-tests, which `specter bench report` reads"},
-    {"Total Time (ns)",
-     "a summary by nsys stats, without times: give the report (.nsys-rep) or its "
-     "SQLite export"},
-    {"NCCL INFO", "NCCL's own log, which holds no times"},
-};
-
-static const char *what_else(const char *head, size_t len)
-{
-    if (is_own_export(head, len))
-        return "drawn by specter, not recorded: give the traces that it was made of";
-    for (size_t i = 0; i < sizeof known_others / sizeof *known_others; i++) {
-        if (head_has(head, len, known_others[i].word))
-            return known_others[i].what;
-    }
-    return "not a trace of a known format";
-}
-
 int load_find(struct load *l, struct err *e)
 {
     struct stat st;
@@ -497,8 +506,9 @@ int load_find(struct load *l, struct err *e)
         const char *head;
         struct err unread;
         ssize_t n = stream_peek(s, &head, &unread);
+        const char *what = n > 0 ? what_else(stream_label(s), head, (size_t)n) : NULL;
         err_set(&l->first, ERR_INPUT, "%s: %s", stream_label(s),
-                n > 0 ? what_else(head, (size_t)n) : "not a trace of a known format");
+                what != NULL ? what : "not a trace of a known format");
     }
     stream_close(s);
     return 0;
@@ -517,5 +527,8 @@ int load_nothing(const struct load *l, struct err *e)
             e, ERR_INPUT,
             "no traces among the first %zu files and folders of '%s': more are not looked at",
             l->entries_max, path);
+    if (l->other != NULL)
+        return err_set(e, ERR_INPUT, "no traces in '%s': '%s' is %s", path, l->other,
+                       l->other_what);
     return err_set(e, ERR_INPUT, "no traces in '%s'", path);
 }

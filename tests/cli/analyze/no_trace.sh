@@ -5,3 +5,9 @@ echo 'Time (%),Total Time (ns),Instances,Avg (ns),Name' >kernels.csv && "$SPECTE
 echo 'n:1:2 [0] NCCL INFO comm 0x1 rank 0 nranks 2 - Init COMPLETE' >nccl.log && "$SPECTER" analyze nccl.log 2>&1
 echo 'hello' >other && "$SPECTER" analyze other 2>&1
 echo "status $?"
+echo '"Kind","Agent_Id","Kernel_Name"
+"KERNEL_DISPATCH","Agent 2","k"' >kernel_trace.csv && "$SPECTER" analyze kernel_trace.csv 2>&1
+mkdir -p logs profile/plugins
+cp "$TESTDATA/nccl_tests/one_nic.log" logs/ && "$SPECTER" analyze logs 2>&1
+printf '\n\5host' >profile/plugins/host.xplane.pb && "$SPECTER" analyze profile 2>&1
+echo "status $?"
