@@ -27,6 +27,19 @@ static bool is_own_json(const char *head, size_t len)
     return is_json(head, len) && memmem(head, len, schema, sizeof schema - 1) != NULL;
 }
 
+/* The first key of each object, and the first column. */
+static bool is_rccl_tests_file(const char *head, size_t len)
+{
+    static const char key[] = "\"numCycle\"", column[] = "numCycle,";
+    while (len > 0 && isspace((unsigned char)*head)) {
+        head++;
+        len--;
+    }
+    return len > 0 && (*head == '[' || *head == '{'
+                           ? memmem(head, len, key, sizeof key - 1) != NULL
+                           : len >= sizeof column && memcmp(head, column, sizeof column - 1) == 0);
+}
+
 static bool is_profile(const char *head, size_t len)
 {
     static const char mark[] = "Configuration: World Size=";
@@ -45,9 +58,8 @@ static const struct {
     bool (*is)(const char *head, size_t len);
     int (*read)(struct bench_result *r, struct stream *s, const char *file, struct err *e);
 } formats[] = {
-    {is_own_json, bench_read_own_json},
-    {is_json, bench_read_nccl_tests_json},
-    {is_profile, bench_read_profile},
+    {is_own_json, bench_read_own_json},    {is_rccl_tests_file, bench_read_rccl_tests_file},
+    {is_json, bench_read_nccl_tests_json}, {is_profile, bench_read_profile},
     {is_any, bench_read_nccl_tests},
 };
 

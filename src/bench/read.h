@@ -6,6 +6,7 @@
  *                              a launcher's output and its prefixes between, with or without their
  *                              header
  *     their JSON (-J)          one run or several, with the times of single iterations
+ *     rccl-tests' file (-x)    JSON or CSV, without names of GPUs and hosts
  *     specter.bench/1          what `bench collective --json` wrote
  *     profile_*.txt            three collectives at some sizes (docs/bench.md)
  *
@@ -41,6 +42,8 @@ int bench_read(struct bench_result *r, const char *path, struct err *e);
 int bench_read_nccl_tests(struct bench_result *r, struct stream *s, const char *file,
                           struct err *e);
 int bench_read_nccl_tests_json(struct bench_result *r, struct stream *s, const char *file,
+                               struct err *e);
+int bench_read_rccl_tests_file(struct bench_result *r, struct stream *s, const char *file,
                                struct err *e);
 int bench_read_own_json(struct bench_result *r, struct stream *s, const char *file, struct err *e);
 int bench_read_profile(struct bench_result *r, struct stream *s, const char *file, struct err *e);
