@@ -29,9 +29,20 @@ bool causes_are_rough(const struct causes *c)
            fabs(c->off_ns) > CAUSES_OFF * (c->simulated_ns - c->off_ns);
 }
 
+/* A collective's without what follows from late members. */
+static double own_change(const struct cause *cause)
+{
+    return fabs(cause->test_ns + cause->early_ns - cause->base_ns);
+}
+
+bool cause_is_lateness(const struct cause *cause)
+{
+    return 2 * fabs(cause->early_ns) > fabs(cause->test_ns - cause->base_ns);
+}
+
 bool cause_is_hidden(const struct cause *cause, double base_step_ns)
 {
-    const double own = fabs(cause->test_ns - cause->base_ns);
+    const double own = own_change(cause);
     return cause->kind != CAUSE_RANK && own >= CAUSE_LEAST * base_step_ns &&
            fabs((double)cause->change_ns) < HIDDEN * own;
 }
@@ -79,8 +90,7 @@ static int64_t key_of_row(const struct compare_row *row)
     return work_key_of_comm(of->op, of->dtype, of->bytes > 0 ? (uint64_t)of->bytes : 0, of->ranks);
 }
 
-/* Fills what the transfers of a row take: alone, where both sides show that, and with all of their
- * members there. */
+/* Fills what the transfers of a row take: alone, where both sides show that. */
 static void measure_transfers(const struct finder *f, struct cause *cause)
 {
     const uint32_t b = work_times_find(&f->base, key_of_row(cause->row));
@@ -93,7 +103,7 @@ static void measure_transfers(const struct finder *f, struct cause *cause)
         cause->base_ns += work_times_taken(&f->base, b);
         cause->test_ns += work_times_taken(&f->test, t);
     }
-    cause->test_ns += cause->base_ns * cause_sim_early(&f->sim, b);
+    cause->early_ns = cause->base_ns * cause_sim_early(&f->sim, b);
 }
 
 static int by_own_change(const void *pa, const void *pb)
@@ -113,8 +123,8 @@ static void find_collectives(struct finder *f)
             row->verdict == COMPARE_IS_ADDED || row->verdict == COMPARE_IS_REMOVED)
             continue;
         measure_transfers(f, &c.cause);
-        c.own_ns = fabs(c.cause.test_ns - c.cause.base_ns);
-        if (c.cause.base_ns > 0 && !is_small(f, c.cause.base_ns, c.cause.test_ns))
+        c.own_ns = own_change(&c.cause);
+        if (c.cause.base_ns > 0 && !is_small(f, 0, c.own_ns))
             add(f, c);
     }
     if (f->n > before)

@@ -65,6 +65,7 @@ struct cause {
     int rank;                      /* RANK: the global rank */
     double base_ns, test_ns; /* its own time in a step, mean of ranks; of RANK the rank's work, base
                                 with the change that all ranks share */
+    double early_ns;         /* COLLECTIVE: of base_ns - test_ns, what is no change of its own */
     int64_t change_ns;       /* of the step */
 };
 
@@ -92,5 +93,8 @@ bool causes_are_rough(const struct causes *c);
 
 /* Returns whether its own time changed and the step did not: other work hides it. */
 bool cause_is_hidden(const struct cause *cause, double base_step_ns);
+
+/* Returns whether most of its change follows from members that come late. */
+bool cause_is_lateness(const struct cause *cause);
 
 #endif

@@ -6,6 +6,7 @@
 #include "base/order.h"
 #include "compare/work_kinds.h"
 #include "sim/program/process.h"
+#include "trace/align.h"
 #include "trace/step_time.h"
 
 #include <math.h>
@@ -164,14 +165,19 @@ static void add_computation(struct adding *of, size_t i, const struct op *op)
     times->idle += (op->flags & OP_UPPER_BOUND) != 0;
 }
 
-/* By how much the last member of a transfer begins after the one before it; 0: not known. */
+/* By how much the last member of a transfer begins after the one before it; 0: not known, as where
+ * clocks cannot be compared. */
 static double lead_of(const struct program *p, const struct match *match)
 {
+    const struct rank *first = &p->run->ranks[p->matches.members[match->first].rank];
     int64_t last_ns = UNKNOWN_NS, before_ns = UNKNOWN_NS;
     for (size_t k = match->first; k < match->first + match->nmembers; k++) {
         const struct match_member m = p->matches.members[k];
-        const struct op *op = &p->run->ranks[m.rank].ops[m.op];
+        const struct rank *rank = &p->run->ranks[m.rank];
+        const struct op *op = &rank->ops[m.op];
         const int64_t ns = op_timed(op) ? op->start_ns : UNKNOWN_NS;
+        if (!p->run->clock_aligned && !ranks_share_clock(first, rank))
+            return 0;
         if (ns > last_ns) {
             before_ns = last_ns;
             last_ns = ns;

@@ -347,6 +347,8 @@ static size_t table_begin(struct table *t, const struct screen *s, const struct 
 /* The verdict of a cause: of a collective its row's; of others no noise is known. */
 const char *compare_cause_note(const struct compare_report *r, const struct cause *cause)
 {
+    if (cause_is_lateness(cause))
+        return "late ranks";
     if (cause_is_hidden(cause, r->c->step->base_ns))
         return "hidden";
     return cause->row != NULL ? compare_verdict_name(cause->row->verdict) : "";

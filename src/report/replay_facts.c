@@ -275,9 +275,9 @@ static const struct sentence sentences[REPLAY_FACTS] = {
     [FACT_NO_OPTIMIZER] = {ON_COST, "optimizer on shards: no kernel has an optimizer's name, so "
                                     "that none takes less time as shards shrink"},
     [FACT_SLOWER_THAN_MODEL] = {FIRST_NOTE,
-                                "{GEMMs}{communication} took %.2f times what the model says of "
-                                "%s, where 80 %% are within %.2f times: %s is taken to be as slow, "
-                                "but with --no-calibrate"},
+                                "{GEMMs}{communication} took %.2f times the predicted time on %s "
+                                "(80 %% interval: up to %.2f). %s is taken to be as slow, unless "
+                                "--no-calibrate is given"},
     [FACT_TIME_KEPT] = {NOTE, "%d operations keep their measured time at every scale: their size "
                               "or communicator is not known"},
     [FACT_NOT_TIMED] = {NOTE, "%d operations were not timed: the model's time is taken"},

@@ -139,7 +139,7 @@ static const char *reason_text(struct replay *rep, const struct uncertainty *u, 
             "appear on the target",
             u->wait_ratio);
     case BASIS_LATE:
-        return "the others may have done a part of them before that one is there";
+        return "other ranks may finish a part before it arrives";
     case BASIS_RULE:
         return "not validated, the change is taken as the error";
     default:
@@ -170,7 +170,7 @@ static const char *basis_text(struct replay *rep, enum basis basis)
                                      [BASIS_WAIT] = "waits for ranks that were not recorded",
                                      [BASIS_UNSIZED] =
                                          "communication of unknown size or communicator",
-                                     [BASIS_LATE] = "collectives with a slowed member"};
+                                     [BASIS_LATE] = "collectives with a straggler"};
     const struct replay_scale *s = most(rep, basis);
     const struct uncertainty *u = &s->error;
     char share[32], error[32], shorter[32], longer[32];
@@ -217,9 +217,9 @@ const char *replay_error_text(struct replay *rep, const char *list[REPLAY_BARS_M
                            100 * rep->scales[0].error.steps)
             : "",
         unmeasured ? "; ? marks an interval that is assumed in part" : "",
-        rep->same_hardware ? ""
-                           : "; a target that does less than its profile says, which specter bench "
-                             "measures, may be outside",
+        rep->same_hardware
+            ? ""
+            : "; a target slower than its profile is not covered (specter bench measures that)",
         n > 0 ? "; and errors of" : "");
 }
 

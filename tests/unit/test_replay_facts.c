@@ -94,8 +94,8 @@ TEST(replay_facts_have_sentences)
          "ring with Simple on 24 channels"},
         {FACT_SLOWER_THAN_MODEL,
          VALUES(N(0), N(1), X(1.314), T("dgx_h100_400g"), X(1.15), T("dgx_a100_200g")),
-         "communication took 1.31 times what the model says of dgx_h100_400g, where 80 % are "
-         "within 1.15 times: dgx_a100_200g is taken to be as slow, but with --no-calibrate"},
+         "communication took 1.31 times the predicted time on dgx_h100_400g (80 % interval: up to "
+         "1.15). dgx_a100_200g is taken to be as slow, unless --no-calibrate is given"},
         {FACT_PIPELINE, VALUES(T("1F1B, 4 stages"), X(-0.0004)),
          "the pipeline is laid out anew for more stages (1F1B, 4 stages): each between the ends "
          "does what a recorded one does; the recorded stages so laid out take as long as recorded"},

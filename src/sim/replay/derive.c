@@ -318,11 +318,11 @@ static int find_cost_errors(struct intervals_ctx *c, struct err *e)
     return 0;
 }
 
-/* What a cost takes at one end, as a factor. */
+/* What a cost takes at one end, as a factor; there is one end of BASIS_LATE, the short one. */
 static double factor_at(const struct cost_error *error, enum basis basis, int sign)
 {
     if (basis == BASIS_LATE)
-        return sign < 0 ? 1 - error->early : 1;
+        return 1 - error->early;
     return error->basis == basis ? exp(sign * error->log80) : 1;
 }
 
@@ -346,8 +346,9 @@ static int find_ends(struct intervals_ctx *c, struct replay_scale *out, struct e
         if (!(c->changed_ns[b] > UNCERTAIN_FROM * out->time.span_ns * c->job->rep->iterations))
             continue;
         c->simulated = true;
+        longer = out->time; /* late members make nothing longer */
         if (simulate_end(c, (enum basis)b, -1, &shorter, e) < 0 ||
-            simulate_end(c, (enum basis)b, 1, &longer, e) < 0)
+            (b != BASIS_LATE && simulate_end(c, (enum basis)b, 1, &longer, e) < 0))
             return -1;
         out->error.shorter_ns[b] = fmax(out->time.span_ns - shorter.span_ns, 0);
         out->error.longer_ns[b] = fmax(longer.span_ns - out->time.span_ns, 0);

@@ -329,8 +329,8 @@ static void note_slower(struct replay *rep, const struct retarget *t, enum cost_
     const struct cost_sum *sum = &t->sums[rule];
     const bool gemms = rule == COST_GEMM;
     const double ratio = sum->price_ns > 0 ? sum->priced_ns / sum->price_ns : 0;
-    const double usual = ratio > 1 ? usual_factor(t, rule) : 0;
-    if (share >= SLOWER_MATTERS && usual > 0 && ratio > usual)
+    const double usual = share >= SLOWER_MATTERS && ratio > 1 ? usual_factor(t, rule) : 0;
+    if (usual > 0 && ratio > usual)
         fact_add(rep, FACT_SLOWER_THAN_MODEL,
                  VALUES(fact_count(gemms), fact_count(!gemms), fact_number(ratio),
                         fact_text(gemms ? t->from.gpu->name : t->from.network->name),
@@ -342,7 +342,7 @@ void note_costs(struct replay *rep, const struct retarget *t, const struct uncer
 {
     /* Transfers with ranks that were not recorded may hold waits for them. */
     if (rep->nranks == (size_t)rep->world)
-        note_slower(rep, t, COST_COMM, error->shares[BASIS_COLLECTIVE]);
+        note_slower(rep, t, COST_COMM, error->shares[BASIS_COLLECTIVE] + error->shares[BASIS_P2P]);
     note_slower(rep, t, COST_GEMM, error->shares[BASIS_GEMM]);
     note_scaling_rules(rep, t);
     if (!rep->calibrate) {

@@ -136,10 +136,11 @@ void retarget_interval(const struct retarget *t, const struct program_cost *cost
 double retarget_bytes(const struct retarget *t, const struct program_cost *cost);
 
 /* Returns the share of a collective on the target that its other members may have done before the
- * last one is there. In a ring over nodes the link that leaves the last one's node is up to
- * per_node - 1 links behind it, and has done as many of its steps: of 2 (n - 1) in an AllReduce, of
- * n - 1 in an AllGather or ReduceScatter. 0 within a node, where all links are alike and the last
- * one's own has everything to do, and of other communication. */
+ * last one is there, at most: that of a ring, for other algorithms, too. In a ring over nodes the
+ * link that leaves the last one's node is up to per_node - 1 links behind it, and has done as many
+ * of its steps: of 2 (n - 1) in an AllReduce, of n - 1 in an AllGather or ReduceScatter. 0 within a
+ * node, where all links are alike and the last one's own has everything to do, and of other
+ * communication. */
 double retarget_done_early(const struct retarget *t, const struct program_cost *cost);
 
 /* Returns whether memory bounds the rest of this product on the target, by the model. False where

@@ -14,11 +14,11 @@ record base 16 'seed = 1'
 record slow 16 'slow_gpu = 2 0.8'
 slowed base --json - | tr -d ' \n\t' | grep -o '"interval80":\[[^]]*' | head -n 1 | sed 's,.*\[,,' |
     awk -F, -v t="$(step slow)" '{ print (t < $1 ? "shorter than the interval" : t > $2 ? "longer than the interval" : "within") }'
-slowed base --full | grep -c 'collectives with a slowed member: the others may have done a part of them'
+slowed base --full | tr -s '\n ' ' ' | grep -c 'collectives with a straggler: other ranks may finish a part before it arrives'
 slowed base --json - | grep -c '"late_members"'
 rm -r base slow
 record base 16 'seed = 1' --tp 8
 record slow 16 'slow_gpu = 2 0.8' --tp 8
-slowed base --full | grep -c 'collectives with a slowed member'
+slowed base --full | grep -c 'collectives with a straggler'
 slowed base --json - | tr -d ' \n\t' | sed 's/.*"scales"//' | grep -o '"iteration_us":[0-9.]*' | head -n 1 | cut -d: -f2 |
     awk -v t="$(step slow)" '{ print ((t / $1 - 1) ^ 2 < 0.005 ^ 2 ? "within half a per cent" : t " us, predicted " $1) }'
