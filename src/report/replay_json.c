@@ -1,13 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 #include "report/replay_report.h"
 
+#include "base/arena.h"
 #include "base/buf.h"
+#include "base/order.h"
 #include "report/json_add.h"
 #include "report/replay_internal.h"
 #include "report/table.h"
 
 #include <cjson/cJSON.h>
+#include <limits.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define SCHEMA "specter.replay/1"
@@ -95,6 +99,52 @@ static void add_source(cJSON *doc, const struct replay *rep, const struct run *r
 static const char *const states[] = {
     [GRID_FOUND] = "found", [GRID_AMBIGUOUS] = "ambiguous", [GRID_NONE] = "unknown"};
 
+struct comm_place {
+    const struct grid_comm *comm;
+    size_t at; /* in the replay's list */
+    int lowest;
+};
+
+static int lowest_rank(const struct grid_comm *c)
+{
+    int lowest = INT_MAX;
+    for (int i = 0; i < c->size; i++)
+        lowest = c->ranks[i] >= 0 && c->ranks[i] < lowest ? c->ranks[i] : lowest;
+    return lowest;
+}
+
+/* By lowest rank, the largest first: their own order is that of the files. */
+static int by_members(const void *pa, const void *pb)
+{
+    const struct comm_place *a = pa, *b = pb;
+    if (a->lowest != b->lowest)
+        return ORDER(a->lowest, b->lowest);
+    if (a->comm->size != b->comm->size)
+        return ORDER(b->comm->size, a->comm->size);
+    return strcmp(a->comm->id, b->comm->id);
+}
+
+static void add_communicators(cJSON *o, struct replay *rep)
+{
+    cJSON *list = cJSON_AddArrayToObject(o, "communicators");
+    const size_t n = rep->groups.ncomms;
+    struct comm_place *order = array_new(n + 1, sizeof *order);
+    for (size_t c = 0; c < n; c++)
+        order[c] =
+            (struct comm_place){&rep->groups.comms[c], c, lowest_rank(&rep->groups.comms[c])};
+    qsort(order, n, sizeof *order, by_members);
+    for (size_t i = 0; i < n; i++) {
+        const struct grid_comm *comm = order[i].comm;
+        cJSON *one = add_object(list);
+        json_add_text(one, "comm", comm->id);
+        json_add_text(one, "name", comm->name);
+        cJSON_AddNumberToObject(one, "size", comm->size);
+        add_name(one, "axes",
+                 rep->grid.state == GRID_FOUND ? grid_comm_text(&rep->grid, order[i].at) : NULL);
+    }
+    free(order);
+}
+
 static void add_parallel(cJSON *doc, struct replay *rep)
 {
     cJSON *o = cJSON_AddObjectToObject(doc, "parallel"), *list;
@@ -113,14 +163,7 @@ static void add_parallel(cJSON *doc, struct replay *rep)
         add_name(one, "from", rep->grid.state == GRID_FOUND ? grid_trust_name(axis->trust) : NULL);
         json_add_text(one, "evidence", grid_axis_text(&rep->grid, &rep->groups, a));
     }
-    cJSON *comms = cJSON_AddArrayToObject(o, "communicators");
-    for (size_t c = 0; c < rep->groups.ncomms; c++) {
-        cJSON *one = add_object(comms);
-        json_add_text(one, "comm", rep->groups.comms[c].id);
-        json_add_text(one, "name", rep->groups.comms[c].name);
-        cJSON_AddNumberToObject(one, "size", rep->groups.comms[c].size);
-        add_name(one, "axes", rep->grid.state == GRID_FOUND ? grid_comm_text(&rep->grid, c) : NULL);
-    }
+    add_communicators(o, rep);
     list = cJSON_AddArrayToObject(o, "candidates");
     for (int i = 0; i < g->ncandidates; i++)
         cJSON_AddItemToArray(list, cJSON_CreateString(g->candidates[i]));

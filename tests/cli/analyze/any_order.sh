@@ -31,3 +31,8 @@ done
 for input in pairs pairs.tar; do
     "$SPECTER" analyze $input --table collective_instances --format csv 2>/dev/null | cut -d, -f1-3
 done
+for input in pairs pairs.tar; do
+    "$SPECTER" replay $input --from-gpu h100_sxm --scale 1 --json - 2>/dev/null | tr -d ' \t\n' |
+        grep -o '"communicators":\[[^]]*' | grep -o '"comm":"[^"]*"' | tr '\n' ' '
+done
+echo
