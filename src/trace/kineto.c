@@ -344,6 +344,7 @@ static int kineto_read(struct run *run, struct stream *s, const char *label, str
         run->nranks--;
     }
     idmap_release(&k->threads);
+    idmap_release(&k->text_streams);
     idmap_release(&k->launch_ids);
     idmap_release(&k->sync_call_ids);
     free(k->launches.list);

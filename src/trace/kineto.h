@@ -233,7 +233,8 @@ struct kineto {
     struct event_memos words;
     struct memo texts;
     struct idmap threads;
-    struct idmap launch_ids; /* correlation -> launches */
+    struct idmap text_streams; /* of device work that names its stream by a text */
+    struct idmap launch_ids;   /* correlation -> launches */
     KINETO_LIST(struct kineto_launch, launches);
     struct idmap sync_call_ids; /* correlation -> the rank's sync calls */
     KINETO_LIST(struct kineto_sync, syncs);

@@ -194,13 +194,21 @@ static void add_step(struct kineto *k, const struct kineto_event *ev)
     step->tid = thread(k, ev);
 }
 
+/* The stream that the profiler's tid is; 0 without one. Texts are numbered from 1 on. */
+static int64_t stream_of_thread(struct kineto *k, int64_t tid)
+{
+    if (tid >= -1 || tid == ARG_NONE)
+        return tid >= 0 ? tid : 0;
+    return 1 + (int64_t)idmap_add(&k->text_streams, tid);
+}
+
 /* Device work tells its stream, or the profiler's tid is it; files that tools write may have
  * neither. A stream that is no stream is counted, and the work left out. */
 static bool on_stream(struct kineto *k, struct kineto_event *ev)
 {
     bool on;
     if (ev->args.stream == ARG_NONE)
-        ev->args.stream = ev->tid >= 0 ? ev->tid : 0;
+        ev->args.stream = stream_of_thread(k, ev->tid);
     on = ev->args.stream >= 0 && ev->args.stream <= INT32_MAX;
     k->streamless += !on;
     return on;

@@ -161,7 +161,7 @@ TEST(kineto_work_without_stream)
     CHECK_INT(run.ranks[0].nops, 3);
     CHECK_INT(run.ranks[0].ops[0].stream, 9);
     CHECK_INT(run.ranks[0].ops[1].stream, 0);
-    CHECK_INT(run.ranks[0].ops[2].stream, 0);
+    CHECK_INT(run.ranks[0].ops[2].stream, 1); /* texts are numbered */
     run_release(&run);
 }
 
@@ -456,5 +456,26 @@ TEST(kineto_numbers_of_kernels_without_record)
     matches_init(&m, &run);
     CHECK_INT(m.count, 5);
     matches_release(&m);
+    run_release(&run);
+}
+
+/* ---- streams ---- */
+
+#define ON_THREAD(tid, ts)                                                                   \
+    "{'ph':'X','cat':'kernel','name':'k','pid':0,'tid':" tid ",'ts':" ts ",'dur':2,'args':{" \
+    "'device':0}},"
+
+TEST(kineto_streams_named_by_texts)
+{
+    struct run run;
+    const struct op *ops;
+    load_one(&run, "rank0.json",
+             "{" EVENTS(ON_THREAD("'stream 7'", "100") ON_THREAD("'stream 20'", "101")
+                            ON_THREAD("'stream 7'", "110") ON_THREAD("'20'", "111")) "}");
+    ops = run.ranks[0].ops;
+    CHECK_INT(run.ranks[0].nops, 4);
+    CHECK(ops[0].stream != ops[1].stream);
+    CHECK_INT(ops[2].stream, ops[0].stream);
+    CHECK_INT(ops[3].stream, 20);
     run_release(&run);
 }
