@@ -175,9 +175,13 @@ static void read_bytes(struct op *op, struct json_text details)
     const char *const end = details.p + details.len;
     op->flags = OP_BYTES_UNKNOWN;
     for (at = at != NULL ? at + sizeof mark - 1 : end; at < end && *at >= '0' && *at <= '9'; at++) {
-        if (op->bytes > UINT64_MAX / 16)
+        const uint64_t digit = (uint64_t)(*at - '0');
+        if (op->bytes > ((uint64_t)INT64_MAX - digit) / 10) {
+            op->bytes = 0;
+            op->flags = OP_BYTES_UNKNOWN;
             return;
-        op->bytes = 10 * op->bytes + (uint64_t)(*at - '0');
+        }
+        op->bytes = 10 * op->bytes + digit;
         op->flags = 0;
     }
 }
@@ -229,13 +233,14 @@ static void add_call(struct xla *x, const struct xla_event *ev)
 {
     const enum api_call call = api_call_named(ev->name.p, ev->name.len);
     struct xla_launch launch = {ev->ts_ns, ev->ts_ns + ev->dur_ns, 0, call};
+    const uint32_t before = x->launch_ids.count;
     uint32_t at;
     if (ev->correlation == ARG_NONE || call == API_OTHER || api_call_sync_kind(call) >= 0)
         return;
     launch.tid = idmap_add(&x->threads, lane_id(ev));
     at = idmap_add(&x->launch_ids, ev->correlation);
     ARRAY_GROW(x->launches, x->cap_launches, (size_t)at + 1);
-    if (at + 1 < x->launch_ids.count && x->launches[at].start_ns <= launch.start_ns)
+    if (x->launch_ids.count == before && x->launches[at].start_ns <= launch.start_ns)
         return;
     x->launches[at] = launch;
 }
