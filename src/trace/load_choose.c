@@ -39,7 +39,10 @@ size_t load_count(const struct load *l, const struct reader *reader)
 static bool was_made(const struct load *l, const struct source *s)
 {
     const struct reader *of = s->reader->form_of != NULL ? s->reader->form_of : s->reader;
-    for (size_t i = 0; i < l->count && s->reader->made_from != NULL && !s->archive; i++) {
+    if (s->reader->made_from == NULL || s->archive ||
+        (s->reader->may_be_from != NULL && !s->reader->may_be_from(s->path)))
+        return false;
+    for (size_t i = 0; i < l->count; i++) {
         if (l->list[i].reader == of && !l->list[i].archive && &l->list[i] != s &&
             s->reader->made_from(l->list[i].path, s->path))
             return true;

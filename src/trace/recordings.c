@@ -7,8 +7,9 @@
  */
 #include "trace/load.h"
 
-#include "base/order.h"
+#include "base/hash.h"
 #include "base/idmap.h"
+#include "base/order.h"
 #include "trace/rank_join.h"
 
 #include <ctype.h>
@@ -46,6 +47,7 @@ struct recorded_rank {
     int64_t begin_ns, end_ns; /* as rank_extent() */
     bool dated;
     uint32_t same_number; /* the next item of this rank number, plus one; 0: none */
+    uint32_t same_host;   /* the next that only its host tells, and this one; likewise */
 };
 
 /* Recordings that are of one job so far: what is known of them all, at the root. */
@@ -72,6 +74,9 @@ struct recording_group {
     struct idmap numbers;
     uint32_t *number_items; /* owned: the first item of each rank number, plus one */
     size_t cap_numbers;
+    struct idmap hosts;   /* by hash */
+    uint32_t *host_items; /* owned: the first item that only its host tells of each, plus one */
+    size_t cap_hosts;
 };
 
 /* ---- what is known ---- */
@@ -120,6 +125,34 @@ static void add_item(struct recording_group *g, uint32_t rec, const struct rank 
     }
 }
 
+/* The first item of a recording that tells neither a process, a rank nor a date, but its host: XLA
+ * writes one file a host. NULL: it tells more, or less. */
+static const struct recorded_rank *told_by_host(const struct recording_group *g, uint32_t rec)
+{
+    const struct recorded_rank *item = &g->items[g->first_item[rec]];
+    return g->first_item[rec] < g->first_item[rec + 1] && !item->dated && item->host[0] != '\0' &&
+                   item->rank->rank < 0 && item->rank->pid < 0
+               ? item
+               : NULL;
+}
+
+static int64_t host_key(const char *host)
+{
+    return (int64_t)hash_bytes(HASH_BYTES, host, strlen(host));
+}
+
+static void index_host(struct recording_group *g, uint32_t rec)
+{
+    const struct recorded_rank *item = told_by_host(g, rec);
+    uint32_t at;
+    if (item == NULL)
+        return;
+    at = idmap_add(&g->hosts, host_key(item->host));
+    ARRAY_GROW(g->host_items, g->cap_hosts, (size_t)at + 1);
+    g->items[g->first_item[rec]].same_host = g->host_items[at];
+    g->host_items[at] = (uint32_t)g->first_item[rec] + 1;
+}
+
 static void group_init(struct recording_group *g, struct recording *list, size_t n,
                        struct arena *arena)
 {
@@ -153,6 +186,7 @@ static void group_init(struct recording_group *g, struct recording *list, size_t
                 set->host = g->items[g->nitems - 1].host;
         }
         g->first_item[rec + 1] = g->nitems;
+        index_host(g, rec);
     }
 }
 
@@ -162,7 +196,9 @@ static void group_release(struct recording_group *g)
     free(g->first_item);
     free(g->sets);
     free(g->number_items);
+    free(g->host_items);
     idmap_release(&g->numbers);
+    idmap_release(&g->hosts);
 }
 
 /* ---- sets ---- */
@@ -204,19 +240,16 @@ static bool share_number(struct recording_group *g, uint32_t a, uint32_t b)
     return false;
 }
 
-/* Returns whether a file of `a` shows the same host as one of `b`, and neither tells a process, a
- * rank or a date: XLA writes one file a host. */
-static bool share_host(const struct recording_group *g, uint32_t a, uint32_t b)
+/* Returns whether a file of `a` shows the same host as one of `b`, and neither tells more. */
+static bool share_host(struct recording_group *g, uint32_t a, uint32_t b)
 {
-    for (uint32_t x = a + 1; x != 0; x = g->sets[x - 1].next) {
-        const struct recorded_rank *p = &g->items[g->first_item[x - 1]];
-        if (g->first_item[x - 1] == g->first_item[x] || p->dated || p->host[0] == '\0' ||
-            p->rank->rank >= 0 || p->rank->pid >= 0)
-            continue;
-        for (uint32_t y = b + 1; y != 0; y = g->sets[y - 1].next) {
-            const struct recorded_rank *q = &g->items[g->first_item[y - 1]];
-            if (g->first_item[y - 1] < g->first_item[y] && !q->dated && q->rank->rank < 0 &&
-                q->rank->pid < 0 && strcmp(p->host, q->host) == 0)
+    for (uint32_t rec = a + 1; rec != 0; rec = g->sets[rec - 1].next) {
+        const struct recorded_rank *p = told_by_host(g, rec - 1);
+        uint32_t at = p != NULL ? idmap_find(&g->hosts, host_key(p->host)) : IDMAP_NONE;
+        uint32_t item = at != IDMAP_NONE ? g->host_items[at] : 0;
+        for (; item != 0; item = g->items[item - 1].same_host) {
+            if (root_of(g, g->items[item - 1].rec) == b &&
+                strcmp(g->items[item - 1].host, p->host) == 0)
                 return true;
         }
     }
@@ -231,9 +264,8 @@ static enum apart contradiction(struct recording_group *g, uint32_t a, uint32_t 
     if (!worlds_agree(x->world, y->world) || (x->world > 0 && y->highest >= x->world) ||
         (y->world > 0 && x->highest >= y->world))
         return APART_WORLD;
-    if (x->processes < y->processes ? share_number(g, a, b) : share_number(g, b, a))
-        return APART_RANK;
-    if (share_host(g, a, b))
+    if (x->processes < y->processes ? share_number(g, a, b) || share_host(g, a, b)
+                                    : share_number(g, b, a) || share_host(g, b, a))
         return APART_RANK;
     if (world > 0 && x->processes + y->processes > (size_t)world)
         return APART_FULL;

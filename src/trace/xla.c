@@ -368,12 +368,16 @@ static int read_file(struct xla *x, struct stream *s, struct err *e)
     return 0;
 }
 
+static const char *base_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash != NULL ? slash + 1 : path;
+}
+
 /* "/traces/plugins/profile/2026_01_01/node7.trace.json.gz" -> "node7" */
 static const char *host_in_name(struct run *run, const char *label)
 {
-    const char *name = strrchr(label, '/'), *end;
-    name = name != NULL ? name + 1 : label;
-    end = strstr(name, ".trace.json");
+    const char *name = base_name(label), *end = strstr(name, ".trace.json");
     return end != NULL ? intern_add(&run->names, name, (size_t)(end - name)) : "";
 }
 
@@ -424,12 +428,16 @@ static void xla_finish(struct run *run)
 }
 
 /* With create_perfetto_link JAX writes the trace of one host a second time, without its name. */
-static bool xla_made(const char *path, const char *from)
+static bool xla_may_be_from(const char *from)
 {
     static const char twice[] = "perfetto_trace.json";
-    const char *slash = strrchr(from, '/'), *base = slash != NULL ? slash + 1 : from;
-    const size_t folder = (size_t)(base - from);
-    return strncmp(base, twice, sizeof twice - 1) == 0 && strncmp(path, from, folder) == 0 &&
+    return strncmp(base_name(from), twice, sizeof twice - 1) == 0;
+}
+
+static bool xla_made(const char *path, const char *from)
+{
+    const size_t folder = (size_t)(base_name(from) - from);
+    return xla_may_be_from(from) && strncmp(path, from, folder) == 0 &&
            strchr(path + folder, '/') == NULL && strstr(path + folder, ".trace.json") != NULL;
 }
 
@@ -440,6 +448,7 @@ static bool xla_sniff(const char *head, size_t len)
 
 const struct reader reader_xla = {.name = "xla",
                                   .made_from = xla_made,
+                                  .may_be_from = xla_may_be_from,
                                   .sniff = xla_sniff,
                                   .read = xla_read,
                                   .apart = true,
