@@ -149,6 +149,26 @@ static void not_a_trace(struct load *l, const char *label, const char *head, siz
     load_damaged(l, &e);
 }
 
+#define LOOKS_LIKE "looks like "
+
+/* Returns whether a comment names the columns of nccl-tests: "#  ...  algbw   busbw #wrong". */
+static bool is_nccl_tests(const char *head, size_t len)
+{
+    static const char first[] = "algbw", second[] = "busbw";
+    const char *const end = head + len, *p, *next;
+    for (const char *line = head; line < end; line = next) {
+        next = memchr(line, '\n', (size_t)(end - line));
+        next = next != NULL ? next + 1 : end;
+        p = *line == '#' ? memmem(line, (size_t)(next - line), first, sizeof first - 1) : NULL;
+        p = p != NULL ? p + sizeof first - 1 : next;
+        while (p < next && *p == ' ')
+            p++;
+        if ((size_t)(next - p) >= sizeof second && memcmp(p, second, sizeof second - 1) == 0)
+            return true;
+    }
+    return false;
+}
+
 /* What a file is that holds no trace, by words in its head; NULL not known. */
 static const char *what_else(const char *label, const char *head, size_t len)
 {
@@ -157,11 +177,10 @@ static const char *what_else(const char *label, const char *head, size_t len)
     static const struct {
         const char *word, *what;
     } others[] = {
-        {"algbw", "output of nccl-tests, which `specter bench report` reads"},
         {"Total Time (ns)",
          "a summary by nsys stats, without times: give the report (.nsys-rep) or its "
          "SQLite export"},
-        {"NCCL INFO", "NCCL's own log, which holds no times"},
+        {"] NCCL INFO ", LOOKS_LIKE "NCCL's own log, which holds no times"},
         {"\"KERNEL_DISPATCH\"", rocprof},
         {"\"rocprofiler-sdk-tool\"", rocprof},
     };
@@ -170,6 +189,8 @@ static const char *what_else(const char *label, const char *head, size_t len)
         return "drawn by specter, not recorded: give the traces that it was made of";
     if (suffix != NULL && strcmp(suffix, ".xplane.pb") == 0)
         return "XLA's own form: give the Chrome trace that it writes beside it (.trace.json.gz)";
+    if (is_nccl_tests(head, len))
+        return LOOKS_LIKE "output of nccl-tests, which `specter bench report` reads";
     for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
         if (head_has(head, len, others[i].word))
             return others[i].what;
@@ -528,7 +549,8 @@ int load_nothing(const struct load *l, struct err *e)
             "no traces among the first %zu files and folders of '%s': more are not looked at",
             l->entries_max, path);
     if (l->other != NULL)
-        return err_set(e, ERR_INPUT, "no traces in '%s': '%s' is %s", path, l->other,
+        return err_set(e, ERR_INPUT, "no traces in '%s': '%s' %s%s", path, l->other,
+                       strncmp(l->other_what, LOOKS_LIKE, sizeof LOOKS_LIKE - 1) == 0 ? "" : "is ",
                        l->other_what);
     return err_set(e, ERR_INPUT, "no traces in '%s'", path);
 }
