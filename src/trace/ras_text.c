@@ -417,11 +417,11 @@ int ras_read_text(struct ras_file *f, struct err *e)
             ras_count_snapshot(f);
     }
     if (rc < 0 && t.ngroups == 0 && t.ndead > 0) {
-        err_set(e, ERR_INPUT,
-                "%s: line %llu: no communicator in it, the other ranks have left theirs; RAS "
-                "considers %zu process%s dead: %lld on %s%s",
-                f->label, (unsigned long long)t.line, t.ndead, t.ndead == 1 ? "" : "es",
-                (long long)t.dead[0].pid, t.dead[0].host, t.ndead > 1 ? ", ..." : "");
+        err_set(
+            e, ERR_INPUT,
+            "%s: line %llu: no communicator in it; RAS considers %zu process%s dead: %lld on %s%s",
+            f->label, (unsigned long long)t.line, t.ndead, t.ndead == 1 ? "" : "es",
+            (long long)t.dead[0].pid, t.dead[0].host, t.ndead > 1 ? ", ..." : "");
     } else if (rc < 0) {
         err_set(e, ERR_INPUT, "%s: line %llu: %s", f->label, (unsigned long long)t.line,
                 t.ngroups > 0 ? "more ranks than can be believed" : "no communicator in it");
