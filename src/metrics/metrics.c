@@ -357,7 +357,7 @@ static void metric_comm_volume(struct metrics *m, struct metric *metric)
     if (t->nrows == 0)
         metric->reason = "no communication";
     else if (unsized >= all)
-        metric->reason = "no communication whose bytes are known";
+        metric->reason = "no communication has a known size";
     else if (isnan(wire))
         metric->reason = "for some operations the communicator's size is not known";
     metric_number(metric, "inter_node_bytes", unsized < all ? inter : NAN);
@@ -434,7 +434,7 @@ static void metric_traffic_distribution(struct metrics *m, struct metric *metric
         most = bytes[axis] > bytes[most] ? axis : most;
     metric->value = all > 0 ? bytes[most] / all : NAN;
     if (all <= 0)
-        metric->reason = "no communication whose bytes are known";
+        metric->reason = "no communication has a known size";
     metric_text(metric, "axis", axis_key(most));
     metric_text(metric, "grid",
                 m->recorded.grid.state == GRID_FOUND ? "found" : m->recorded.grid.problem);
