@@ -21,7 +21,8 @@ struct wall {
     int block;         /* machine number where only its size is known */
     int64_t offset_ns; /* wall clock minus the clock of the times */
     bool dated;
-    int like; /* the first that may be the same clock */
+    bool zero; /* its times have a zero of their own: it is no wall clock, and like none */
+    int like;  /* the first that may be the same clock */
 };
 
 struct walls {
@@ -32,8 +33,9 @@ struct walls {
 
 static struct wall wall_of(const struct rank *rank)
 {
-    struct wall d = {rank->host, 0, 0, rank->mono_ns != UNKNOWN_NS && rank->real_ns != UNKNOWN_NS,
-                     0};
+    struct wall d = {
+        rank->host,      0, 0, rank->mono_ns != UNKNOWN_NS && rank->real_ns != UNKNOWN_NS,
+        rank->host_zero, 0};
     if (d.dated)
         d.offset_ns = rank->real_ns - rank->mono_ns;
     if (rank->host[0] == '\0' && rank->host_gpus > 0)
@@ -216,9 +218,10 @@ static void note_unaligned(struct run *run, const struct walls *walls,
 {
     char why[192], which[96] = "";
     size_t n = 0, first = 0;
-    bool dated = true, named = false;
+    bool dated = true, named = false, zero = false;
     for (size_t i = walls->count; i-- > 0;) {
         dated &= walls->list[i].dated;
+        zero |= walls->list[i].zero;
         named |= walls->list[i].host[0] != '\0' || run->ranks[0].host_gpus != 1;
         if (!run->domains[i].aligned) {
             first = i;
@@ -228,7 +231,12 @@ static void note_unaligned(struct run *run, const struct walls *walls,
     put_why(why, sizeof why, &maps[first], one_sided);
     if (n + 1 < walls->count)
         snprintf(which, sizeof which, "%zu of them ", n);
-    if (dated && !named)
+    if (zero)
+        run_note(run, false,
+                 "ranks on %zu machines, %swithout a common clock (times have a zero of each "
+                 "machine's own): times are not compared across machines (%s)",
+                 walls->count, which, why);
+    else if (dated && !named)
         run_note(run, false,
                  "the traces name no hosts, and the ranks are aligned by their wall clocks only: "
                  "times are not compared across ranks (%s)",

@@ -412,7 +412,8 @@ static void xla_finish(struct run *run)
     bool *by_order;
     size_t steps = 0;
     for (size_t r = 0; r < run->nranks; r++) {
-        run->ranks[r].real_ns = 0; /* the devices of a host have one clock, whatever its zero */
+        run->ranks[r].real_ns = 0;
+        run->ranks[r].host_zero = true; /* the devices of a host have one clock */
         order_name_lanes(run, &run->ranks[r], (int64_t)run->nranks, "communicators");
         steps += run->ranks[r].nsteps;
     }

@@ -14,3 +14,6 @@ mkdir -p logs/plugins/profile/2026_02_02_03_04_05
 cp $session/node7.trace.json.gz logs/plugins/profile/2026_02_02_03_04_05
 touch -d '1 minute ago' $session/*.gz
 "$SPECTER" analyze logs 2>&1 | grep 'other run\|ranks,'
+# Without collectives nothing joins the clocks of two hosts; they are no wall clocks.
+mkdir alone && for host in 7 8; do trace 4 2 ${host}000 | grep -v AllReduce >alone/node$host.trace.json; done
+"$SPECTER" analyze alone 2>&1 | grep machines
