@@ -22,6 +22,7 @@
 #include "trace/reader.h"
 #include "trace/window.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -53,6 +54,8 @@ struct xla {
     size_t cap_launches;
     struct memo names;
     uint64_t bad, first_bad;
+    uint64_t lost, first_lost; /* work whose device or thread is not known */
+    bool full;                 /* as there are too many of them */
     bool launched;
 };
 
@@ -141,15 +144,23 @@ static int64_t lane_id(const struct xla_event *ev)
 static void read_name(struct xla *x, const struct xla_event *ev)
 {
     if (json_text_is(ev->name, "process_name") && has(ev->arg_name, XLA_DEVICE) &&
-        x->devices.count < DEVICES_MAX && idmap_find(&x->devices, ev->pid) == IDMAP_NONE) {
-        struct rank *rank = run_add_rank(x->run);
+        idmap_find(&x->devices, ev->pid) == IDMAP_NONE) {
+        struct rank *rank;
+        x->full |= x->devices.count == DEVICES_MAX;
+        if (x->devices.count == DEVICES_MAX)
+            return;
+        rank = run_add_rank(x->run);
         rank->rank = -1;
         rank->process = (int)x->first;
         rank->device = (int32_t)idmap_add(&x->devices, ev->pid);
         rank->file = arena_strdup(&x->run->arena, x->label);
         rank->host = x->host;
-    } else if (json_text_is(ev->name, "thread_name") && x->lanes.count < THREADS_MAX) {
-        const uint32_t at = idmap_add(&x->lanes, lane_id(ev));
+    } else if (json_text_is(ev->name, "thread_name")) {
+        uint32_t at = idmap_find(&x->lanes, lane_id(ev));
+        x->full |= at == IDMAP_NONE && x->lanes.count == THREADS_MAX;
+        if (at == IDMAP_NONE && x->lanes.count == THREADS_MAX)
+            return;
+        at = idmap_add(&x->lanes, lane_id(ev));
         ARRAY_GROW(x->lane, x->cap_lane, (size_t)at + 1);
         x->lane[at] = begins(ev->arg_name, "stream")        ? LANE_STREAM
                       : json_text_is(ev->arg_name, "Steps") ? LANE_STEPS
@@ -251,6 +262,15 @@ static bool is_believable(const struct xla_event *ev)
            ev->dur_ns >= 0 && ev->dur_ns <= RUN_DUR_MAX;
 }
 
+/* Returns whether it may be device work of which the device, or what its thread shows, was not told
+ * before it. Without details the work of an unknown process looks like a host's. */
+static bool is_lost(const struct xla *x, const struct xla_event *ev, bool on_device)
+{
+    return on_device
+               ? x->lanes.count == THREADS_MAX && idmap_find(&x->lanes, lane_id(ev)) == IDMAP_NONE
+               : ev->kernel || ev->copy.len > 0;
+}
+
 static void take_event(struct xla *x, const struct xla_event *ev, uint64_t at)
 {
     const uint32_t device = idmap_find(&x->devices, ev->pid);
@@ -260,7 +280,11 @@ static void take_event(struct xla *x, const struct xla_event *ev, uint64_t at)
         read_name(x, ev);
         return;
     }
-    if (!json_text_is(ev->phase, "X") || ev->name.p == NULL || (rank != NULL && lane == LANE_OTHER))
+    if (!json_text_is(ev->phase, "X") || ev->name.p == NULL)
+        return;
+    if (lane == LANE_OTHER && is_lost(x, ev, rank != NULL))
+        x->first_lost = x->lost++ == 0 ? at : x->first_lost;
+    if (rank != NULL && lane == LANE_OTHER)
         return;
     if (!is_believable(ev)) {
         x->first_bad = x->bad++ == 0 ? at : x->first_bad;
@@ -341,6 +365,18 @@ static void end_rank(struct xla *x, struct rank *rank)
     rank_fit(rank);
 }
 
+static void note_lost(const struct xla *x)
+{
+    char why[96] = "no name of their device stands before them";
+    if (x->full)
+        snprintf(why, sizeof why, "more than %d devices or %d threads, or no name before them",
+                 DEVICES_MAX, THREADS_MAX);
+    if (x->lost > 0)
+        run_note(x->run, true, "%s: byte %llu: %llu kernel%s or cop%s left out: %s", x->label,
+                 (unsigned long long)x->first_lost, (unsigned long long)x->lost,
+                 x->lost > 1 ? "s" : "", x->lost > 1 ? "ies" : "y", why);
+}
+
 static int read_file(struct xla *x, struct stream *s, struct err *e)
 {
     struct window w;
@@ -353,14 +389,15 @@ static int read_file(struct xla *x, struct stream *s, struct err *e)
     for (size_t i = x->first; i < x->run->nranks; i++)
         ops += x->run->ranks[i].nops;
     if (ops == 0)
-        return rc < 0
-                   ? -1
-                   : err_set(e, ERR_INPUT, "%s: no work of a GPU in this trace of XLA", x->label);
+        return rc < 0 ? -1
+                      : err_set(e, ERR_INPUT, "%s: no work of a GPU in this trace of XLA%s",
+                                x->label, x->lost > 0 ? " after the name of its device" : "");
     if (rc < 0)
         run_note(x->run, true, "%s; what stands before it is used", e->msg);
     for (size_t i = x->first; i < x->run->nranks; i++)
         end_rank(x, &x->run->ranks[i]);
-    x->run->ranks[x->first].bad_lines = x->bad;
+    x->run->ranks[x->first].bad_lines = x->bad + x->lost;
+    note_lost(x);
     if (x->bad > 0)
         run_note(x->run, true, "%s: byte %llu: %llu event%s without a usable time", x->label,
                  (unsigned long long)x->first_bad, (unsigned long long)x->bad,

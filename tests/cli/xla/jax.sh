@@ -12,3 +12,8 @@ sed 's/"dur":900/"dur":-1/' node7.trace.json >bad.json && "$SPECTER" analyze bad
 sed '/Stream\|details/d' node7.trace.json >none.json
 "$SPECTER" analyze none.json 2>&1
 echo "status $?"
+{ grep -v process_name node7.trace.json | sed '$d' && grep process_name node7.trace.json && echo '{}]}'; } >late.json
+"$SPECTER" analyze late.json 2>&1
+{ head -n 1 node7.trace.json && grep details node7.trace.json | head -n 3 && sed 1d node7.trace.json; } >early.json
+"$SPECTER" analyze early.json 2>&1 | grep 'left out'
+echo "status ${PIPESTATUS[0]}"
