@@ -28,7 +28,7 @@
 #define BYTES_MAX 9007199254740992.0 /* 2^53: up to here a double counts single ones */
 #define TIME_MAX 1e12                /* us: twelve days */
 #define NCCL_TESTS_WORDS 64          /* of a line that are looked at */
-#define RANK_MAX (1 << 15)           /* of ranks, devices, GPUs and threads of a process */
+#define RANK_MAX (1 << 20)           /* of ranks, devices, GPUs and threads of a process */
 
 /* ---- the table ----
  *
@@ -400,6 +400,9 @@ struct nccl_tests_reader {
     struct nccl_tests_columns columns;
     const char *seen_program; /* in a command line before the header; "" */
     int group;                /* of the run's first rank */
+    bool other_groups;        /* there are ranks of others: they are numbered together */
+    int pid;                  /* of rank 0, */
+    const char *host;         /* and its host; "" */
     int *on_host;             /* ranks of each host of the run; owned */
     size_t cap_on_host;
     bool *listed; /* by rank: the header names it; owned */
@@ -407,7 +410,7 @@ struct nccl_tests_reader {
     int nlisted, highest;     /* how many, and the largest */
     int per_process;          /* ranks of a process; 0: not told */
     int devices;              /* of a node: the largest device number + 1 */
-    bool alone;               /* a rank is there twice */
+    bool alone;               /* several processes have a rank 0 */
     bool begun, ended;        /* the header's first and last line came */
     size_t empty, empty_line; /* rows of 0 bytes, and where the first stands */
     size_t damaged;
@@ -429,6 +432,9 @@ static void forget_ranks(struct nccl_tests_reader *rd)
     run->nhosts = 0;
     run->gpu = run->other_gpu = "";
     rd->group = -1;
+    rd->pid = 0;
+    rd->host = "";
+    rd->other_groups = false;
     rd->nlisted = rd->highest = rd->per_process = rd->devices = 0;
     rd->alone = rd->ended = false;
     for (size_t i = 0; i < rd->cap_on_host; i++)
@@ -459,13 +465,13 @@ static void find_layout(struct nccl_tests_reader *rd)
     const int process = rd->per_process > 0 ? rd->per_process : 1;
     if (rd->nlisted == 0)
         return;
-    w->ranks = (rd->highest / process + 1) * process;
+    w->ranks = rd->other_groups ? rd->nlisted : (rd->highest / process + 1) * process;
     w->nodes = (int)run_of(rd)->nhosts;
     if (w->ranks == rd->nlisted)
         return;
     if (rd->devices > w->per_node)
         w->per_node = rd->devices < w->ranks ? rd->devices : w->ranks;
-    if (w->nodes * w->per_node < w->ranks)
+    if ((int64_t)w->nodes * w->per_node < w->ranks)
         w->nodes = (w->ranks + w->per_node - 1) / w->per_node;
     bench_note(rd->r, rd->file, run_of(rd)->line, "the header lists %d of %d ranks", rd->nlisted,
                w->ranks);
@@ -501,27 +507,33 @@ static struct bench_run *header(struct nccl_tests_reader *rd)
 static bool rank_line(struct nccl_tests_reader *rd, const char *text)
 {
     struct bench_run *run;
-    int rank, device = 0, group = 0, end = 0;
+    int rank, pid, device = 0, group = 0, end = 0;
     char host[NAME_MAX_LEN];
     const char *at = strstr(text, "Rank "), *name;
     size_t host_index;
     if (at == NULL ||
-        (sscanf(at, "Rank %d Group %d Pid %*d on %199s device %d %n", &rank, &group, host, &device,
-                &end) < 4 &&
-         sscanf(at, "Rank %d Pid %*d on %199s device %d %n", &rank, host, &device, &end) < 3))
+        (sscanf(at, "Rank %d Group %d Pid %d on %199s device %d %n", &rank, &group, &pid, host,
+                &device, &end) < 5 &&
+         sscanf(at, "Rank %d Pid %d on %199s device %d %n", &rank, &pid, host, &device, &end) < 4))
         return false;
     if (end == 0 || at[end] != '[' || (name = strchr(at + end, ']')) == NULL)
         return false;
     if (rank < 0 || rank >= RANK_MAX || device < 0 || device >= RANK_MAX)
         return false;
     run = header(rd);
-    if (rd->group >= 0 && group != rd->group)
-        return true; /* another communicator of the same size, at the same time */
+    if (rd->group >= 0 && group != rd->group) {
+        rd->other_groups = true; /* another communicator of the same size, at the same time */
+        return true;
+    }
     rd->group = group;
     ARRAY_GROW(rd->listed, rd->cap_listed, (size_t)rank + 1);
-    if (rd->listed[rank] || rd->alone) { /* from then on the list is another process' */
-        rd->alone = true;
+    rd->alone = rd->alone ||
+                (rank == 0 && rd->listed[0] && (pid != rd->pid || strcmp(host, rd->host) != 0));
+    if (rd->listed[rank] || rd->alone) /* or the list is another process' from there on */
         return true;
+    if (rank == 0) {
+        rd->pid = pid;
+        rd->host = bench_keep(rd->r, host, strlen(host));
     }
     rd->listed[rank] = true;
     rd->nlisted++;
@@ -682,6 +694,7 @@ static void one_line(struct nccl_tests_reader *rd)
     const char *text = rd->text.data, *why = NULL;
     struct nccl_tests_words words;
     struct nccl_tests_columns columns = {.n = 0};
+    enum nccl_tests_line kind;
     if (header_line(rd, text))
         return;
     if (strstr(text, "CCL") != NULL) {
@@ -702,7 +715,10 @@ static void one_line(struct nccl_tests_reader *rd)
     }
     if (strstr(text, "in-place") != NULL || strstr(text, "out-of-place") != NULL)
         rd->columns.in_place_only = strstr(text, "out-of-place") == NULL;
-    switch (read_row(&rd->columns, &words, run_of(rd), rd->line, &why)) {
+    kind = read_row(&rd->columns, &words, run_of(rd), rd->line, &why);
+    if (!rd->ended && run_of(rd)->nrows > 0)
+        end_header(rd);
+    switch (kind) {
     case NCCL_TESTS_CUT:
         rd->r->damaged = true;
         if (rd->damaged++ < DAMAGE_SHOWN)
@@ -716,8 +732,6 @@ static void one_line(struct nccl_tests_reader *rd)
         command_line(rd, &words);
         break;
     default:
-        if (!rd->ended)
-            end_header(rd);
         break;
     }
 }

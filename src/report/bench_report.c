@@ -437,11 +437,10 @@ static cJSON *study_json(const struct bench_study *s)
     cJSON_AddNumberToObject(doc, "gpus_per_node", s->where.per_node);
     json_add_text(doc, "gpu_profile", s->gpu != NULL ? s->gpu->name : NULL);
     json_add_text(doc, "network_profile", s->net != NULL ? s->net->name : NULL);
-    if (s->nmain > s->count[BENCH_UNKNOWN]) {
-        const struct bench_interval in = bench_study_interval(s);
-        cJSON_AddNumberToObject(doc, "interval_level", in.level);
-        cJSON_AddBoolToObject(doc, "interval_known", in.known);
-    }
+    const bool judged = s->nmain > s->count[BENCH_UNKNOWN];
+    const struct bench_interval in = judged ? bench_study_interval(s) : (struct bench_interval){0};
+    json_add_number(doc, "interval_level", judged ? in.level : NAN);
+    cJSON_AddBoolToObject(doc, "interval_known", in.known);
     for (int verdict = 0; verdict < BENCH_VERDICT_COUNT; verdict++) {
         static const char *const keys[] = {"normal", "slow", "faster", "wrong", "unknown"};
         cJSON_AddNumberToObject(doc, keys[verdict], (double)s->count[verdict]);

@@ -264,6 +264,42 @@ TEST(bench_read_ranks_of_one_communicator)
     CHECK_STR(result.runs[0].gpu, "Tesla V100-PCIE-16GB");
 }
 
+/* With NCCL_TESTS_SPLIT the ranks beside the groups are those of the whole job. */
+TEST(bench_read_ranks_of_a_split_job)
+{
+    CHECK_INT(
+        read_text("#  Rank  0 Group  0 Pid 1 on n1 device  0 [0000:04:00] GPU A\n"
+                  "#  Rank  1 Group  1 Pid 2 on n1 device  1 [0000:05:00] GPU A\n"
+                  "#  Rank  8 Group  0 Pid 3 on n2 device  0 [0000:04:00] GPU A\n"
+                  "#  Rank  9 Group  1 Pid 4 on n2 device  1 [0000:05:00] GPU A\n" COLUMNS ROW),
+        0);
+    CHECK_INT(row_of(0, 0)->where.ranks, 2);
+    CHECK_INT(row_of(0, 0)->where.nodes, 2);
+    CHECK_INT(row_of(0, 0)->where.per_node, 1);
+    CHECK_INT(result.nnotes, 0);
+}
+
+/* A log that was copied with a line twice is one of one job. */
+TEST(bench_read_a_rank_line_twice)
+{
+    CHECK_INT(read_text(RANKS_2 RANKS_2 COLUMNS ROW), 0);
+    CHECK_INT(row_of(0, 0)->where.ranks, 2);
+    CHECK_INT(row_of(0, 0)->where.nodes, 2);
+    CHECK_INT(result.nnotes, 0);
+}
+
+/* The first row is cut: its first part stands, with the ranks of the header. */
+TEST(bench_read_ranks_of_a_cut_row)
+{
+    CHECK_INT(read_text("#  Rank  0 Group  0 Pid 1 on n1 device  0 [0000:04:00] GPU A\n"
+                        "#  Rank 15 Group  0 Pid 9 on n2 device  7 [0000:da:00] GPU A\n" COLUMNS
+                        "     1048576        262144     float     sum      -1    102.9   10.19   "
+                        "15.29      0    101.9"),
+              0);
+    CHECK_INT(row_of(0, 0)->where.ranks, 16);
+    CHECK_INT(row_of(0, 0)->where.nodes, 2);
+}
+
 /* Lines that are left out, or that nccl-tests cut: 2 KiB of a process. */
 TEST(bench_read_ranks_that_are_not_listed)
 {
