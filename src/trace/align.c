@@ -212,7 +212,7 @@ static void put_why(char *out, size_t size, const struct domain_map *map, uint64
                  one_sided > 0 ? ", only messages and operations with a root" : "");
 }
 
-/* Without names of hosts and with one GPU in sight of each process nobody knows the machines. */
+/* Without names of hosts and with one GPU in sight of each process the machines are not known. */
 static void note_unaligned(struct run *run, const struct walls *walls,
                            const struct domain_map *maps, uint64_t one_sided)
 {

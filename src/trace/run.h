@@ -320,8 +320,8 @@ struct rank {
     int host_gpus;            /* GPUs in this rank's machine; 0 unknown */
     int64_t mono_ns, real_ns; /* one moment, on the clock of the times and on the wall clock;
                                  UNKNOWN_NS: the trace has a zero of its own, or no date */
-    bool host_zero;           /* times have a zero of the host's own: its ranks share a clock, of
-                                 which nobody knows the date; real_ns and mono_ns are 0 */
+    bool host_zero;           /* times have a zero of the host's own, of an unknown date: its
+                                 ranks share a clock; real_ns and mono_ns are 0 */
     int64_t end_ns;           /* the last moment on the host that the trace tells of; UNKNOWN_NS */
     int64_t dump_ns;          /* the last moment at which all that was under way was written down,
                                  however young; UNKNOWN_NS: none */
