@@ -596,7 +596,7 @@ static bool header_line(struct nccl_tests_reader *rd, const char *text)
         int threads, gpus;
         forget_ranks(rd); /* of a run that printed no row */
         if (sscanf(strstr(text, "nThread "), "nThread %d nGpus %d", &threads, &gpus) == 2 &&
-            threads > 0 && threads < RANK_MAX && gpus > 0 && gpus < RANK_MAX)
+            threads > 0 && gpus > 0 && (int64_t)threads * gpus < RANK_MAX)
             rd->per_process = threads * gpus;
         if (run->program[0] == '\0')
             run->program = rd->seen_program;
