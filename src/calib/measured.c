@@ -55,6 +55,7 @@
     X(GEMM_BESIDE, "gemm_beside_us") \
     X(COMM_ALONE, "collective_us")   \
     X(ITERATION, "iter_time_s")      \
+    X(WRONG, "wrong")                \
     X(TOKENS, "tokens_per_s_per_gpu")
 
 enum measured_column {
@@ -351,10 +352,13 @@ static int parse_row(struct measured_reader *r, struct measured_row *row)
     /* "run3.csv" of "bench/run3.csv": who measured, where no column says it. */
     const char *slash = strrchr(r->path, '/');
     const char *base = slash != NULL && slash[1] != '\0' ? slash + 1 : r->path;
+    double wrong; /* elements, as `specter bench report` tells */
     *row = (struct measured_row){.kind = r->kind, .file = r->path};
     row->notes = keep(r, COLUMN_NOTES);
     if (strcasestr(row->notes, "doubtful") != NULL)
         return refuse(r, false, "marked doubtful");
+    if (opt_parse_double("", field(r, COLUMN_WRONG), &wrong, NULL) == 0 && wrong > 0)
+        return refuse(r, false, "the result was wrong");
     if (find_profiles(r, row) < 0)
         return -1;
     row->source = has(r, COLUMN_SOURCE) ? keep(r, COLUMN_SOURCE)

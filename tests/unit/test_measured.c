@@ -103,6 +103,20 @@ TEST(measured_skips_have_their_reason)
         CHECK_STR(skip_of(cases[i].line), cases[i].reason);
 }
 
+/* As `specter bench report --format csv` writes them. */
+TEST(measured_wrong_results_are_skipped)
+{
+    CHECK_INT(read_text("op,ranks,bytes,time_us,wrong,gpu_profile,network_profile\n"
+                        "AllReduce,8,64,9,7," H100 "\n"
+                        "AllReduce,8,64,9,0," H100 "\n"
+                        "AllReduce,8,64,9,," H100 "\n"),
+              0);
+    CHECK_INT((int64_t)m.nrows, 2);
+    CHECK_INT((int64_t)m.nskips, 1);
+    CHECK_STR(m.skips[0].reason, "the result was wrong");
+    measured_release(&m);
+}
+
 TEST(measured_takes_what_other_programs_write)
 {
     CHECK_INT(read_text("collective,nodes,gpus_per_node,ranks,bytes,time_us,gpu_profile,"
