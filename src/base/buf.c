@@ -36,7 +36,7 @@ char *buf_reserve(struct buf *b, size_t more)
     if (more >= SIZE_MAX - b->len)
         die("out of memory");
     if (b->len + more + 1 > b->cap)
-        b->data = array_grow(b->cap ? b->data : NULL, &b->cap, b->len + more + 1, 1);
+        b->data = array_room(b->cap ? b->data : NULL, &b->cap, b->len + more + 1, 1);
     return b->data + b->len;
 }
 

@@ -40,7 +40,7 @@ int64_t work_key_of_op(const struct op *op)
     default:
         break;
     }
-    return (int64_t)hash_bytes(key, op->name, strlen(op->name));
+    return (int64_t)hash_mix(key, hash_words(op->name, strlen(op->name)));
 }
 
 int64_t work_key_of_transfer(const struct program *p, uint32_t match)

@@ -6,6 +6,7 @@
 #include "trace/api_calls.h"
 
 #include "base/idmap.h"
+#include "base/kernel_class.h"
 #include "base/order.h"
 #include "trace/run.h"
 
@@ -179,7 +180,7 @@ int api_call_sync_kind(enum api_call call)
 
 /* ---- names of copies ---- */
 
-enum specter_copy copy_kind(const char *name)
+static uint8_t tell_copy(const char *name)
 {
     static const struct {
         const char *word;
@@ -205,12 +206,18 @@ enum specter_copy copy_kind(const char *name)
     };
     enum specter_copy own = specter_copy_parse(name, strlen(name));
     if (own != SPECTER_COPY_COUNT)
-        return own;
+        return (uint8_t)own;
     for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
         if (strcasestr(name, words[i].word) != NULL)
-            return words[i].kind;
+            return (uint8_t)words[i].kind;
     }
     return SPECTER_COPY_COUNT;
+}
+
+enum specter_copy copy_kind(const char *name)
+{
+    static _Thread_local struct name_memo memo;
+    return (enum specter_copy)name_memo_tell(&memo, name, tell_copy);
 }
 
 int copy_host_memory(const char *name)

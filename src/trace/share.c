@@ -3,6 +3,7 @@
 
 #include "base/arena.h"
 #include "base/hash.h"
+#include "base/pool.h"
 #include "trace/load.h"
 
 #include <stdlib.h>
@@ -103,8 +104,15 @@ static int add_record(struct load_shared *s, const struct shared_record *r, stru
     return 0;
 }
 
-int load_shared_add(struct load_shared *s, const char *bytes, size_t len, const char *label,
-                    struct err *e)
+/* Records of one load_shared_add(), in order. */
+struct records {
+    struct shared_record *list; /* owned */
+    bool *whole;                /* [n] the sum of the record is right; owned */
+    size_t n, cap;
+};
+
+static int find_records(struct records *found, const char *bytes, size_t len, const char *label,
+                        struct err *e)
 {
     const char *end = bytes + len;
     while (bytes < end) {
@@ -117,15 +125,40 @@ int load_shared_add(struct load_shared *s, const char *bytes, size_t len, const 
             return err_set(e, ERR_INPUT, "%s: written by another version of specter", label);
         if (r.head.len > (size_t)(end - bytes) || r.head.path_len > r.head.len)
             return err_set(e, ERR_INPUT, "%s: the end is missing", label);
-        if (hash_words(bytes, r.head.len) != r.head.sum)
-            return err_set(e, ERR_INPUT, "%s: damaged", label);
         r.path = bytes;
         r.body = bytes + r.head.path_len;
         bytes += r.head.len;
-        if (add_record(s, &r, e) < 0)
-            return -1;
+        ARRAY_GROW(found->list, found->cap, found->n + 1);
+        found->list[found->n++] = r;
     }
     return 0;
+}
+
+static void check_sum(void *arg, size_t i)
+{
+    const struct records *found = arg;
+    const struct shared_record *r = &found->list[i];
+    found->whole[i] = hash_words(r->path, r->head.len) == r->head.sum;
+}
+
+int load_shared_add(struct load_shared *s, const char *bytes, size_t len, const char *label,
+                    struct err *e)
+{
+    struct records found = {0};
+    struct err later = {0};
+    int rc = 0, ends = find_records(&found, bytes, len, label, &later);
+    found.whole = array_new(found.n, sizeof *found.whole);
+    pool_run(pool_cpus(), found.n, check_sum, &found, NULL);
+    for (size_t i = 0; i < found.n && rc == 0; i++)
+        rc = found.whole[i] ? add_record(s, &found.list[i], e)
+                            : err_set(e, ERR_INPUT, "%s: damaged", label);
+    if (rc == 0 && ends < 0) {
+        *e = later;
+        rc = -1;
+    }
+    free(found.list);
+    free(found.whole);
+    return rc;
 }
 
 void load_shared_release(struct load_shared *s)

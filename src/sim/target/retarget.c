@@ -188,7 +188,7 @@ static int64_t retarget_kernel(struct retarget *t, const struct program_cost *co
 static int64_t retarget_memory(const struct retarget *t, const struct op *op, int64_t measured_ns)
 {
     int64_t ns = retarget_scaled(t, measured_ns, t->other_ratio[SPECTER_KERNEL_COPY]);
-    if (!retarget_is_divided(t) || strcasestr(op->name, "memset") != NULL)
+    if (!retarget_is_divided(t) || copy_kind(op->name) == SPECTER_COPY_MEMSET)
         return ns;
     return retarget_ns(
         strong_scaling_kernel_ns(SPECTER_KERNEL_COPY, (double)ns, t->least_us * 1e3, t->scale) /

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The class that is remembered is the class.
+ * What is remembered of a name is what was told.
  */
 #include "test.h"
 
@@ -10,7 +10,7 @@
 #include <string.h>
 
 /* Far more names than are remembered, in turn, and twice each. */
-TEST(kernel_memo_is_the_class)
+TEST(name_memo_is_the_class)
 {
     static const char *const parts[] = {"ampere_sgemm_128x64", "flash_fwd_kernel", "softmax_warp",
                                         "vectorized_elementwise", "something_else"};
@@ -26,4 +26,23 @@ TEST(kernel_memo_is_the_class)
     memcpy(name + 300, "gemm", 5);
     CHECK_INT(kernel_class(name), SPECTER_KERNEL_GEMM);
     CHECK_INT(kernel_class(""), specter_kernel_class_of(""));
+}
+
+static unsigned told;
+
+static uint8_t tell_first(const char *name)
+{
+    told++;
+    return (uint8_t)name[0];
+}
+
+TEST(name_memo_asks_once)
+{
+    static struct name_memo memo;
+    told = 0;
+    for (int i = 0; i < 3; i++) {
+        CHECK_INT(name_memo_tell(&memo, "HtoD", tell_first), 'H');
+        CHECK_INT(name_memo_tell(&memo, "DtoH", tell_first), 'D');
+    }
+    CHECK_INT(told, 2);
 }
