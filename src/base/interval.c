@@ -134,13 +134,3 @@ void intervals_subtract(struct intervals *out, const struct intervals *a, const 
         intervals_add(out, from, to);
     }
 }
-
-void intervals_clip(struct intervals *out, const struct intervals *a, int64_t start, int64_t end)
-{
-    struct interval window = {start, end};
-    intervals_reset(out);
-    for (size_t i = 0; i < a->count; i++) {
-        struct interval inside = overlap(a->list[i], window);
-        intervals_add(out, inside.start, inside.end);
-    }
-}

@@ -51,7 +51,4 @@ void intervals_intersect(struct intervals *out, const struct intervals *a,
 void intervals_subtract(struct intervals *out, const struct intervals *a,
                         const struct intervals *b); /* a without b */
 
-/* What lies within [start, end). */
-void intervals_clip(struct intervals *out, const struct intervals *a, int64_t start, int64_t end);
-
 #endif

@@ -181,11 +181,6 @@ bool json_next_key(struct json *j, struct json_text *key)
     return true;
 }
 
-bool json_try_key(struct json *j, const char quoted[JSON_QUOTED_MAX], size_t len)
-{
-    return scan_key(j, quoted, len);
-}
-
 bool json_next_item(struct json *j)
 {
     return next_element(j, ']');

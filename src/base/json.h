@@ -70,12 +70,6 @@ bool json_enter(struct json *j, char bracket);
 bool json_next_key(struct json *j, struct json_text *key);
 bool json_next_item(struct json *j);
 
-/* Consumes the next key when it is this one, written without white space: `quoted` holds the bytes
- * "key": and then zeroes. Else false, nothing consumed, and json_next_key() says what is there. For
- * readers that know the order in which a writer writes. */
-#define JSON_QUOTED_MAX 32
-bool json_try_key(struct json *j, const char quoted[JSON_QUOTED_MAX], size_t len);
-
 /* One value of any kind; and what is left of the object or array entered last, its end included.
  * What is passed over is only checked for its brackets and quotes. */
 void json_skip(struct json *j);

@@ -47,13 +47,6 @@ void proto_fixed64(struct buf *b, uint32_t field, uint64_t value)
     buf_put(b, (const char *)bytes, sizeof bytes);
 }
 
-void proto_double(struct buf *b, uint32_t field, double value)
-{
-    uint64_t bits;
-    memcpy(&bits, &value, sizeof bits);
-    proto_fixed64(b, field, bits);
-}
-
 void proto_bytes(struct buf *b, uint32_t field, const void *bytes, size_t len)
 {
     tag(b, field, WIRE_BYTES);

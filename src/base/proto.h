@@ -20,7 +20,6 @@
 void proto_uint(struct buf *b, uint32_t field, uint64_t value);
 void proto_int(struct buf *b, uint32_t field, int64_t value); /* int32, int64, enum, bool */
 void proto_fixed64(struct buf *b, uint32_t field, uint64_t value);
-void proto_double(struct buf *b, uint32_t field, double value);
 void proto_bytes(struct buf *b, uint32_t field, const void *bytes, size_t len);
 void proto_text(struct buf *b, uint32_t field, const char *text); /* as it is: must be UTF-8 */
 

@@ -2,6 +2,7 @@
 #include "base/json.h"
 
 #include "base/buf.h"
+#include "base/json_scan.h"
 #include "test.h"
 
 #include <stdio.h>
@@ -457,23 +458,23 @@ TEST(json_skip_minds_brackets)
     }
 }
 
-TEST(json_try_key_expects)
+TEST(json_scan_key_expects)
 {
     static const char op[JSON_QUOTED_MAX] = "\"op\":", dtype[JSON_QUOTED_MAX] = "\"dtype_b\":";
     struct json j = json_of("{\"op\":1,\"dtype_b\":2,\"dtype_c\":3,\"op\" :4}              ");
     struct json_text key;
     json_enter(&j, '{');
-    CHECK(!json_try_key(&j, dtype, 10));
-    CHECK(json_try_key(&j, op, 5));
+    CHECK(!scan_key(&j, dtype, 10));
+    CHECK(scan_key(&j, op, 5));
     CHECK_INT(json_i64(&j, 0), 1);
-    CHECK(!json_try_key(&j, op, 5));
-    CHECK(json_try_key(&j, dtype, 10));
+    CHECK(!scan_key(&j, op, 5));
+    CHECK(scan_key(&j, dtype, 10));
     CHECK_INT(json_i64(&j, 0), 2);
-    CHECK(!json_try_key(&j, dtype, 10));
+    CHECK(!scan_key(&j, dtype, 10));
     CHECK(json_next_key(&j, &key));
     CHECK(json_text_is(key, "dtype_c"));
     CHECK_INT(json_i64(&j, 0), 3);
-    CHECK(!json_try_key(&j, op, 5));
+    CHECK(!scan_key(&j, op, 5));
     CHECK(json_next_key(&j, &key));
     CHECK_INT(json_i64(&j, 0), 4);
     CHECK(!json_next_key(&j, &key));

@@ -57,9 +57,6 @@ TEST(proto_fields)
     proto_fixed64(&b, 3, UINT64_C(0x0807060504030201));
     CHECK_BYTES(&b, "\x19\x01\x02\x03\x04\x05\x06\x07\x08");
     buf_reset(&b);
-    proto_double(&b, 4, 1.0);
-    CHECK_BYTES(&b, "\x21\x00\x00\x00\x00\x00\x00\xf0\x3f");
-    buf_reset(&b);
     proto_text(&b, 2, "testing");
     CHECK_BYTES(&b, "\x12\x07testing");
     buf_reset(&b);
