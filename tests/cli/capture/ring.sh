@@ -5,7 +5,7 @@ export SPECTER_LIB=$LIBSPECTER
 head -n 1 traces/* | grep -o '"ring":[0-9]*'
 "$SPECTER" capture --ring 40 -o killed -- sh -c 'echo $$ >pid; exec "$@"' sh "$FLIGHT" hang 30 2>err &
 for ((i = 0; i < 200; i++)); do
-    grep -qs '"comm_size":2' killed/* && break
+    grep -qs '"type":"nccl"' killed/* && break
     sleep 0.05
 done
 kill -9 "$(cat pid)"

@@ -6,7 +6,7 @@ start() {
     SPECTER_OUTPUT=$1 LD_PRELOAD=$PRELOAD "$FLIGHT" hang 20 &
     pid=$!
     for ((i = 0; i < 200; i++)); do
-        grep -qs '"comm_size":2' "$1"/* && return
+        grep -qs '"type":"nccl"' "$1"/* && return
         sleep 0.05
     done
 }
