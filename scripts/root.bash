@@ -31,18 +31,20 @@ make_root() {
     from=$(mirror)
     [[ -n $from ]] || skip "apt's configuration names no mirror of Debian"
     echo "${0##*/}: making a root of $suite with ${packages:-nothing more}"
-    debootstrap --variant=minbase ${packages:+--include="$packages"} "$suite" "$root" "$from" >"$root.log" 2>&1 </dev/null ||
+    in_namespaces debootstrap --variant=minbase ${packages:+--include="$packages"} "$suite" "$root" "$from" \
+        >"$root.log" 2>&1 </dev/null ||
         skip "debootstrap makes no $suite: $(tail -n 1 "$root.log")"
 }
 
-# in_root ROOT FOLDER COMMAND...: in namespaces of its own: mounts and processes are gone with it, however it ends. A
-# signal that comes meanwhile ends it.
-in_root() {
-    local root=$1
-    shift
-    unshare --mount --pid --fork --kill-child --propagation private "$ROOT_HELPER" --inside "$root" "$@" &
+# Runs a command in namespaces of its own: mounts and processes are gone with it, however it ends. A signal that comes
+# meanwhile ends it.
+in_namespaces() {
+    unshare --mount --pid --fork --kill-child --propagation private "$@" &
     wait $!
 }
+
+# in_root ROOT FOLDER COMMAND...
+in_root() { in_namespaces "$ROOT_HELPER" --inside "$@"; }
 
 on_signal() {
     kill -KILL $(jobs -p) 2>/dev/null
