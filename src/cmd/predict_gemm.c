@@ -290,6 +290,13 @@ static void print_kernel(const struct gemm_cost *c)
     buf_release(&text);
 }
 
+static const char *why_unknown(enum accuracy_lack lacks)
+{
+    return lacks == ACCURACY_LACKS_PROFILE ? "the profile has parameters of its own"
+           : lacks == ACCURACY_LACKS_RATE  ? "no GPU with this tensor rate per clock was measured"
+                                           : "too few GEMMs of the architecture were measured";
+}
+
 static int print_text(const struct gemm_prediction *p, bool explain, struct err *e)
 {
     const struct gemm_cost *c = &p->cost;
@@ -297,9 +304,7 @@ static int print_text(const struct gemm_prediction *p, bool explain, struct err 
     print_title(p);
     print_time(c);
     predict_print_interval(&p->interval, c->us - c->busy_us, c->busy_us,
-                           p->interval.lacks == ACCURACY_LACKS_PROFILE
-                               ? "the profile has parameters of its own"
-                               : "too few GEMMs of the architecture were measured");
+                           why_unknown(p->interval.lacks));
     predict_print_row("rate", "%.2f TFLOPS, %.1f %% of the dense peak of %.6g", c->tflops,
                       100 * c->tflops / p->peak_tflops, p->peak_tflops);
     predict_print_row("compute", "at least %s", text_ns(text, sizeof text, c->compute_us * 1e3));

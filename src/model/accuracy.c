@@ -160,6 +160,23 @@ void accuracy_interval_of_p2p(const struct network_profile *net, struct accuracy
         out->lacks = ACCURACY_LACKS_OPERATION;
 }
 
+static double rate_of(const struct gpu_profile *gpu)
+{
+    return gpu->fp16_tflops / (gpu->sms * gpu->boost_MHz);
+}
+
+/* Whether a GPU was measured whose multiprocessors do as much a clock. */
+static bool rate_was_measured(const struct gpu_profile *gpu)
+{
+    for (size_t i = 0; i < gpu_profile_count; i++) {
+        const struct gpu_profile *of = &gpu_profiles[i];
+        if (strcmp(of->arch, gpu->arch) == 0 && fabs(rate_of(gpu) / rate_of(of) - 1) < 0.1 &&
+            find(ACCURACY_GEMM, of->name) != NULL)
+            return true;
+    }
+    return false;
+}
+
 void accuracy_interval_of_gemm(const struct gpu_profile *gpu, double flops,
                                struct accuracy_interval *out)
 {
@@ -171,4 +188,6 @@ void accuracy_interval_of_gemm(const struct gpu_profile *gpu, double flops,
     else
         set_fitted(out, fitted, own, fit_range_beyond(&fitted->range, flops, 0, 0),
                    ACCURACY_LACKS_GPU);
+    if (out->known && out->rows > 0 && !rate_was_measured(gpu))
+        *out = (struct accuracy_interval){.class = INTERVAL_GEMM, .lacks = ACCURACY_LACKS_RATE};
 }

@@ -88,6 +88,8 @@ struct accuracy_interval {
                          ACCURACY_LACKS_FABRIC,    /* the links of the node */
                          ACCURACY_LACKS_NETWORK,   /* the transport between nodes */
                          ACCURACY_LACKS_GPU,       /* the GPU's architecture */
+                         ACCURACY_LACKS_RATE,      /* its rate: others of it do more, or fewer,
+                                                      operations a clock and multiprocessor */
                          ACCURACY_LACKS_PROFILE,   /* the profile has parameters of its own, and no
                                                       factors */
     } lacks;
@@ -98,10 +100,12 @@ struct accuracy_interval {
 };
 
 /* Of a collective of so many bytes, and of a GEMM of so many FLOPs. Fewer than ACCURACY_ROWS_MIN
- * rows of a fabric, transport or architecture are none. A ReduceScatter goes an AllGather's way
- * backwards, and counts as one; AlltoAllv as AlltoAll. A profile with parameters of its own has its
- * own factors (specter calibrate), or none; they hold for all operations. Of messages too few were
- * measured: only a profile's own factors are known. */
+ * rows of a fabric, transport or architecture are none. A GPU of a measured architecture is as
+ * those only when its multiprocessors do as many operations a clock, within 10 %: GeForce cards do
+ * half, and clock higher than they promise. A ReduceScatter goes an AllGather's way backwards, and
+ * counts as one; AlltoAllv as AlltoAll. A profile with parameters of its own has its own factors
+ * (specter calibrate), or none; they hold for all operations. Of messages too few were measured:
+ * only a profile's own factors are known. */
 void accuracy_interval_of_comm(const struct gpu_profile *gpu, const struct network_profile *net,
                                enum specter_comm_op op, double bytes, struct layout where,
                                struct accuracy_interval *out);

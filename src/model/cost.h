@@ -175,8 +175,8 @@ int model_gemm_grouped(const struct gpu_profile *gpu, const struct gemm_shape *s
                        struct gemm_cost *out, struct err *e);
 
 /* Share of boost_MHz at which a large product of `type` runs, whose dense peak is peak_tflops: that
- * of clock_MHz where the profile has one, else what tdp_W lets it sustain; 1 where neither is
- * known. Above 1 where the clock that is held is higher. */
+ * of clock_MHz where the profile has one, else what tdp_W lets it sustain of peak_W; 1 where neither
+ * is known. Above 1 where the clock that is held is higher. */
 double gemm_clock(const struct gpu_profile *gpu, double peak_tflops, enum specter_dtype type);
 
 /* The type that libraries write C in by default: bf16 for fp8 and fp4, int32 for int8, else `type`.

@@ -18,7 +18,8 @@
  *     adding_up = split_kcycles + 8*split*m*n*batch/l2 when split > 1
  *     l2 = max(sms*sm_GBps, mem_GBps*mem_share)
  *
- *     watts = 1.0*peak*sqrt(bits/16)*(boost_MHz/1830)^2
+ *     watts = peak_W*peak/fp16_tflops*sqrt(bits/16)
+ *     peak_W of a profile without one = 1.0*fp16_tflops*(boost_MHz/1830)^2
  *     clock = min(1, (tdp_W/watts)^(1/3)), or clock_MHz/boost_MHz of a profile that has clock_MHz
  *
  * - The peak is that of the operands' type; fp32 takes that of `compute` when it is tf32, fp16 or
@@ -28,8 +29,9 @@
  *   compute capability 9.0 on, 128 from 10.0 on. `sharing` and `steps` are 2 and 1 from 9.0 on
  *   (clusters, asynchronous MMA), else 1 and 2. 12.0 and other vendors' GPUs are as before 9.0.
  * - Clock: power grows with its cube (H100 SXM 0.89, B200 0.76, L40S 0.80 of boost, A100 1); so one
- *   share of the peak fits nearly all GPUs. With clock_MHz below boost, kcycles and sm_GBps go with
- *   it.
+ *   share of the peak fits nearly all GPUs. CDNA 3 takes twice as much a TFLOPS: peak_W of mi300x
+ * and mi325x is tdp_W*(boost_MHz/MHz)^3 with the clock that AMD measured in long bf16 products.
+ * With clock_MHz below boost, kcycles and sm_GBps go with it.
  * - Traffic (`hot_sets` in cost.h): an operand is in L2 when the bytes touched since its last use
  *   leave room in l2_share*l2_MB; hits fade out over the last 0.3 of it; half of a kept result goes
  *   to memory. Hits come at the rate of l2, the rest at mem_GBps*mem_share.
@@ -270,8 +272,9 @@ const char *const model_gemm_assumptions[] = {
 double gemm_clock(const struct gpu_profile *gpu, double peak_tflops, enum specter_dtype type)
 {
     double speed = gpu->boost_MHz / REFERENCE_MHZ;
-    double watts =
-        WATTS_PER_TFLOPS * peak_tflops * sqrt(specter_dtype_bits(type) / 16.0) * speed * speed;
+    double watts_a_tflops =
+        gpu->peak_W > 0 ? gpu->peak_W / gpu->fp16_tflops : WATTS_PER_TFLOPS * speed * speed;
+    double watts = watts_a_tflops * peak_tflops * sqrt(specter_dtype_bits(type) / 16.0);
     if (gpu->clock_MHz > 0)
         return gpu->clock_MHz / gpu->boost_MHz;
     return gpu->tdp_W > 0 && watts > gpu->tdp_W ? cbrt(gpu->tdp_W / watts) : 1;

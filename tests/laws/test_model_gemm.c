@@ -248,6 +248,17 @@ TEST(model_gemm_clock_follows_power)
     g.tdp_W = watts;
     CHECK_DOUBLE(gemm_on(&g, square(1024, SPECTER_FP16)).clock, 1, 1e-12);
     CHECK_DOUBLE(gemm_on(&g, square(1024, SPECTER_FP8E4M3)).clock, cbrt(1 / sqrt(2)), 1e-12);
+    g.peak_W = 8 * watts; /* of a chip that takes more */
+    CHECK_DOUBLE(gemm_on(&g, square(1024, SPECTER_FP16)).clock, 0.5, 1e-12);
+}
+
+/* The clocks that AMD measured in long bf16 products (Measuring Max-Achievable FLOPs, 2025). */
+TEST(model_gemm_clock_of_cdna3)
+{
+    const struct gpu_profile *a = gpu_profile_find("mi300x", NULL),
+                             *b = gpu_profile_find("mi325x", NULL);
+    CHECK_DOUBLE(gemm_on(a, square(16384, SPECTER_BF16)).clock * a->boost_MHz, 1207, 0.001);
+    CHECK_DOUBLE(gemm_on(b, square(16384, SPECTER_BF16)).clock * b->boost_MHz, 1447, 0.001);
 }
 
 /* A clock that is held takes the place of what the power allows, for arithmetic; short kernels

@@ -58,6 +58,11 @@ TEST(interval_is_unknown_without_measurements)
     accuracy_interval_of_gemm(gpu_profile_find("h100_sxm", NULL), 1e12, &in);
     CHECK(in.known);
     CHECK_INT(in.class, INTERVAL_GEMM);
+    accuracy_interval_of_gemm(gpu_profile_find("h100_pcie", NULL), 1e12, &in);
+    CHECK(in.known); /* a chip as that of the measured h100_sxm */
+    accuracy_interval_of_gemm(gpu_profile_find("rtx_4090", NULL), 1e12, &in);
+    CHECK_INT(in.lacks, ACCURACY_LACKS_RATE); /* half of l40s's */
+    CHECK(!in.known);
 }
 
 TEST(interval_of_own_parameters_is_the_profiles)
