@@ -2,6 +2,7 @@
 #include "output.h"
 
 #include "format.h"
+#include "hooks.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -9,6 +10,19 @@
 
 #define INDEX_SLOTS (2 * OP_SUMS_ROWS)
 #define SHARED_MAX 64 /* device intervals of groups that are remembered */
+
+struct call_sum {
+    uint64_t count, bytes;
+};
+
+/* How often everything was called that is recorded, operations or not. */
+static struct call_counts {
+    struct call_sum comm_ops[SPECTER_COMM_OP_COUNT];
+    struct call_sum gemms[HOOK_COUNT];
+    struct call_sum copies;
+    uint64_t timings[SPECTER_TIMING_COUNT];
+    uint64_t deps, syncs, launches, graphs, marks;
+} calls;
 
 struct kind_sum {
     uint64_t count, bytes, timed;
@@ -51,6 +65,60 @@ static struct all_sums {
 } sums;
 
 /* ---- adding ---- */
+
+/* Returns the bytes that an operation moves; 0 unknown. */
+static uint64_t bytes_of(const struct record *r)
+{
+    uint64_t ranks;
+    switch ((enum record_kind)r->kind) {
+    case RECORD_NCCL:
+        ranks = r->nccl.comm_size > 0 ? (uint64_t)r->nccl.comm_size : 0;
+        return specter_comm_op_bytes(r->op, r->nccl.count, r->dtype, ranks);
+    case RECORD_COPY:
+        return r->copy.bytes != UINT64_MAX ? r->copy.bytes : 0;
+    default:
+        return 0;
+    }
+}
+
+static void add_call(struct call_sum *sum, uint64_t bytes)
+{
+    sum->count++;
+    sum->bytes += bytes;
+}
+
+static void count_call(const struct record *r, uint64_t bytes)
+{
+    switch ((enum record_kind)r->kind) {
+    case RECORD_NCCL:
+        add_call(&calls.comm_ops[r->op], bytes);
+        break;
+    case RECORD_GEMM:
+        add_call(&calls.gemms[r->op], bytes);
+        break;
+    case RECORD_COPY:
+        add_call(&calls.copies, bytes);
+        break;
+    case RECORD_UNTRACED:
+        calls.launches += r->untraced.launches;
+        break;
+    case RECORD_GRAPH:
+        calls.graphs++;
+        break;
+    case RECORD_MARK:
+        calls.marks++;
+        break;
+    case RECORD_SYNC:
+        calls.syncs++;
+        break;
+    case RECORD_RECORD:
+    case RECORD_WAIT:
+    case RECORD_KIND_COUNT:
+        calls.deps++;
+    }
+    if (record_is_op(r))
+        calls.timings[r->timing]++;
+}
 
 static enum specter_sum_kind kind_of(const struct record *r)
 {
@@ -173,11 +241,13 @@ static void add_to_kind(enum specter_sum_kind kind, const struct record *r, uint
     k->sum_ns += r->dur_ns;
 }
 
-void op_sums_add(const struct record *r, uint64_t bytes)
+void op_sums_add(const struct record *r)
 {
     enum specter_sum_kind kind = kind_of(r);
+    uint64_t bytes = bytes_of(r);
     bool timed = is_timed(r);
     struct shared *shared = timed ? find_shared(r) : NULL;
+    count_call(r, bytes);
     if (kind == SPECTER_SUM_KIND_COUNT)
         return;
     if (timed) {
@@ -342,8 +412,52 @@ void op_sums_put_comms(struct out *o, size_t room)
     put_RAW(o, "]");
 }
 
+static void put_call_sum(struct out *o, const char *name, const struct call_sum *sum,
+                         bool with_bytes)
+{
+    if (sum->count == 0)
+        return;
+    if (o->p[-1] != '{')
+        put_RAW(o, ",");
+    put_STR(o, name);
+    put_count(o, ":{\"count\":", sum->count);
+    if (with_bytes)
+        put_count(o, ",\"bytes\":", sum->bytes);
+    put_RAW(o, "}");
+}
+
+static void put_calls(struct out *o)
+{
+    put_RAW(o, "\"nccl\":{");
+    for (int i = 0; i < SPECTER_COMM_OP_COUNT; i++)
+        put_call_sum(o, specter_comm_op_name(i), &calls.comm_ops[i], true);
+    put_RAW(o, "},\"cublas\":{");
+    for (int i = 0; i < HOOK_COUNT; i++) {
+        char name[64];
+        format_gemm_name(name, function_names[i].name);
+        put_call_sum(o, name, &calls.gemms[i], false);
+    }
+    put_RAW(o, "},\"timing\":{");
+    for (int i = 0; i < SPECTER_TIMING_COUNT; i++) {
+        if (calls.timings[i] == 0)
+            continue;
+        if (o->p[-1] != '{')
+            put_RAW(o, ",");
+        put_STR(o, specter_timing_name(i));
+        put_count(o, ":", calls.timings[i]);
+    }
+    put_count(o, "},\"deps\":", calls.deps);
+    put_count(o, ",\"syncs\":", calls.syncs);
+    put_RAW(o, ",\"copies\":{");
+    put_call_sum(o, "all", &calls.copies, true);
+    put_count(o, "},\"launches\":", calls.launches);
+    put_count(o, ",\"graphs\":", calls.graphs);
+    put_count(o, ",\"marks\":", calls.marks);
+}
+
 void op_sums_put(struct out *o, size_t room)
 {
+    put_calls(o);
     put_RAW(o, ",\"time\":");
     op_sums_put_time(o);
     put_RAW(o, ",\"comms\":");
@@ -352,5 +466,6 @@ void op_sums_put(struct out *o, size_t room)
 
 void op_sums_reset(void)
 {
+    memset(&calls, 0, sizeof calls);
     memset(&sums, 0, offsetof(struct all_sums, rows));
 }

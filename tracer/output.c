@@ -28,10 +28,6 @@ _Static_assert(CLOSING_BYTES(COMMS_BYTES) <= FLIGHT_END_BYTES, "it must fit its 
 #define GPUS_MAX 64
 #define GPU_BYTES 1024
 
-struct op_total {
-    uint64_t count, bytes;
-};
-
 enum line_kind {
     LINE_HEAD,
     LINE_COMM,
@@ -72,11 +68,6 @@ static struct output {
     uint64_t nlines;     /* noted so far; the last LINES_MAX are in lines[] */
     struct line_note lines[LINES_MAX];
     uint64_t synced; /* a bit a device whose clock record was written under --sync */
-    struct op_total comm_ops[SPECTER_COMM_OP_COUNT];
-    struct op_total gemms[HOOK_COUNT];
-    uint64_t timings[SPECTER_TIMING_COUNT];
-    uint64_t deps, syncs, launches, graphs, marks;
-    struct op_total copies;
     int64_t end_ns;
     off_t closing_at; /* where the closing record begins, without slots */
     char gemm_names[HOOK_COUNT][64];
@@ -488,36 +479,6 @@ static void put_record(struct out *o, const struct record *r, uint64_t id)
     format_record(o, r, id, &extras);
 }
 
-static void count_record(const struct record *r)
-{
-    uint64_t n = r->kind == RECORD_NCCL && r->nccl.comm_size > 0 ? (uint64_t)r->nccl.comm_size : 0;
-    uint64_t bytes = 0;
-    if (r->kind == RECORD_NCCL) {
-        bytes = specter_comm_op_bytes(r->op, r->nccl.count, r->dtype, n);
-        output.comm_ops[r->op].count++;
-        output.comm_ops[r->op].bytes += bytes;
-    } else if (r->kind == RECORD_GEMM) {
-        output.gemms[r->op].count++;
-    } else if (r->kind == RECORD_COPY) {
-        bytes = r->copy.bytes != UINT64_MAX ? r->copy.bytes : 0;
-        output.copies.count++;
-        output.copies.bytes += bytes;
-    } else if (r->kind == RECORD_UNTRACED) {
-        output.launches += r->untraced.launches;
-    } else if (r->kind == RECORD_GRAPH) {
-        output.graphs++;
-    } else if (r->kind == RECORD_MARK) {
-        output.marks++;
-    } else if (r->kind == RECORD_SYNC) {
-        output.syncs++;
-    } else {
-        output.deps++;
-    }
-    if (record_is_op(r))
-        output.timings[r->timing]++;
-    op_sums_add(r, bytes);
-}
-
 /* Under --sync the timeline of a device is the host's. */
 static void put_identity_clock(const struct record *r)
 {
@@ -559,7 +520,7 @@ void output_record(struct record *r, uint64_t id, int64_t shown)
         r->dur_ns = r->host_end_ns - r->host_ns;
     }
     put_identity_clock(r);
-    count_record(r);
+    op_sums_add(r);
     put_last(r, id, shown);
     if (record_is_first_launch(r))
         graph_ops_release(r->graph);
@@ -580,9 +541,9 @@ int64_t output_unfinished(const struct record *r, uint64_t id)
 void output_abandoned(const struct record *r, uint64_t id, int64_t shown)
 {
     if (shown >= 0 && !output.in_slots && (!output.broken || shown < (int64_t)output.file.size)) {
-        count_record(r);
+        op_sums_add(r);
     } else if (may_write()) {
-        count_record(r);
+        op_sums_add(r);
         put_last(r, id, shown);
     } else {
         output.lost++;
@@ -590,33 +551,6 @@ void output_abandoned(const struct record *r, uint64_t id, int64_t shown)
 }
 
 /* ---- the end ---- */
-
-static void put_total(struct out *o, const char *name, const struct op_total *t, bool with_bytes)
-{
-    if (o->p[-1] != '{')
-        put_RAW(o, ",");
-    put_STR(o, name);
-    put_RAW(o, ":{\"count\":");
-    put_U64(o, t->count);
-    if (with_bytes) {
-        put_RAW(o, ",\"bytes\":");
-        put_U64(o, t->bytes);
-    }
-    put_RAW(o, "}");
-}
-
-static void put_timings(struct out *o)
-{
-    for (int i = 0; i < SPECTER_TIMING_COUNT; i++) {
-        if (output.timings[i] == 0)
-            continue;
-        if (o->p[-1] != '{')
-            put_RAW(o, ",");
-        put_STR(o, specter_timing_name(i));
-        put_RAW(o, ":");
-        put_U64(o, output.timings[i]);
-    }
-}
 
 /* Puts what was left out, and why. */
 static void put_limits(struct out *o)
@@ -644,31 +578,7 @@ static void put_limits(struct out *o)
 
 static void put_summary(struct out *o)
 {
-    put_RAW(o, "{\"nccl\":{");
-    for (int i = 0; i < SPECTER_COMM_OP_COUNT; i++) {
-        if (output.comm_ops[i].count > 0)
-            put_total(o, specter_comm_op_name(i), &output.comm_ops[i], true);
-    }
-    put_RAW(o, "},\"cublas\":{");
-    for (int i = 0; i < HOOK_COUNT; i++) {
-        if (output.gemms[i].count > 0)
-            put_total(o, output.gemm_names[i], &output.gemms[i], false);
-    }
-    put_RAW(o, "},\"timing\":{");
-    put_timings(o);
-    put_RAW(o, "},\"deps\":");
-    put_U64(o, output.deps);
-    put_RAW(o, ",\"syncs\":");
-    put_U64(o, output.syncs);
-    put_RAW(o, ",\"copies\":{");
-    if (output.copies.count > 0)
-        put_total(o, "all", &output.copies, true);
-    put_RAW(o, "},\"launches\":");
-    put_U64(o, output.launches);
-    put_RAW(o, ",\"graphs\":");
-    put_U64(o, output.graphs);
-    put_RAW(o, ",\"marks\":");
-    put_U64(o, output.marks);
+    put_RAW(o, "{");
     op_sums_put(o, (size_t)comms_room());
     put_RAW(o, ",\"unseen\":");
     coverage_gaps_put(o);

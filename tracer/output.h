@@ -92,13 +92,14 @@ void graph_ops_reset(void);
 
 /* ---- sums for the closing record (op_sums.c) ----
  *
- * Sums over the operations of this process for the closing record: of each kind of work, and of
- * each operation of each communicator with a histogram of its durations. They tell of the whole
- * run, also where records gave way (--ring), and answer `specter analyze --summary` without them.
+ * Sums over the records of this process: how often each function was called, and for operations the
+ * time of each kind of work, and of each operation of each communicator with a histogram of its
+ * durations. They tell of the whole run, also where records gave way (--ring), and answer
+ * `specter analyze --summary` without them.
  *
  * Memory is bounded: OP_SUMS_ROWS rows of a communicator and an operation, some times as many as
- * the record has room for. What comes beyond them is added to one row for each operation. All
- * functions are the writer thread's. */
+ * the closing record has room for. What comes beyond them is added to one row for each operation.
+ * All functions are the writer thread's. */
 
 #define OP_SUMS_ROWS 512
 
@@ -106,11 +107,11 @@ void graph_ops_reset(void);
 #define OP_SUMS_TIME_BYTES 768
 #define OP_SUMS_ROW_BYTES 1536
 
-/* An operation that has its last times. bytes: that it moves; 0 unknown. */
-void op_sums_add(const struct record *r, uint64_t bytes);
+/* A record that has its last times. */
+void op_sums_add(const struct record *r);
 
-/* Appends two members of an object: `time` by op_sums_put_time(), and `comms` by
- * op_sums_put_comms(), which are public for tests. */
+/* Appends members of an object: the counts of calls, `time` by op_sums_put_time(), and `comms` by
+ * op_sums_put_comms(), which are public for tests. room: bytes for `comms`. */
 void op_sums_put(struct out *o, size_t room);
 
 /* Appends a JSON object: when the device worked, and sums by kind of work. */

@@ -20,15 +20,19 @@ static struct record coll(uint64_t comm, enum specter_comm_op op, int64_t start_
     r.device = 0;
     r.start_ns = start_ns;
     r.dur_ns = dur_ns;
+    r.dtype = SPECTER_INT8;
     r.nccl.comm = comm;
     r.nccl.comm_size = 8;
     r.nccl.group = NO_ID;
     return r;
 }
 
-static void add(struct record r, uint64_t bytes)
+/* count: elements of one byte each. */
+static void add(struct record r, uint64_t count)
 {
-    op_sums_add(&r, bytes);
+    if (r.kind == RECORD_NCCL)
+        r.nccl.count = count;
+    op_sums_add(&r);
 }
 
 static const char *comms(size_t room)
@@ -106,6 +110,25 @@ TEST(tracer_op_sums_count_a_shared_interval_once)
     op_sums_reset();
 }
 
+TEST(tracer_op_sums_count_calls)
+{
+    struct record wait = record_blank, kernels = record_blank;
+    struct out o = {text};
+    op_sums_reset();
+    wait.kind = RECORD_WAIT;
+    kernels.kind = RECORD_UNTRACED;
+    kernels.untraced.launches = 40;
+    op_sums_add(&wait);
+    op_sums_add(&kernels);
+    add(coll(5, SPECTER_ALLGATHER, 1000, 2048), 100);
+    op_sums_put(&o, ROOM / 2);
+    *o.p = '\0';
+    CHECK_HAS(text, "\"nccl\":{\"AllGather\":{\"count\":1,\"bytes\":800}},\"cublas\":{},"
+                    "\"timing\":{\"device\":1},\"deps\":1,\"syncs\":0,\"copies\":{},"
+                    "\"launches\":40,\"graphs\":0,\"marks\":0,\"time\":{");
+    op_sums_reset();
+}
+
 TEST(tracer_op_sums_of_kinds_of_work)
 {
     struct record gemm = record_blank, copy = record_blank, graph = record_blank;
@@ -121,9 +144,10 @@ TEST(tracer_op_sums_of_kinds_of_work)
     gemm.device = 0;
     copy.device = 1;
     graph.device = 1;
-    add(gemm, 0);
-    add(copy, 64);
-    add(graph, 0);
+    copy.copy.bytes = 64;
+    op_sums_add(&gemm);
+    op_sums_add(&copy);
+    op_sums_add(&graph);
     CHECK_STR(times(), "{\"from_us\":100.000,\"to_us\":103.000,\"devices\":2,"
                        "\"collectives\":{\"count\":0,\"bytes\":0,\"timed\":0,\"us\":0.000},"
                        "\"messages\":{\"count\":0,\"bytes\":0,\"timed\":0,\"us\":0.000},"
@@ -160,7 +184,7 @@ TEST(tracer_op_sums_row_is_bounded)
     op_sums_reset();
     for (int i = 0; i < 62; i++)
         add(coll(~UINT64_C(0), SPECTER_REDUCESCATTER, INT64_MAX / 4, (int64_t)1 << i),
-            UINT64_MAX / 99);
+            UINT64_MAX / 99 / 8); /* in all of a communicator's 8 ranks, 8 times as many */
     CHECK(strlen(comms(ROOM)) < OP_SUMS_ROW_BYTES / 2);
     op_sums_reset();
 }
