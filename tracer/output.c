@@ -3,8 +3,6 @@
 
 #include "clock.h"
 #include "comm.h"
-#include "dlsym.h"
-#include "driver.h"
 #include "file.h"
 #include "filter.h"
 #include "tracer.h"
@@ -25,8 +23,6 @@
 _Static_assert(CLOSING_BYTES(COMMS_BYTES) <= FLIGHT_END_BYTES, "it must fit its slot");
 #define LINES_MAX 2048 /* more than fit into the buffer and ROOM_BYTES */
 #define OPS_BYTES (SPECTER_LINE_MAX - FORMAT_LINE_MAX) /* a graph's list: a line holds no more */
-#define GPUS_MAX 64
-#define GPU_BYTES 1024
 
 enum line_kind {
     LINE_HEAD,
@@ -73,7 +69,7 @@ static struct output {
     char gemm_names[HOOK_COUNT][64];
     char buffer[BUFFER_BYTES];
     union {
-        char gpus[GPUS_MAX * GPU_BYTES]; /* for the first line */
+        char gpus[INIT_LINE_GPUS_BYTES]; /* for the first line */
         char summary[SUMMARY_BYTES];     /* for the last one, which may be written twice */
     };
 } output;
@@ -264,88 +260,6 @@ static struct out *line(enum line_kind kind, uint64_t id)
 
 /* ---- the process ---- */
 
-static void put_gpu(struct out *o, CUdevice device)
-{
-    char name[128] = "", pci[32] = "", sm[24];
-    int major = 0, minor = 0;
-    driver.DeviceGetName(name, sizeof name, device);
-    driver.DeviceGetPCIBusId(pci, sizeof pci, device);
-    driver.DeviceGetAttribute(&major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, device);
-    driver.DeviceGetAttribute(&minor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, device);
-    snprintf(sm, sizeof sm, "%d.%d", major, minor);
-    put_RAW(o, "{\"device\":");
-    put_I64(o, device);
-    put_RAW(o, ",\"name\":");
-    put_STR(o, name);
-    put_RAW(o, ",\"sm\":");
-    put_STR(o, major > 0 ? sm : NULL); /* not HIP's */
-    put_RAW(o, ",\"pci\":");
-    put_STR(o, pci);
-    put_RAW(o, "}");
-}
-
-/* The devices that this process may use. None of the questions needs a context. */
-static void put_gpus(struct out *o)
-{
-    int count;
-    put_RAW(o, "[");
-    if (driver_ready() && driver.DeviceGetCount(&count) == CUDA_SUCCESS) {
-        for (int i = 0; i < count && i < GPUS_MAX; i++) {
-            if (i > 0)
-                put_RAW(o, ",");
-            put_gpu(o, i);
-        }
-    }
-    put_RAW(o, "]");
-    *o->p = '\0';
-}
-
-static uint64_t nccl_version(void)
-{
-    ncclResult_t (*get)(int *) = (ncclResult_t(*)(int *))resolve_any(GETTER_ncclGetVersion);
-    int version;
-    return get != NULL && get(&version) == ncclSuccess ? (uint64_t)version : UINT64_MAX;
-}
-
-static uint64_t cuda_version(void)
-{
-    int version;
-    bool known = driver_ready() && driver.DriverGetVersion(&version) == CUDA_SUCCESS;
-    return known ? (uint64_t)version : UINT64_MAX;
-}
-
-static void cover(struct out *o, const char *what, bool is_looked_at)
-{
-    if (!is_looked_at)
-        return;
-    put_RAW(o, o->p[-1] == '[' ? "" : ",");
-    put_STR(o, what);
-}
-
-/* Puts what is recorded, as far as it was asked for. On ROCm, GEMMs, events and synchronisations go
- * to libraries that have no hooks; calls of the CUDA runtime can be seen where it is a library of
- * its own. */
-static void put_coverage(struct out *o)
-{
-    const bool *wanted = output.config->wanted;
-    bool cuda = !driver_is_hip(), runtime = cuda && resolve_is_loaded("libcudart");
-    bool loaded = cuda && resolve_is_loaded("libcuda");
-    put_RAW(o, "[");
-    cover(o, "nccl", wanted[RECORD_NCCL]);
-    cover(o, "cublas", cuda && wanted[RECORD_GEMM]);
-    cover(o, "cublaslt", cuda && wanted[RECORD_GEMM]);
-    cover(o, "deps", cuda && wanted[RECORD_RECORD]);
-    cover(o, "copies", (runtime || (loaded && lookup_wants(RECORD_COPY))) && wanted[RECORD_COPY]);
-    cover(o, "launches",
-          (runtime || (loaded && lookup_wants(RECORD_UNTRACED))) && wanted[RECORD_UNTRACED]);
-    cover(o, "graphs", (runtime || (loaded && lookup_wants(RECORD_GRAPH))) && wanted[RECORD_GRAPH]);
-    cover(o, "lookups", loaded && lookup_wants(RECORD_UNTRACED));
-    cover(o, "marks", wanted[RECORD_MARK]);
-    cover(o, "plugin", output.config->plugin && wanted[RECORD_NCCL]);
-    put_RAW(o, "]");
-    *o->p = '\0';
-}
-
 void output_sample(uint64_t rate, const char *why, int64_t time_ns)
 {
     if (may_write())
@@ -377,34 +291,7 @@ static bool open_flight(void)
 void output_init(void)
 {
     const struct config *c = output.config;
-    char coverage[256], window[128];
-    struct library nccl;
-    struct out o = {output.gpus}, looked = {coverage};
-    put_gpus(&o);
-    put_coverage(&looked);
-    library_of(&nccl, (uintptr_t)resolve_any(GETTER_ncclGetVersion));
-    format_init(line(LINE_HEAD, 0),
-                &(struct init_line){
-                    .run = c->run,
-                    .host = c->host,
-                    .rank = c->rank,
-                    .world_size = c->world_size,
-                    .local_rank = c->local_rank,
-                    .sync_mode = c->sync,
-                    .pid = (uint64_t)c->pid,
-                    .mono_ns = (uint64_t)output.mono_ns,
-                    .real_ns = (uint64_t)output.real_ns,
-                    .nccl = nccl_version(),
-                    .cuda = cuda_version(),
-                    .nccl_file = nccl.path[0] != '\0' ? nccl.path : NULL,
-                    .nccl_build = nccl.build_id[0] != '\0' ? nccl.build_id : NULL,
-                    .sample = (uint64_t)c->sample,
-                    .coverage = coverage,
-                    .gpus = output.gpus,
-                    .env = c->env,
-                    .window = filter_is_windowed(window) ? window : NULL,
-                    .ring = (uint64_t)c->ring,
-                });
+    init_line_put(line(LINE_HEAD, 0), c, output.mono_ns, output.real_ns, output.gpus);
     if (output.in_slots && !open_flight())
         return;
     flush(); /* whatever becomes of the program, its trace says whose it is */

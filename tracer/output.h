@@ -72,6 +72,16 @@ void output_abandon(void);
 void output_forked(void);
 void output_reset(void);
 
+/* ---- the first line (init_line.c) ---- */
+
+#define INIT_LINE_GPUS 64 /* devices that it lists */
+#define INIT_LINE_GPUS_BYTES (INIT_LINE_GPUS * 1024)
+
+/* Times are when the trace began, as output_open() has them. gpus: memory for the list of GPUs,
+ * needed until the function returns. */
+void init_line_put(struct out *o, const struct config *config, int64_t mono_ns, int64_t real_ns,
+                   char gpus[INIT_LINE_GPUS_BYTES]);
+
 /* ---- what a line lists of a graph (graph_ops.c) ----
  *
  * Which recorded operations a graph holds: their ids by capture, kept until the graph's first
@@ -123,26 +133,11 @@ void op_sums_put_comms(struct out *o, size_t room);
 
 void op_sums_reset(void);
 
-/* ---- libraries.c ----
+/* ---- copies of NCCL that cannot be intercepted (coverage_gaps.c) ----
  *
- * What a trace says of the libraries in this process: at its start, which of several builds of NCCL
- * the run used; at its end, which copies of NCCL the tracer cannot intercept, because a missing
- * record must not read as a missing call. */
-
-#define LIBRARY_PATH_MAX 256 /* bytes; a longer one loses its front */
-
-struct library {
-    char path[LIBRARY_PATH_MAX + 1]; /* "": not known */
-    char build_id[65];               /* hexadecimal; "": it has none */
-};
-
-/* The file that a function came from. address: of the function; 0: none, and nothing is known. */
-void library_of(struct library *l, uintptr_t address);
-
-/* Copies of NCCL that cannot be intercepted.
- *
- * Files are read while the program runs, when libraries have been loaded: at its end a seccomp
- * filter may kill the program for opening one. */
+ * The closing record lists them, because a missing record must not read as a missing call. Files
+ * are read while the program runs, when libraries have been loaded: at its end a seccomp filter may
+ * kill the program for opening one. */
 
 /* The most bytes that coverage_gaps_put() adds. */
 #define COVERAGE_GAPS_BYTES_MAX 12800

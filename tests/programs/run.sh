@@ -64,7 +64,7 @@ without_capture() {
 }
 
 # without_trace FOLDER: where there were traced calls, and only there, the tracer itself has open the folder of
-# the traces, a file there, and the list of what is mapped (tracer/libraries.c), from number 200 on.
+# the traces, a file there, and the list of what is mapped (tracer/coverage_gaps.c), from number 200 on.
 without_trace() {
     if [[ $CALLS == yes ]]; then sed -E "s,( 2[0-9]{2})? $1(/[^ ]*)?,,g; s, 2[0-9]{2} /proc/PID/maps,,g"; else cat; fi
 }
