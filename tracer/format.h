@@ -14,6 +14,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <string.h>
 
 #define FORMAT_LINE_MAX 4096
 #define FORMAT_INIT_MAX SPECTER_LINE_MAX
@@ -22,7 +23,11 @@ struct out {
     char *p; /* where the next byte goes */
 };
 
-/* Values, as JSON. NULL, NO_TIME, INT64_MIN, UINT64_MAX and negative put_F1 are written as null. */
+/* ---- values as JSON (format_value.c) ----
+ *
+ * Named as specter/trace.h names the kinds of values. NULL, NO_TIME, INT64_MIN, UINT64_MAX and a
+ * negative put_F1 are written as null. */
+
 void put_STR(struct out *o, const char *text); /* escaped; bytes that are not UTF-8 become U+FFFD */
 void put_RAW(struct out *o, const char *json);
 void put_U64(struct out *o, uint64_t value);
@@ -30,8 +35,21 @@ void put_I64(struct out *o, int64_t value);
 void put_US(struct out *o, int64_t ns);   /* microseconds with three decimals */
 void put_F1(struct out *o, double value); /* one decimal; at most 1e15 */
 
+/* `value` with its last `places` digits after the point. */
+void put_fixed(struct out *o, uint64_t value, int places);
+
+static inline void put_bytes(struct out *o, const char *bytes, size_t len)
+{
+    memcpy(o->p, bytes, len);
+    o->p += len;
+}
+
+#define PUT_LITERAL(_o, _text) put_bytes(_o, _text, sizeof(_text) - 1)
+
 /* Most bytes that put_STR can make of `len` bytes of text. */
 #define FORMAT_STR_MAX(_len) (6 * (_len) + 2)
+
+/* ---- lines (format.c) ---- */
 
 /* What a line says beyond its record. */
 struct line_extras {

@@ -13,8 +13,8 @@ TRACER_CPPFLAGS := $(if $(CUDA_INCLUDE),-isystem $(CUDA_INCLUDE) -idirafter trac
 TRACER_PIC  := -fPIC -fvisibility=hidden $(TRACER_CPPFLAGS)
 
 # What the unit tests link: the parts that are not wrappers, threads or a driver.
-TRACER_TEST_OBJ := $(patsubst %,$(B)/tracer/%.o,ids format config settings file flight filter comm memory comm_table \
-    process resolve objects as_caller as_caller_jump loader pending elf clock warn graph_ops \
+TRACER_TEST_OBJ := $(patsubst %,$(B)/tracer/%.o,ids format format_value config settings file flight filter comm memory \
+    comm_table process resolve objects as_caller as_caller_jump loader pending elf clock warn graph_ops \
     op_sums timeline driver)
 TRACER_TEST_CPPFLAGS := $(TRACER_CPPFLAGS)
 
