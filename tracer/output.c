@@ -31,7 +31,7 @@ enum line_kind {
     LINE_SAMPLE,
     LINE_END,
     LINE_MARK,
-    LINE_ACT,      /* another record without an id */
+    LINE_ACT,      /* a record without an id that is no mark */
     LINE_SHOWN,    /* an operation that is not finished */
     LINE_REPLACED, /* the same, when it has ended since */
     LINE_OP,       /* an operation that has ended */
@@ -299,7 +299,7 @@ void output_init(void)
         output_sample((uint64_t)c->sample, "asked", 0);
 }
 
-static int64_t told(int64_t value)
+static int64_t known_or_null(int64_t value)
 {
     return value != COMM_UNKNOWN ? value : INT64_MIN;
 }
@@ -314,14 +314,14 @@ void output_comm(const struct traced_comm *c, void *unused)
                                         .time_ns = c->time_ns - output.mono_ns,
                                         .comm = b->id,
                                         .parent = b->parent,
-                                        .comm_rank = told(b->rank),
-                                        .comm_size = told(b->size),
-                                        .device = told(b->device),
-                                        .split_seq = told(b->split_seq),
-                                        .color = told(b->color),
-                                        .key = told(b->key),
+                                        .comm_rank = known_or_null(b->rank),
+                                        .comm_size = known_or_null(b->size),
+                                        .device = known_or_null(b->device),
+                                        .split_seq = known_or_null(b->split_seq),
+                                        .color = known_or_null(b->color),
+                                        .key = known_or_null(b->key),
                                         .name = b->name,
-                                        .nodes = told(atomic_load(&c->nodes)),
+                                        .nodes = known_or_null(atomic_load(&c->nodes)),
                                     });
 }
 
@@ -544,12 +544,12 @@ static int copy_slots(void *unused, int fd)
     return flight_copy(&output.flight, fd);
 }
 
-bool output_is_asked(void)
+bool output_dump_is_asked(void)
 {
     return !output.broken && request_poll(&output.request, &output.file, output.folder);
 }
 
-void output_answer(int64_t time_ns)
+void output_dump(int64_t time_ns)
 {
     if (may_write())
         format_dump(line(LINE_ACT, 0), time_ns);
@@ -558,7 +558,7 @@ void output_answer(int64_t time_ns)
     (void)request_answer(&output.file, output.folder, output.in_slots ? copy_slots : NULL, NULL);
 }
 
-void output_abandon(void)
+void output_discard(void)
 {
     file_discard(&output.file);
 }

@@ -9,7 +9,7 @@
  * (SPECTER_MAX_SIZE). The counts of the closing record are exact: `total_ops` operations have a
  * line in the file, and the last line of `dropped` records is not in it.
  *
- * All functions are the writer thread's, but output_open() and output_abandon() before that thread
+ * All functions are the writer thread's, but output_open() and output_discard() before that thread
  * starts, and output_forked().
  */
 #ifndef SPECTER_TRACER_OUTPUT_H
@@ -28,45 +28,56 @@ struct traced_comm;
 /* Opens the file for a trace that began at these times. 0, or an errno. config: borrowed. */
 int output_open(const struct config *config, int64_t mono_ns, int64_t real_ns);
 
-void output_init(void);
+/* Instead of all that follows, when nothing will be written: removes the file. */
+void output_discard(void);
+
+/* ---- lines ---- */
+
+void output_init(void); /* the first one: what is known of the process */
+
+/* A communicator that has an identity; a pair of clock readings. `unused` is for the callers, which
+ * visit lists. */
 void output_comm(const struct traced_comm *c, void *unused);
-void output_sample(uint64_t rate, const char *why, int64_t time_ns); /* from then on */
-void output_plugin(const struct plugin_line *l);
 void output_clock(const struct clock_record *l, void *unused);
 
-/* An operation that is not finished, and will come once more. Where its line is, for then. */
+/* From time_ns on one GEMM in `rate` is recorded, because `why`: "asked" or "governor". */
+void output_sample(uint64_t rate, const char *why, int64_t time_ns);
+
+void output_plugin(const struct plugin_line *l); /* what NCCL's profiler plugin was told */
+
+/* An operation that is not finished, and will come once more. Returns where its line is, which the
+ * next two functions are then told as `shown`. */
 #define NOT_SHOWN (-1)   /* not written yet */
 #define NOT_WRITTEN (-2) /* nor will it be */
 int64_t output_unfinished(const struct record *r, uint64_t id);
 
-/* An operation, dependency or synchronisation that has all it will get. Times count from mono_ns.
- * shown: where it stands as not finished, or negative. */
+/* A record that has all it will get. id: of an operation. Times count from mono_ns. Fills start and
+ * duration of an operation of which the host's call is the only time. */
 void output_record(struct record *r, uint64_t id, int64_t shown);
 
-/* One that will not be finished in this process. */
+/* An operation that will not be finished in this process. */
 void output_abandoned(const struct record *r, uint64_t id, int64_t shown);
 
-/* Writes the lines in the buffer before the last operations are abandoned, so that it is known
- * which of them are in the file. */
-void output_flush(void);
-
-/* The closing record, which ends the file. `dropped`: records that never came here. Then, when it
- * has grown, the same record once more in its place. */
-void output_close(int64_t end_ns, uint64_t dropped);
-void output_amend(uint64_t dropped);
-
-/* The first returns whether a dump was asked for (file.h); then the second puts what is there.
- * time_ns: the moment by which all that is under way has been written. */
-bool output_is_asked(void);
-void output_answer(int64_t time_ns);
+/* ---- when they are written ---- */
 
 bool output_is_pending(void); /* lines wait in the buffer */
 
-/* Writes them when they have waited long enough, or `now`. */
+/* Writes them when they have waited for a tenth of a second, or `now`. */
 void output_flush_old(bool now);
 
-/* Instead, when nothing will be written: no file stays behind. */
-void output_abandon(void);
+/* Writes them before the last operations are abandoned, so that it is known which of them are in
+ * the file. */
+void output_flush(void);
+
+/* The first returns whether a dump was asked for (file.h); the second answers it. time_ns: the
+ * moment by which all that is under way has been written. */
+bool output_dump_is_asked(void);
+void output_dump(int64_t time_ns);
+
+/* The closing record, which ends the file. `dropped`: records that never came here. When that has
+ * grown since, output_amend() writes the closing record once more in its place. */
+void output_close(int64_t end_ns, uint64_t dropped);
+void output_amend(uint64_t dropped);
 
 /* In the child of a fork: lets go of the parent's file at once; output_reset() forgets the rest. */
 void output_forked(void);

@@ -1,4 +1,8 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT
+ *
+ * The thread that empties the rings, waits for device times and hands finished records to output.c
+ * (tracer.h).
+ */
 #include "tracer.h"
 
 #include "clock.h"
@@ -50,7 +54,7 @@ struct pending {
 };
 
 /* All of it is the writer thread's own but for the atomics. */
-static struct ring_reader {
+static struct writer {
     _Atomic uint32_t wake, stop, stopped, amend, amended;
     _Atomic uint64_t reported_lost; /* in the closing record */
     _Atomic int64_t end_ns;
@@ -268,7 +272,7 @@ static void govern(void)
 static void answer_request(void)
 {
     int64_t now_ns;
-    if (!output_is_asked())
+    if (!output_dump_is_asked())
         return;
     now_ns = tracer_now();
     harvest(true);
@@ -277,7 +281,7 @@ static void answer_request(void)
         show(&writer.pending[i]);
         now_ns = r->host_end_ns > now_ns ? r->host_end_ns : now_ns;
     }
-    output_answer(now_ns);
+    output_dump(now_ns);
 }
 
 static void tick(bool last)
@@ -492,7 +496,7 @@ static int refuse(const char *what, const char *where, int error)
 {
     char text[64];
     warn_once(what, where, strerror_r(error, text, sizeof text), "; nothing is recorded", NULL);
-    output_abandon();
+    output_discard();
     return -1;
 }
 
@@ -534,6 +538,6 @@ void writer_amend(void)
 
 void writer_reset(void)
 {
-    memset((void *)&writer, 0, offsetof(struct ring_reader, pending));
+    memset((void *)&writer, 0, offsetof(struct writer, pending));
     output_reset();
 }
