@@ -1,4 +1,8 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT
+ *
+ * Asks dlsym() in the name of another object (loader.h): finds a return instruction in that
+ * object, through which the call comes back.
+ */
 #include "loader.h"
 
 #include "dlsym.h"

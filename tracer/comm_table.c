@@ -1,4 +1,8 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT
+ *
+ * Where communicators are kept, and the lock-free table that finds one by its handle (end of
+ * comm.h).
+ */
 #include "comm.h"
 
 #include "tracer.h"

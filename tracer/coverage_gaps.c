@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT
+ *
+ * Copies of NCCL in this process that cannot be intercepted, for the closing record (output.h).
+ */
 #include "output.h"
 
 #include "clock.h"

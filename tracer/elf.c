@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT
+ *
+ * Searches in the symbol tables of one loaded object, and its relocations (objects.h).
+ */
 #include "objects.h"
 
 #include <stddef.h>

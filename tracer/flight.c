@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT
+ *
+ * The file of --ring: lines in slots of fixed size, of which the oldest give way (file.h).
+ */
 #include "file.h"
 
 #include "specter/trace.h"

@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT
+ *
+ * Values as JSON, without printf (format.h).
+ */
 #include "format.h"
 
 #include <string.h>

@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT
+ *
+ * Which recorded operations each captured graph holds, as ranges of ids (output.h).
+ */
 #include "output.h"
 
 #include "device.h"

@@ -1,4 +1,8 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT
+ *
+ * Kernel launches, which are counted and classified by stream and not recorded one by one
+ * (threads.h says how they are gathered).
+ */
 #include "threads.h"
 
 #include "call.h"

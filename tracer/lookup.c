@@ -1,4 +1,8 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT
+ *
+ * cuGetProcAddress(): a program that asks the driver for a function gets its hook, as far as
+ * settings want such records.
+ */
 #include "hooks/cuda_types.h"
 
 #include "config.h"

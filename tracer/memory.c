@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT
+ *
+ * Memory that is mapped while the program runs, within one bound (tracer.h).
+ */
 #include "tracer.h"
 
 #include <errno.h>

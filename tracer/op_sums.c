@@ -1,4 +1,8 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT
+ *
+ * Sums for the closing record: calls by function, times by kind of work and by communicator
+ * (output.h).
+ */
 #include "output.h"
 
 #include "format.h"

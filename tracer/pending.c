@@ -1,4 +1,8 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT
+ *
+ * Keeps the error that waits for the program's dlerror() while the tracer asks the loader
+ * (loader.h).
+ */
 #include "loader.h"
 
 #include "dlsym.h"

@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT
+ *
+ * Tells the traced process from its children, also those of a bare clone() (tracer.h).
+ */
 #include "tracer.h"
 
 #include <errno.h>
@@ -12,27 +15,27 @@
 #endif
 
 static pid_t ours;
-static _Atomic unsigned char *mark; /* 1 in our process; NULL: there is no such page */
+static _Atomic unsigned char *own_page; /* 1 here, 0 in every child; NULL: no such page */
 
 void process_begin(pid_t pid)
 {
     int saved = errno;
     size_t bytes = (size_t)sysconf(_SC_PAGESIZE);
     ours = pid;
-    if (mark == NULL)
-        mark = memory_map(bytes);
-    if (mark != NULL && madvise((void *)mark, bytes, MADV_WIPEONFORK) != 0) {
-        memory_unmap((void *)mark, bytes);
-        mark = NULL;
+    if (own_page == NULL)
+        own_page = memory_map(bytes);
+    if (own_page != NULL && madvise((void *)own_page, bytes, MADV_WIPEONFORK) != 0) {
+        memory_unmap((void *)own_page, bytes);
+        own_page = NULL;
     }
-    if (mark != NULL)
-        atomic_store(mark, 1);
+    if (own_page != NULL)
+        atomic_store(own_page, 1);
     errno = saved;
 }
 
 bool process_is_ours(void)
 {
-    return mark != NULL ? atomic_load(mark) == 1 : getpid() == ours;
+    return own_page != NULL ? atomic_load(own_page) == 1 : getpid() == ours;
 }
 
 pid_t process_id(void)

@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT
+ *
+ * The clock of one device: event times against the host's clock (device.h).
+ */
 #include "device.h"
 
 #include "clock.h"

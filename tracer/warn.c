@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT
+ *
+ * The one line that the tracer may print to the program's stderr (tracer.h).
+ */
 #include "tracer.h"
 
 #include <errno.h>
