@@ -4,12 +4,14 @@
 #include "base/order.h"
 #include "base/pool.h"
 #include "compare/cause_sim.h"
+#include "compare/simulated_run.h"
 #include "compare/work_kinds.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#define CAUSES_STEPS 8   /* of a long recording: times of steps are compared */
 #define FILLED_MOST 0.02 /* of the step */
 #define HIDDEN 0.1       /* of its own change: less in the step is hidden */
 
@@ -64,7 +66,7 @@ struct finder {
     struct work_times base, test;
     struct work_change change;
     uint32_t base_slot, base_slots; /* of the run that is simulated, in base.places */
-    struct cause_job job;
+    struct simulated_run simulated;
     struct cause_sim sim;
     struct candidate *list; /* owned */
     size_t n, cap;
@@ -279,8 +281,8 @@ static int simulate_all(struct finder *f, struct err *e)
     if (cause_sim_run(&f->sim, &f->base_ns, e) < 0)
         return -1;
     /* Kernels without times ran while the device waited: the step must be as long with them. */
-    if (fabs(f->base_ns - altered_base_ns(f->job.altered)) >
-        FILLED_MOST * altered_base_ns(f->job.altered)) {
+    if (fabs(f->base_ns - altered_base_ns(f->simulated.altered)) >
+        FILLED_MOST * altered_base_ns(f->simulated.altered)) {
         cause_sim_drop_untimed(&f->sim);
         if (cause_sim_run(&f->sim, &f->base_ns, e) < 0)
             return -1;
@@ -311,7 +313,7 @@ struct side_work {
     struct compare_runs runs;
     const struct analysis *keep; /* the run whose job is kept, to be simulated; NULL */
     uint32_t slot, slots;        /* of it */
-    struct cause_job *kept;      /* where: what is simulated points into it */
+    struct simulated_run *kept;  /* where: what is simulated points into it */
     struct err e;
 };
 
@@ -321,12 +323,12 @@ static void add_runs(void *arg, size_t which)
     for (size_t i = 0; i < side->runs.n; i++) {
         const bool keep = side->runs.list[i] == side->keep;
         const uint32_t slot = side->w->places.slots;
-        struct cause_job own, *job = keep ? side->kept : &own;
-        if (cause_job_init(job, side->runs.list[i], CAUSES_STEPS, SIZE_MAX, &side->e) < 0)
+        struct simulated_run own, *simulated = keep ? side->kept : &own;
+        if (simulated_run_init(simulated, side->runs.list[i], CAUSES_STEPS, SIZE_MAX, &side->e) < 0)
             return;
-        work_times_add(side->w, job->altered);
+        work_times_add(side->w, simulated->altered);
         if (!keep) {
-            cause_job_release(job);
+            simulated_run_release(simulated);
             continue;
         }
         side->slot = slot;
@@ -354,18 +356,18 @@ static const struct analysis *typical(const struct comparison *c, struct compare
 static void prepare_sides(struct finder *f, struct compare_runs base, struct compare_runs test)
 {
     struct side_work sides[] = {
-        {.w = &f->base, .runs = base, .keep = typical(f->c, base), .kept = &f->job},
+        {.w = &f->base, .runs = base, .keep = typical(f->c, base), .kept = &f->simulated},
         {.w = &f->test, .runs = test}};
     pool_run(pool_cpus() > 1 ? 2 : 1, 2, add_runs, sides, NULL);
     for (int i = 0; i < 2 && f->out->unknown == NULL; i++) {
         if (sides[i].e.code != ERR_NONE)
             f->out->unknown = arena_printf(&f->c->arena, "%s", sides[i].e.msg);
     }
-    if (f->job.altered == NULL)
+    if (f->simulated.altered == NULL)
         return;
     f->base_slot = sides[0].slot;
     f->base_slots = sides[0].slots;
-    f->run = altered_program(f->job.altered)->run;
+    f->run = altered_program(f->simulated.altered)->run;
 }
 
 static void find_change(struct finder *f, const struct run *test)
@@ -374,7 +376,7 @@ static void find_change(struct finder *f, const struct run *test)
     work_change_init(&f->change, &f->base, f->run, f->base_slot, f->base_slots, &f->test, test,
                      &f->c->arena);
     f->out->no_cpu_times = f->change.no_cpu_times;
-    cause_sim_init(&f->sim, f->job.altered, &f->change);
+    cause_sim_init(&f->sim, f->simulated.altered, &f->change);
     find_collectives(f);
     find_class(f, CAUSE_GEMMS, 1u << OP_GEMM);
     find_class(f, CAUSE_KERNELS, kernels);
@@ -420,7 +422,7 @@ void causes_find(struct causes *out, struct comparison *c, struct compare_runs b
     free(f.list);
     cause_sim_release(&f.sim);
     work_change_release(&f.change);
-    cause_job_release(&f.job);
+    simulated_run_release(&f.simulated);
     work_times_release(&f.base);
     work_times_release(&f.test);
 }

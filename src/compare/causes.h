@@ -28,7 +28,7 @@
  *
  * What several collectives do together is shared in proportion to what each does.
  *
- * Of a long recording only some steps are looked at (cause_sim.h).
+ * Of a long recording only some steps are simulated (simulated_run.h).
  *
  * The changes of all causes and rest_ns add up to change_ns, to the nanosecond: the rest is what
  * several causes do together, what the simulation leaves out, and work that one side alone has.

@@ -209,11 +209,13 @@ static const char *saves_more(const struct finding *f, double span_ns)
                : "";
 }
 
-/* What is simulated in place of what was found. */
-static const char *const mendings[] = {
-    [MEND_COMM] = "overlapping all of it",         [MEND_COPIES] = "overlapping all of it",
-    [MEND_HOST] = "a host that is never late",     [MEND_RANK] = "at the median rank's speed it",
-    [MEND_COLLECTIVE] = "at the model's speed it", [MEND_GROUP] = "at the usual speed it",
+static const char *const remedies[] = {
+    [REMEDY_COMM] = "overlapping all of it",
+    [REMEDY_COPIES] = "overlapping all of it",
+    [REMEDY_HOST] = "a host that is never late",
+    [REMEDY_RANK] = "at the median rank's speed it",
+    [REMEDY_COLLECTIVE] = "at the model's speed it",
+    [REMEDY_GROUP] = "at the usual speed it",
 };
 
 void answer_cost(struct buf *b, const struct analysis *a, const struct finding *f)
@@ -222,9 +224,9 @@ void answer_cost(struct buf *b, const struct analysis *a, const struct finding *
     const double span_ns = answer_mean_ns(a, a->total.span_ns);
     char time[TIME_TEXT];
     if (f->saves_ns < FINDING_SAVES * span_ns)
-        buf_printf(b, "%s saves nothing of the %s", mendings[f->mend.kind], whole);
+        buf_printf(b, "%s saves nothing of the %s", remedies[f->remedy.kind], whole);
     else if (!isnan(f->saves_ns))
-        buf_printf(b, "%s saves up to %s, " RATE_TEXT " of the %s%s", mendings[f->mend.kind],
+        buf_printf(b, "%s saves up to %s, " RATE_TEXT " of the %s%s", remedies[f->remedy.kind],
                    text_ns(time, sizeof time, f->saves_ns), percent(f->weight), whole,
                    saves_more(f, span_ns));
     else if (!says_cost(f) && isfinite(f->weight) && f->weight >= 0.001)

@@ -176,7 +176,7 @@ bool rule_straggler(const struct analysis *a, double threshold, struct finding *
     if (f->value < threshold || f->value < LATE_FAIR_FACTOR / (double)run_recorded_ranks(a->run) ||
         !(f->weight >= LATE_SHARE_MIN) || pipeline_explains(a, worst))
         return false;
-    f->mend = (struct mend){.kind = MEND_RANK, .rank = rank};
+    f->remedy = (struct remedy){.kind = REMEDY_RANK, .rank = rank};
     buf_printf(b, "Straggler: rank %d", a->run->ranks[rank].rank);
     if (worst->last > 0) {
         buf_printf(b, " starts last in %llu of its %llu collectives",
@@ -221,7 +221,7 @@ bool rule_slow_rank(const struct analysis *a, double threshold, struct finding *
     int64_t most = sorted[n - 1]->breakdown.compute_ns,
             median = sorted[n / 2]->breakdown.compute_ns;
     int rank = sorted[n - 1]->rank->rank;
-    f->mend = (struct mend){.kind = MEND_RANK, .rank = (size_t)rank_index(a->run, rank)};
+    f->remedy = (struct remedy){.kind = REMEDY_RANK, .rank = (size_t)rank_index(a->run, rank)};
     free(sorted);
     f->value = share_of(most, median);
     f->weight = share_of(most - median, a->total.span_ns / (int64_t)n);
@@ -251,11 +251,11 @@ bool rule_slow_collective(const struct analysis *a, double threshold, struct fin
     }
     if (worst != NULL) {
         char bytes[32];
-        f->mend = (struct mend){.kind = MEND_COLLECTIVE,
-                                .op = worst->op,
-                                .bytes = worst->bytes,
-                                .comm_size = worst->comm_size,
-                                .factor = worst->of_expected};
+        f->remedy = (struct remedy){.kind = REMEDY_COLLECTIVE,
+                                    .op = worst->op,
+                                    .bytes = worst->bytes,
+                                    .comm_size = worst->comm_size,
+                                    .factor = worst->of_expected};
         buf_printf(
             b,
             "Slow collective: %s of %s over %d ranks reaches %.3g GB/s of bus bandwidth, " RATE_TEXT
@@ -287,11 +287,11 @@ bool rule_slow_group(const struct analysis *a, double threshold, struct finding 
     f->weight = slow.lost_ns / mean_span;
     if (!(f->weight >= ANALYSIS_COMM_MIN))
         return false;
-    f->mend = (struct mend){.kind = MEND_GROUP,
-                            .op = slow.sample->op,
-                            .bytes = slow.sample->bytes,
-                            .comm = slow.sample->comm,
-                            .factor = slow.usual_ns / slow.median_ns};
+    f->remedy = (struct remedy){.kind = REMEDY_GROUP,
+                                .op = slow.sample->op,
+                                .bytes = slow.sample->bytes,
+                                .comm = slow.sample->comm,
+                                .factor = slow.usual_ns / slow.median_ns};
     buf_printf(b, "Slow group: %s of %s takes %s among ", specter_comm_op_name(slow.sample->op),
                text_bytes(bytes, sizeof bytes, (double)slow.sample->bytes),
                text_ns(own, sizeof own, slow.median_ns));
@@ -432,24 +432,24 @@ void findings_init(struct findings *f, const struct analysis *a)
 void findings_simulate(struct findings *f, const struct analysis *a)
 {
     const double step_ns = step_window_mean(&a->step_time.window);
-    struct mended *m = NULL;
+    struct savings *savings = NULL;
     struct err e;
     for (size_t i = 0; i < f->count; i++) {
         struct finding *one = &f->list[i];
-        if (one->mend.kind == MEND_NOTHING || isinf(one->weight))
+        if (one->remedy.kind == REMEDY_NONE || isinf(one->weight))
             continue;
-        if (m == NULL && (m = mended_new(a, &e)) == NULL)
+        if (savings == NULL && (savings = savings_new(a, &e)) == NULL)
             return;
-        if (mended_saves(m, &one->mend, &one->saves_ns, &e) < 0)
+        if (savings_of(savings, &one->remedy, &one->saves_ns, &e) < 0)
             continue;
         if (one->saves_ns >= FINDING_SAVES * step_ns)
             one->weight = one->saves_ns / step_ns;
-        else if (one->mend.kind == MEND_RANK && one->id != RULE_slow_rank)
+        else if (one->remedy.kind == REMEDY_RANK && one->id != RULE_slow_rank)
             one->saves_ns = NAN; /* its speed is not what makes it late */
         else
             one->weight *= SAVES_NOTHING;
     }
-    mended_free(m);
+    savings_free(savings);
     sort_findings(f);
 }
 

@@ -21,7 +21,7 @@
 #include "analysis/hang.h"
 #include "base/arena.h"
 #include "base/buf.h"
-#include "compare/mended.h"
+#include "compare/savings.h"
 
 /* X(name, threshold, what is compared with it). Shares are of the span, pooled over the ranks. */
 #define RULES(X)                                                                       \
@@ -55,12 +55,12 @@ struct finding {
     enum rule_id id;
     const char *rule; /* its name in RULES */
     double threshold;
-    double value;     /* what was compared */
-    double weight;    /* share of the span that is at stake: the order of findings */
-    struct mend mend; /* what is changed in the simulation that tells what it costs */
-    double saves_ns;  /* of a step, as the simulation tells; NAN: it does not */
-    const char *text; /* one paragraph, safe for a terminal; in the findings' arena */
-    size_t headline;  /* of it, the first so many bytes say what was found; without a full stop */
+    double value;         /* what was compared */
+    double weight;        /* share of the span that is at stake: the order of findings */
+    struct remedy remedy; /* what is simulated to tell what it costs */
+    double saves_ns;      /* of a step, as the simulation tells; NAN: it does not */
+    const char *text;     /* one paragraph, safe for a terminal; in the findings' arena */
+    size_t headline; /* of it, the first so many bytes say what was found; without a full stop */
 };
 
 struct findings {

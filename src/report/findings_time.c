@@ -71,7 +71,7 @@ bool rule_exposed_comm(const struct analysis *a, double threshold, struct findin
     if (!sees_compute(a) || !(f->value >= threshold))
         return false;
     /* Where other ranks were not recorded, waiting for them cannot be told from transfer. */
-    f->mend.kind = a->total.wait_known ? MEND_COMM : MEND_NOTHING;
+    f->remedy.kind = a->total.wait_known ? REMEDY_COMM : REMEDY_NONE;
     buf_printf(b, "Exposed communication: " RATE_TEXT " ", percent(f->value));
     put_of_span(b, a, a->total.exposed_comm_ns);
     f->headline = b->len;
@@ -98,7 +98,7 @@ bool rule_exposed_memory(const struct analysis *a, double threshold, struct find
     f->value = f->weight = share_of(a->total.exposed_memory_ns, a->total.span_ns);
     if (!(f->value >= threshold))
         return false;
-    f->mend.kind = MEND_COPIES;
+    f->remedy.kind = REMEDY_COPIES;
     buf_printf(b, "Exposed copies: only copies and memsets run in " RATE_TEXT " ",
                percent(f->value));
     put_of_span(b, a, a->total.exposed_memory_ns);
@@ -131,7 +131,7 @@ bool rule_idle(const struct analysis *a, double threshold, struct finding *f, st
     f->value = f->weight = share_of(a->total.idle_ns, a->total.span_ns);
     if (!sees_compute(a) || !(f->value >= threshold))
         return false;
-    f->mend.kind = sees_all && launches_late(a) ? MEND_HOST : MEND_NOTHING;
+    f->remedy.kind = sees_all && launches_late(a) ? REMEDY_HOST : REMEDY_NONE;
     if (sees_all)
         buf_printf(b, "%s: %s idle " RATE_TEXT " ", findings_host_bound(a) ? "Host-bound" : "Idle",
                    a->ntimed > 1 ? "GPUs are" : "the GPU is", percent(f->value));
@@ -212,7 +212,7 @@ bool rule_critical_rank(const struct analysis *a, double threshold, struct findi
     if (rank == SIZE_MAX || (worst_arrival(a) == rank && rule_speaks(a, RULE_straggler)))
         return false;
     f->weight = share_of(c->ranks[rank].margin_ns, c->length.all_ns);
-    f->mend = (struct mend){.kind = MEND_RANK, .rank = rank};
+    f->remedy = (struct remedy){.kind = REMEDY_RANK, .rank = rank};
     buf_printf(b,
                "Critical path: " RATE_TEXT " of it is on rank %d. Where it came last to "
                "communication, it did so %s after the next rank, over all steps.",

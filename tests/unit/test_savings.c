@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * What a step saves when one thing is mended: in a job of two ranks whose answer is known.
+ * What a step saves when one thing is remedied: in a job of two ranks whose answer is known.
  */
 #include "test.h"
 
-#include "compare/mended.h"
+#include "compare/savings.h"
 #include "made_device.h"
 
 #define STEPS 6
@@ -43,42 +43,43 @@ static void make_job(struct run *run)
     run_finish(run);
 }
 
-static double saves(struct mended *m, struct mend what)
+static double saves(struct savings *m, struct remedy what)
 {
     struct err e;
     double saves_ns = -1;
-    CHECK_INT(mended_saves(m, &what, &saves_ns, &e), 0);
+    CHECK_INT(savings_of(m, &what, &saves_ns, &e), 0);
     return saves_ns;
 }
 
-TEST(mended_alone)
+TEST(savings_alone)
 {
     struct run run;
     struct analysis a;
-    struct mended *m;
+    struct savings *m;
     struct err e;
-    struct mend row = {.kind = MEND_COLLECTIVE,
-                       .op = SPECTER_ALLREDUCE,
-                       .bytes = LARGE,
-                       .comm_size = 2,
-                       .factor = 0.5};
-    struct mend group = {
-        .kind = MEND_GROUP, .op = SPECTER_ALLREDUCE, .bytes = LARGE, .comm = 0, .factor = 0.2};
+    struct remedy row = {.kind = REMEDY_COLLECTIVE,
+                         .op = SPECTER_ALLREDUCE,
+                         .bytes = LARGE,
+                         .comm_size = 2,
+                         .factor = 0.5};
+    struct remedy group = {
+        .kind = REMEDY_GROUP, .op = SPECTER_ALLREDUCE, .bytes = LARGE, .comm = 0, .factor = 0.2};
     make_job(&run);
     CHECK_INT(analysis_init(&a, &run, ANALYSIS_ALL_RANKS, &e), 0);
-    m = mended_new(&a, &e);
+    m = savings_new(&a, &e);
     CHECK(m != NULL);
-    CHECK_DOUBLE(saves(m, (struct mend){.kind = MEND_COMM}), SUM_NS, 5000);
-    CHECK_DOUBLE(saves(m, (struct mend){.kind = MEND_RANK, .rank = 1}), SLOW_NS - FAST_NS, 5000);
-    CHECK_DOUBLE(saves(m, (struct mend){.kind = MEND_RANK, .rank = 0}), 0, 0);
-    CHECK_DOUBLE(saves(m, (struct mend){.kind = MEND_COPIES}), 0, 0);
+    CHECK_DOUBLE(saves(m, (struct remedy){.kind = REMEDY_COMM}), SUM_NS, 5000);
+    CHECK_DOUBLE(saves(m, (struct remedy){.kind = REMEDY_RANK, .rank = 1}), SLOW_NS - FAST_NS,
+                 5000);
+    CHECK_DOUBLE(saves(m, (struct remedy){.kind = REMEDY_RANK, .rank = 0}), 0, 0);
+    CHECK_DOUBLE(saves(m, (struct remedy){.kind = REMEDY_COPIES}), 0, 0);
     CHECK_DOUBLE(saves(m, row), SUM_NS / 2, 1000);
     row.bytes = SMALL; /* hidden behind the computation */
     CHECK_DOUBLE(saves(m, row), 0, 0);
     CHECK_DOUBLE(saves(m, group), 0.8 * SUM_NS, 1000);
     group.comm = 1;
     CHECK_DOUBLE(saves(m, group), 0, 0);
-    mended_free(m);
+    savings_free(m);
     analysis_release(&a);
     run_release(&run);
 }
@@ -87,11 +88,11 @@ TEST(mended_alone)
 #define KERNEL_NS 10000
 
 /* The host calls once in GAP_NS, and the device idles until then. */
-TEST(mended_host)
+TEST(savings_host)
 {
     struct run run;
     struct analysis a;
-    struct mended *m;
+    struct savings *m;
     struct err e;
     device_run_on(&run, 1, MADE_H100, COVER_NCCL | COVER_GEMM | COVER_DEPS | COVER_KERNELS);
     for (int64_t i = 0; i < STEPS; i++) {
@@ -102,17 +103,17 @@ TEST(mended_host)
     }
     run_finish(&run);
     CHECK_INT(analysis_init(&a, &run, ANALYSIS_ALL_RANKS, &e), 0);
-    m = mended_new(&a, &e);
+    m = savings_new(&a, &e);
     CHECK(m != NULL);
-    CHECK_DOUBLE(saves(m, (struct mend){.kind = MEND_HOST}), GAP_NS - KERNEL_NS, 100);
-    CHECK_DOUBLE(saves(m, (struct mend){.kind = MEND_COMM}), 0, 0);
-    mended_free(m);
+    CHECK_DOUBLE(saves(m, (struct remedy){.kind = REMEDY_HOST}), GAP_NS - KERNEL_NS, 100);
+    CHECK_DOUBLE(saves(m, (struct remedy){.kind = REMEDY_COMM}), 0, 0);
+    savings_free(m);
     analysis_release(&a);
     run_release(&run);
 }
 
 /* What cannot be simulated is said. */
-TEST(mended_without_times)
+TEST(savings_without_times)
 {
     struct run run;
     struct analysis a;
@@ -123,7 +124,7 @@ TEST(mended_without_times)
             run.ranks[r].ops[i].timing = SPECTER_TIMING_HOST;
     }
     CHECK_INT(analysis_init(&a, &run, ANALYSIS_ALL_RANKS, &e), 0);
-    CHECK(mended_new(&a, &e) == NULL);
+    CHECK(savings_new(&a, &e) == NULL);
     CHECK_STR(e.msg, "it has no device times");
     analysis_release(&a);
     run_release(&run);
