@@ -273,7 +273,7 @@ void cause_sim_set_transfers(struct cause_sim *s, int64_t key, double factor)
     }
 }
 
-void cause_sim_set_beside(struct cause_sim *s)
+void cause_sim_set_overlap(struct cause_sim *s)
 {
     const struct program *p = altered_program(s->altered);
     if (!s->host)

@@ -63,7 +63,7 @@ void cause_sim_set_transfers(struct cause_sim *s, int64_t key, double factor);
 
 /* To be called last: what overlapping communication takes in the test, transfers that are not set,
  * and launches that times include, as far as they follow from what was set before. */
-void cause_sim_set_beside(struct cause_sim *s);
+void cause_sim_set_overlap(struct cause_sim *s);
 
 /* Simulates the step with what was set, and forgets it. 0, or -1 with e filled. */
 int cause_sim_run(struct cause_sim *s, double *step_ns, struct err *e);

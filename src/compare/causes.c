@@ -200,7 +200,7 @@ static void find_ranks(struct finder *f)
 
 /* ---- what that does to the step ---- */
 
-static void set(struct finder *f, const struct candidate *c)
+static void apply(struct finder *f, const struct candidate *c)
 {
     const struct cause *cause = &c->cause;
     switch (cause->kind) {
@@ -223,8 +223,8 @@ static void set(struct finder *f, const struct candidate *c)
     }
 }
 
-/* By how much the step changes with what is set. */
-static int run(struct finder *f, double *change_ns, struct err *e)
+/* Simulates the step with the causes that were applied: by how much it changes. */
+static int simulate(struct finder *f, double *change_ns, struct err *e)
 {
     if (cause_sim_run(&f->sim, change_ns, e) < 0)
         return -1;
@@ -243,32 +243,32 @@ static int share_collectives(struct finder *f, struct err *e)
     if (n < 2)
         return 0;
     for (size_t i = 0; i < n; i++) {
-        set(f, &f->list[i]);
+        apply(f, &f->list[i]);
         sum += f->list[i].alone_ns;
         sizes += fabs(f->list[i].alone_ns);
     }
-    if (run(f, &all, e) < 0)
+    if (simulate(f, &all, e) < 0)
         return -1;
     for (size_t i = 0; i < n && sizes > 0; i++)
         f->list[i].alone_ns += (all - sum) * fabs(f->list[i].alone_ns) / sizes;
     return 0;
 }
 
-/* What communication takes of the work beside it follows from what all causes do: each has part in
- * it as its own time changed, also where that changes nothing else. */
-static int share_beside(struct finder *f, struct err *e)
+/* What communication takes of the work that it overlaps follows from what all causes do: each has
+ * part in it as its own time changed, also where that changes nothing else. */
+static int share_overlap(struct finder *f, struct err *e)
 {
     double without, with, sum = 0;
     for (size_t i = 0; i < f->n; i++) {
-        set(f, &f->list[i]);
+        apply(f, &f->list[i]);
         sum += f->list[i].own_ns;
     }
-    if (run(f, &without, e) < 0)
+    if (simulate(f, &without, e) < 0)
         return -1;
     for (size_t i = 0; i < f->n; i++)
-        set(f, &f->list[i]);
-    cause_sim_set_beside(&f->sim);
-    if (run(f, &with, e) < 0)
+        apply(f, &f->list[i]);
+    cause_sim_set_overlap(&f->sim);
+    if (simulate(f, &with, e) < 0)
         return -1;
     for (size_t i = 0; i < f->n && sum > 0; i++)
         f->list[i].alone_ns += (with - without) * f->list[i].own_ns / sum;
@@ -290,11 +290,11 @@ static int simulate_all(struct finder *f, struct err *e)
     out->simulated_ns = f->base_ns;
     out->off_ns = f->base_ns - f->c->step->base_ns;
     for (size_t i = 0; i < f->n; i++) {
-        set(f, &f->list[i]);
-        if (run(f, &f->list[i].alone_ns, e) < 0)
+        apply(f, &f->list[i]);
+        if (simulate(f, &f->list[i].alone_ns, e) < 0)
             return -1;
     }
-    if (share_collectives(f, e) < 0 || (f->n > 0 && share_beside(f, e) < 0))
+    if (share_collectives(f, e) < 0 || (f->n > 0 && share_overlap(f, e) < 0))
         return -1;
     ARRAY_GROW(out->list, out->cap, f->n);
     for (size_t i = 0; i < f->n; i++) {

@@ -18,7 +18,7 @@
  * where each side has some. The change that all ranks share is the work's: the lower median of
  * their ratios; what a rank's own GEMMs and kernels changed beyond it is the rank's.
  *
- * What communication takes of the work beside it, other communication included, is no change of
+ * What communication takes of work that it overlaps, other communication included, is no change of
  * that work: it follows from all causes, and each has part in it as its own time changed. Launches
  * that times of work include are the host's, where its CPU time changed, else as that.
  *

@@ -17,7 +17,8 @@ struct savings {
     struct simulated_run simulated;
     double *computing_ns; /* [nranks] of all steps that count; owned */
     double *cpu_ns;       /* [nranks] in a step; owned */
-    int64_t *recorded_ns; /* [ncosts] computations as recorded, others without what was beside them;
+    int64_t *recorded_ns; /* [ncosts] computations as recorded, others without what communication
+                             took of them;
                              owned */
     bool *computes;       /* [ncosts] the former; owned */
     double *factors;      /* [ncosts] of the next simulation; owned */

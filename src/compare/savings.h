@@ -14,13 +14,14 @@
 
 #include "analysis/analysis.h"
 
-#define SAVINGS_OPS_MAX 1000000 /* a longer recording that must be simulated whole takes too long \
-                                 */
+#define SAVINGS_OPS_MAX                                                       \
+    1000000 /* a longer recording that must be simulated whole takes too long \
+             */
 
 enum remedy_kind {
     REMEDY_NONE,
     REMEDY_COMM,   /* transfers take no time of their own, as if all were overlapped: what they
-                    take of computations beside them they still do */
+                    take of computations that they overlap they still do */
     REMEDY_COPIES, /* likewise copies and memsets */
     REMEDY_HOST,   /* the host's calls, and what it does between them, take no time */
     REMEDY_RANK,   /* a rank computes, and its host calls, for as long as the median rank's do */

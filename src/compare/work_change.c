@@ -144,8 +144,8 @@ static void separate_launches(struct work_change *c, int class)
     free(alike);
 }
 
-/* What a side always ran beside communication is taken to have changed like the others of its
- * class: the lower median of those whose own times both sides show. */
+/* What a side always ran overlapped by communication is taken to have changed like the others of
+ * its class: the lower median of those whose own times both sides show. */
 static void correct_common(struct work_change *c, int class)
 {
     double *shown = array_new(c->base->kinds.count, sizeof *shown), usual;

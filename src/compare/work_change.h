@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * By how much the work of two sides differs: kind by kind what all ranks share, each rank's own,
- * and place by place (work_places.h) transfers, what communication takes of the work beside it,
+ * and place by place (work_places.h) transfers, what communication takes of work that it overlaps,
  * launches within times, and CPU time. Where a kind of work has not the same places on both sides,
  * all of it differs as its mean does.
  *

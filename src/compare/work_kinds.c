@@ -11,8 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define ALONE_MIN 3      /* operations without communication beside them that make a measure */
-#define ALONE_MOST 0.001 /* of their time may have some beside it */
+#define ALONE_MIN 3      /* operations without overlapping communication that make a measure */
+#define ALONE_MOST 0.001 /* of their time may be overlapped by some */
 
 /* ---- kinds of work ---- */
 
@@ -135,7 +135,7 @@ struct work_item {
     int64_t same_work; /* the same work of its stream or communicator */
     int64_t ns;
     uint32_t cost;
-    bool alone; /* no communication beside it */
+    bool alone; /* no communication overlaps it */
 };
 
 static int by_same_work(const void *pa, const void *pb)
@@ -148,7 +148,7 @@ static int by_same_work(const void *pa, const void *pb)
     return a->ns != b->ns ? ORDER(a->ns, b->ns) : ORDER(a->cost, b->cost);
 }
 
-/* list[0..n): the same work, that without communication beside it first, by time. */
+/* list[0..n): the same work, that without overlapping communication first, by time. */
 static void set_alone(struct work_alone *w, const struct work_item *list, size_t n)
 {
     size_t alone = 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * The work of a run by what it is (a GEMM by its shape, a kernel by its name, communication by
- * operation and size), and what each piece of it takes without communication beside it.
+ * operation and size), and what each piece of it takes without overlapping communication.
  *
  *     struct work_alone alone;
  *     work_alone_init(&alone, altered);
@@ -38,14 +38,14 @@ struct sim_span *work_untimed_spans(const struct altered *a);
 /* What computations and transfers of a run take alone. */
 struct work_alone {
     int64_t *ns; /* [ncosts] the median of the same work of its rank and stream, or communicator,
-                    without (other) communication beside it; its own time, where that is so;
+                    without (other) overlapping communication; its own time, where that is so;
                     UNKNOWN_NS: no such work ran so, or it is another operation. Owned */
 };
 
 void work_alone_init(struct work_alone *w, const struct altered *a);
 
-/* Returns what work of the program takes without communication beside it; as the model says, where
- * the recording does not show it. cost: one with a time. */
+/* Returns what work of the program takes without overlapping communication; as the model says,
+ * where the recording does not show it. cost: one with a time. */
 double work_alone_ns(const struct work_alone *w, const struct program *p, size_t cost);
 void work_alone_release(struct work_alone *w);
 

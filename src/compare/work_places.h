@@ -2,7 +2,7 @@
  *
  * Where work stands in a step: the n-th of its kind that a rank calls for. Two recordings of one
  * job have the same places, and each place has a time of its own: what a collective takes depends
- * on what shares its links, what a GEMM takes on which communication runs beside it, and of the
+ * on what shares its links, what a GEMM takes on which communication overlaps it, and of the
  * host's calls some are in the device's way and others are not.
  *
  *     struct work_where where;
@@ -56,7 +56,7 @@ struct place_times {
     struct work_sample sum; /* of all samples */
     size_t known;           /* of n: samples with a time */
     struct work_sample known_sum;
-    size_t modelled; /* of n: such work never ran without communication beside it: taken_ns
+    size_t modelled; /* of n: such work never ran without overlapping communication: taken_ns
                         is the model's, and 0 of a transfer */
     size_t idle;     /* of n: on an idle stream, so that ns includes the launch */
     int64_t work;    /* as of the place */
@@ -91,7 +91,7 @@ struct place_times *work_places_add(struct work_places *w, struct work_place pla
                                     struct work_sample sample);
 uint32_t work_places_find(const struct work_places *w, struct work_place place); /* IDMAP_NONE */
 
-/* Returns the mean of what it takes without communication beside it, and of what that took, where
+/* Returns the mean of what it takes without overlapping communication, and of what that took, where
  * they are known; 0. */
 double place_times_own(const struct place_times *p);
 double place_times_taken(const struct place_times *p);

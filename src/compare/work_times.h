@@ -29,8 +29,8 @@ struct work_times {
     double **ns;         /* [kinds.count][nranks] a step, sums over the runs; owned. A transfer is
                             its first member's, times its members: the mean over ranks is right */
     uint8_t *class;      /* [kinds.count] enum op_class; owned */
-    double *modelled_ns; /* [kinds.count] of ns: of work that never ran without communication beside
-                            it; owned */
+    double *modelled_ns; /* [kinds.count] of ns: of work that never ran without overlapping
+                            communication; owned */
     double *taken_ns;    /* [kinds.count] what other communication took of transfers; owned */
     struct work_launches *launches; /* [kinds.count] owned */
     size_t cap, cap_class, cap_modelled, cap_taken, cap_launches;
@@ -49,10 +49,10 @@ void work_times_release(struct work_times *w);
 /* Returns what a kind takes of a rank's time in a step, mean of ranks and runs; 0 of IDMAP_NONE. */
 double work_times_mean(const struct work_times *w, uint32_t kind);
 
-/* Returns whether the side tells the kind's own time from what communication beside it took. */
+/* Returns whether the side tells the kind's own time from what overlapping communication took. */
 bool work_times_shown(const struct work_times *w, uint32_t kind);
 
-/* Returns what other communication beside it took of a kind of communication, as
+/* Returns what other, overlapping communication took of a kind of communication, as
  * work_times_mean(); 0 of IDMAP_NONE. */
 double work_times_taken(const struct work_times *w, uint32_t kind);
 
