@@ -125,7 +125,7 @@ static void take_waiters(struct hang *hang, const struct hang_finder *f,
         const struct rank *rank = &f->run->ranks[w->rank];
         int64_t end_ns = f->heads[w->rank].last_ns;
         if (w->head == HEAD_NONE || rank->undated)
-            end_ns = finder_end(f, w->rank);
+            end_ns = finder_end_ns(f, w->rank);
         const struct membership *in = rank_member(&f->run->ranks[w->rank], w->comm);
         if (end_ns - w->begin_ns > hang->waited_ns)
             hang->waited_ns = end_ns - w->begin_ns;
@@ -151,7 +151,7 @@ static int64_t last_call_ns(const struct hang_finder *f, uint32_t r)
     int64_t last_ns = UNKNOWN_NS;
     for (size_t i = 0; i < rank->nops; i++)
         last_ns = rank->ops[i].host_ns > last_ns ? rank->ops[i].host_ns : last_ns;
-    return last_ns != UNKNOWN_NS ? finder_end(f, r) - last_ns : UNKNOWN_NS;
+    return last_ns != UNKNOWN_NS ? finder_end_ns(f, r) - last_ns : UNKNOWN_NS;
 }
 
 /* Returns whether, in a trace without a time of writing, time alone may bring what is missing. */
@@ -201,8 +201,8 @@ static void add_hang(struct hangs *h, struct hang_finder *f, uint32_t n)
                         .timeout_ns = UNKNOWN_NS,
                         .at_least = f->run->ranks[w->rank].undated};
     if (w->sender >= 0) {
-        hang.sender = finder_number(f, w->comm, w->sender);
-        hang.receiver = finder_number(f, w->comm, w->receiver);
+        hang.sender = finder_rank_of_member(f, w->comm, w->sender);
+        hang.receiver = finder_rank_of_member(f, w->comm, w->receiver);
     }
     take_faults(&hang, h, f, node);
     take_waiters(&hang, f, node);
@@ -268,7 +268,7 @@ static void add_work(struct hangs *h, const struct hang_finder *f)
                 continue;
             hang.op = hang.op == NULL ? op : hang.op;
             hang.at_least |= f->run->ranks[r].undated;
-            end_ns = f->run->ranks[r].undated ? finder_end(f, r) : heads->last_ns;
+            end_ns = f->run->ranks[r].undated ? finder_end_ns(f, r) : heads->last_ns;
             if (end_ns - heads->list[i].begin_ns > hang.waited_ns)
                 hang.waited_ns = end_ns - heads->list[i].begin_ns;
             ranks[hang.nranks++] = f->run->ranks[r].rank;
@@ -319,8 +319,8 @@ void hangs_find(struct hangs *h, const struct run *run)
     memset(h, 0, sizeof *h);
     arena_init(&h->arena);
     if (finder_init(&f, run)) {
-        finder_look(&f);
-        finder_roots(&f);
+        finder_find_faults(&f);
+        finder_find_roots(&f);
         for (uint32_t n = 0; n < f.nnodes; n++) {
             if (f.nodes[n].root == n && !f.nodes[n].opaque)
                 add_hang(h, &f, n);

@@ -1,4 +1,8 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT
+ *
+ * The calls of each rank by communicator and number, and how those of a communicator's members
+ * differ (hang_finder.h).
+ */
 #include "analysis/hang_finder.h"
 
 #include "base/arena.h"

@@ -1,4 +1,9 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT
+ *
+ * The second step of the search for hangs: of each operation in which ranks wait, the members that
+ * did not call it or called something else, and the operations that keep it waiting
+ * (hang_finder.h).
+ */
 #include "analysis/hang_finder.h"
 
 #include "base/arena.h"
@@ -8,7 +13,7 @@
 
 #define EVENTS_FOLLOWED 16 /* from stream to stream of one rank */
 
-/* ---- what keeps an operation from its end ---- */
+/* ---- faults and edges ---- */
 
 static bool add_edge(struct hang_finder *f, uint32_t from, uint32_t to)
 {
@@ -18,6 +23,11 @@ static bool add_edge(struct hang_finder *f, uint32_t from, uint32_t to)
     f->edges[f->nedges++] = (struct edge){from, to};
     f->nodes[from].nedges++;
     return true;
+}
+
+static struct fault fault_of(enum hang_cause cause, int rank, int64_t seq)
+{
+    return (struct fault){.cause = cause, .rank = rank, .seq = seq, .first = seq, .shared = -1};
 }
 
 static void add_fault(struct hang_finder *f, uint32_t n, struct fault fault)
@@ -90,13 +100,13 @@ static bool has_passed(const struct hang_finder *f, uint32_t r, const struct num
 }
 
 /* A traced member that called the operation, or did not. */
-static void look_at_member(struct hang_finder *f, uint32_t n, uint32_t r,
-                           const struct numbered_call *key)
+static void check_member(struct hang_finder *f, uint32_t n, uint32_t r,
+                         const struct numbered_call *key)
 {
     const struct rank *rank = &f->run->ranks[r];
     const struct blocked_rank *w = finder_waiter(f, &f->nodes[n], r);
     const struct numbered_call *call = calls_find(&f->made[r], key);
-    struct fault fault = {HANG_NOT_CALLED, rank->rank, key->seq, key->seq, NULL, -1, false};
+    struct fault fault = fault_of(HANG_NOT_CALLED, rank->rank, key->seq);
     const struct op *op = call != NULL ? &rank->ops[call->op] : NULL;
     uint32_t head;
     bool ended = op == NULL
@@ -107,7 +117,7 @@ static void look_at_member(struct hang_finder *f, uint32_t n, uint32_t r,
         return;
     }
     if (w != NULL || op != NULL) {
-        head = w == NULL              ? heads_of(&f->heads[r], op)
+        head = w == NULL              ? heads_before(&f->heads[r], op)
                : w->head != HEAD_NONE ? f->heads[r].list[w->head].behind
                                       : HEAD_NONE;
         if (head == HEAD_NONE || wait_for_head(f, n, r, head))
@@ -125,8 +135,8 @@ static void look_at_member(struct hang_finder *f, uint32_t n, uint32_t r,
     add_fault(f, n, fault);
 }
 
-/* Asked for each of a million members: the communicator is looked at once. */
-int finder_number(struct hang_finder *f, int32_t c, int member)
+/* Asked for each of up to a million members, so what is found of the communicator is kept. */
+int finder_rank_of_member(struct hang_finder *f, int32_t c, int member)
 {
     const struct comm *comm = &f->run->comms[c];
     if (comm->ranks[member] >= 0)
@@ -145,8 +155,8 @@ int finder_number(struct hang_finder *f, int32_t c, int member)
 static void add_untraced(struct hang_finder *f, uint32_t n, int member)
 {
     const struct blocked_rank *w = &f->waiters[f->nodes[n].first];
-    int number = finder_number(f, w->comm, member);
-    add_fault(f, n, (struct fault){HANG_NO_TRACE, number, w->seq, w->seq, NULL, -1, false});
+    int number = finder_rank_of_member(f, w->comm, member);
+    add_fault(f, n, fault_of(HANG_NO_TRACE, number, w->seq));
 }
 
 /* One rank that is several members (on one device, or where the trace does not tell of devices)
@@ -233,8 +243,7 @@ static void add_unfinished(struct hang_finder *f, uint32_t n)
         return;
     for (size_t i = node->first; i < node->first + node->count; i++) {
         const struct blocked_rank *w = &f->waiters[i];
-        int rank = f->run->ranks[w->rank].rank;
-        add_fault(f, n, (struct fault){HANG_UNFINISHED, rank, w->seq, w->seq, NULL, -1, false});
+        add_fault(f, n, fault_of(HANG_UNFINISHED, f->run->ranks[w->rank].rank, w->seq));
     }
 }
 
@@ -244,14 +253,17 @@ static void add_different(struct hang_finder *f, uint32_t n, const struct member
     calls_compare(m, seq);
     for (size_t i = 0; i < m->n; i++) {
         const struct call_verdict *v = &m->verdicts[i];
-        if (v->fault != CALL_SAME)
-            add_fault(f, n,
-                      (struct fault){cause_of[v->fault], m->ranks[i]->rank, v->seq, v->first,
-                                     &m->ranks[i]->ops[v->op], -1, false});
+        struct fault fault;
+        if (v->fault == CALL_SAME)
+            continue;
+        fault = fault_of(cause_of[v->fault], m->ranks[i]->rank, v->seq);
+        fault.first = v->first;
+        fault.instead = &m->ranks[i]->ops[v->op];
+        add_fault(f, n, fault);
     }
 }
 
-static void look_at_collective(struct hang_finder *f, uint32_t n)
+static void check_collective(struct hang_finder *f, uint32_t n)
 {
     const struct blocked_rank *w = &f->waiters[f->nodes[n].first];
     const struct comm *comm = &f->run->comms[w->comm];
@@ -270,13 +282,13 @@ static void look_at_collective(struct hang_finder *f, uint32_t n)
     add_different(f, n, m, key.seq);
     for (size_t i = 0; i < m->n; i++) {
         if (m->verdicts[i].fault == CALL_SAME)
-            look_at_member(f, n, m->index[i], &key);
+            check_member(f, n, m->index[i], &key);
     }
     add_unfinished(f, n);
 }
 
 /* Faults that are surer take the place of those that the operation has. */
-bool finder_look_ahead(struct hang_finder *f, uint32_t n)
+bool finder_differs_later(struct hang_finder *f, uint32_t n)
 {
     struct wait_node *node = &f->nodes[n];
     const struct blocked_rank *w = &f->waiters[node->first];
@@ -306,7 +318,7 @@ bool finder_look_ahead(struct hang_finder *f, uint32_t n)
 
 /* ---- messages ---- */
 
-static void look_at_message(struct hang_finder *f, uint32_t n)
+static void check_message(struct hang_finder *f, uint32_t n)
 {
     const struct blocked_rank *w = &f->waiters[f->nodes[n].first];
     const struct comm *comm = &f->run->comms[w->comm];
@@ -320,14 +332,15 @@ static void look_at_message(struct hang_finder *f, uint32_t n)
                   !((ops[0]->flags | ops[1]->flags) & OP_BYTES_UNKNOWN);
     for (int k = 0; k < 2; k++) {
         uint32_t r = finder_rank(f, comm->ranks[ends[k]]);
-        if (differ)
-            add_fault(f, n,
-                      (struct fault){HANG_DIFFER, f->run->ranks[r].rank, w->seq, w->seq, ops[k], -1,
-                                     false});
-        else if (r == NONE)
+        if (differ) {
+            struct fault fault = fault_of(HANG_DIFFER, f->run->ranks[r].rank, w->seq);
+            fault.instead = ops[k];
+            add_fault(f, n, fault);
+        } else if (r == NONE) {
             add_untraced(f, n, ends[k]);
-        else
-            look_at_member(f, n, r, &keys[k]);
+        } else {
+            check_member(f, n, r, &keys[k]);
+        }
     }
     add_unfinished(f, n);
 }
@@ -368,15 +381,15 @@ static void assume_order(struct hang_finder *f, uint32_t r, const bool *open)
     free(places);
 }
 
-void finder_look(struct hang_finder *f)
+void finder_find_faults(struct hang_finder *f)
 {
     bool *open = array_new(f->nnodes, sizeof *open);
     for (uint32_t n = 0; n < f->nnodes; n++) {
         f->nodes[n].first_fault = f->nfaults;
         if (f->waiters[f->nodes[n].first].sender < 0)
-            look_at_collective(f, n);
+            check_collective(f, n);
         else
-            look_at_message(f, n);
+            check_message(f, n);
     }
     for (uint32_t n = 0; n < f->nnodes; n++) {
         /* An operation without a fault waits for the others of its group. */

@@ -1,7 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * Inside hang.c: what each rank called and where its streams have stopped, the operations in which
- * ranks wait, and what keeps these from their end. hang.c says what comes of it.
+ * The search behind hangs_find(), shared by the files hang_*.c: what each rank called and where its
+ * streams have stopped, the operations in which ranks wait, and what keeps these from their end.
+ * hang.c runs the steps in this order and makes a struct hang of each root:
+ *
+ *     finder_init()           hang_wait.c    who waits in which operation
+ *     finder_find_faults()    hang_fault.c   which members did not call it, or what they wait for
+ *     finder_find_roots()     hang_root.c    where it began; asks hang_peers.c
  */
 #ifndef SPECTER_ANALYSIS_HANG_FINDER_H
 #define SPECTER_ANALYSIS_HANG_FINDER_H
@@ -83,7 +88,7 @@ struct wait_node {
     size_t first, count; /* of waiters */
     size_t first_fault, nfaults;
     size_t first_edge, nedges; /* in out */
-    uint32_t root;             /* node to whose account it goes; NONE */
+    uint32_t root;             /* the node that it follows from, or itself; NONE: not known yet */
     uint32_t rival;            /* of a circle, where it may have begun as well; NONE */
     size_t ended;              /* members that have finished it */
     bool opaque;               /* one rank is several members: nothing can be said */
@@ -142,13 +147,13 @@ void finder_release(struct hang_finder *f);
 
 /* The head after which the operation waits on its stream (which may be itself, or of one group
  * with it); HEAD_NONE. */
-uint32_t heads_of(const struct heads *h, const struct op *op);
+uint32_t heads_before(const struct heads *h, const struct op *op);
 
 /* Index of a global rank; NONE when it has no trace, or one that records nothing. */
 uint32_t finder_rank(const struct hang_finder *f, int number);
 
 /* The last moment that any trace of the rank's machine tells of; of undated ones, any of them. */
-int64_t finder_end(const struct hang_finder *f, uint32_t rank);
+int64_t finder_end_ns(const struct hang_finder *f, uint32_t rank);
 
 /* Where the rank waits in the operation; NULL. */
 const struct blocked_rank *finder_waiter(const struct hang_finder *f, const struct wait_node *node,
@@ -188,19 +193,19 @@ void calls_compare(const struct members *of, int64_t seq);
 const struct op *finder_op(const struct hang_finder *f, uint32_t rank,
                            const struct numbered_call *key);
 
-/* ---- hang_fault.c: how the calls of an operation differ ---- */
+/* ---- hang_fault.c: what keeps an operation from its end ---- */
 
-/* Faults and edges of all operations. */
-void finder_look(struct hang_finder *f);
+/* Finds the faults and edges of all operations. */
+void finder_find_faults(struct hang_finder *f);
 
 /* Global rank of a member. Where a communicator is the whole job, members that no trace names have
  * their own numbers, as long as those that are named do; -1 not known. */
-int finder_number(struct hang_finder *f, int32_t comm, int member);
+int finder_rank_of_member(struct hang_finder *f, int32_t comm, int member);
 
 /* Returns whether, after an operation without a fault, a member called something else than the
  * others. Hosts run ahead of their devices, and where one left a call out, its next ones stand in
  * another order, so that devices wait for each other before they come to it. */
-bool finder_look_ahead(struct hang_finder *f, uint32_t node);
+bool finder_differs_later(struct hang_finder *f, uint32_t node);
 
 /* ---- hang_peers.c: which of its members is at fault ---- */
 
@@ -210,10 +215,10 @@ void finder_ask_peers(struct hang_finder *f);
 
 /* ---- hang_root.c: where what follows begins ---- */
 
-/* The root of each operation; then each rank is named in one. */
-void finder_roots(struct hang_finder *f);
+/* Finds the root of each operation, then leaves each rank with one operation that names it. */
+void finder_find_roots(struct hang_finder *f);
 
-/* The surest thing that is wrong; CIRCLE and ALL_CALLED say that nothing is by itself. */
+/* Returns the surest fault of the operation; CIRCLE, ALL_CALLED: nothing is wrong with it alone. */
 enum hang_cause finder_cause(const struct hang_finder *f, const struct wait_node *node);
 
 #endif

@@ -1,4 +1,8 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT
+ *
+ * The last step of the search for hangs: from operations that only follow to those where it began
+ * (hang_finder.h).
+ */
 #include "analysis/hang_finder.h"
 
 #include "base/arena.h"
@@ -8,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- from what follows to where it begins ---- */
+/* ---- roots ---- */
 
 enum hang_cause finder_cause(const struct hang_finder *f, const struct wait_node *node)
 {
@@ -35,7 +39,7 @@ static bool is_root(struct hang_finder *f, uint32_t n, enum root_kind kind)
     case TOLD_BY_PEERS:
         return finder_cause(f, node) < HANG_NO_TRACE && !node->unsure;
     case DIFFERS_LATER:
-        return finder_look_ahead(f, n);
+        return finder_differs_later(f, n);
     default:
         return node->nedges == 0;
     }
@@ -56,8 +60,8 @@ static size_t first_edge_to(const struct hang_finder *f, uint32_t to)
     return find.low;
 }
 
-/* Gives what leads to queue[0..count), which are roots, to their account. */
-static void spread(struct hang_finder *f, uint32_t *queue, size_t count)
+/* Every node that leads to queue[0..count), which are roots, gets the root that it leads to. */
+static void spread_roots(struct hang_finder *f, uint32_t *queue, size_t count)
 {
     for (size_t at = 0; at < count; at++) {
         uint32_t n = queue[at];
@@ -71,7 +75,7 @@ static void spread(struct hang_finder *f, uint32_t *queue, size_t count)
     }
 }
 
-/* An operation for which `n` waits and that has no account yet. */
+/* An operation for which `n` waits and that has no root yet. */
 static uint32_t next_open(const struct hang_finder *f, uint32_t n)
 {
     const struct wait_node *node = &f->nodes[n];
@@ -227,7 +231,8 @@ static bool waits_by_itself(struct hang_finder *f, const struct named_ranks *nam
     return true;
 }
 
-/* Leaves the ranks that are named already; where no rank is left, the node's account goes there. */
+/* Marks the ranks that another candidate names already; a node that names no other rank follows
+ * from that candidate. */
 static void name_ranks(struct hang_finder *f, struct named_ranks *named, const struct candidate *c)
 {
     struct wait_node *node = &f->nodes[c->node];
@@ -283,7 +288,7 @@ static void name_once(struct hang_finder *f)
     free(named.nodes);
 }
 
-void finder_roots(struct hang_finder *f)
+void finder_find_roots(struct hang_finder *f)
 {
     uint32_t *queue = arena_alloc(&f->arena, (f->nnodes + 1) * sizeof *queue);
     sort_edges(f);
@@ -297,13 +302,13 @@ void finder_roots(struct hang_finder *f)
             f->nodes[n].root = n;
             queue[count++] = n;
         }
-        spread(f, queue, count);
+        spread_roots(f, queue, count);
     }
     for (uint32_t n = 0; n < f->nnodes; n++) {
         while (f->nodes[n].root == NONE) {
             queue[0] = worst_in_circle(f, n);
             f->nodes[queue[0]].root = queue[0];
-            spread(f, queue, 1);
+            spread_roots(f, queue, 1);
         }
     }
     name_once(f);

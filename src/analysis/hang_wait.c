@@ -1,4 +1,8 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT
+ *
+ * The first step of the search for hangs: the operations in which ranks wait, from where their
+ * streams have stopped (hang_finder.h).
+ */
 #include "analysis/hang_finder.h"
 
 #include "analysis/comm.h"
@@ -34,12 +38,12 @@ static int64_t issued_ns(const struct op *op)
     return op->host_end_ns != UNKNOWN_NS ? op->host_end_ns : op->host_ns;
 }
 
-static struct stream_progress *lane_of(struct stream_table *l, const struct op *op)
+static struct stream_progress *progress_of(struct stream_table *l, const struct op *op)
 {
     for (size_t n = 0; n < l->count; n++) {
-        struct stream_progress *lane = &l->list[l->last];
-        if (lane->device == op->device && lane->stream == op->stream)
-            return lane;
+        struct stream_progress *progress = &l->list[l->last];
+        if (progress->device == op->device && progress->stream == op->stream)
+            return progress;
         l->last = (l->last + 1) % l->count;
     }
     ARRAY_GROW(l->list, l->cap, l->count + 1);
@@ -67,21 +71,21 @@ static int64_t last_moment(const struct rank *rank, int64_t called_ns)
     return last_ns;
 }
 
-static void add_head(struct heads *h, const struct rank *rank, const struct stream_progress *lane,
-                     int64_t called_ns, int64_t still_ns)
+static void add_head(struct heads *h, const struct rank *rank,
+                     const struct stream_progress *progress, int64_t called_ns, int64_t still_ns)
 {
-    const struct op *op = &rank->ops[lane->oldest];
+    const struct op *op = &rank->ops[progress->oldest];
     int64_t call_ns = issued_ns(op), begin_ns = op->start_ns;
     if (begin_ns == UNKNOWN_NS)
-        begin_ns = call_ns > lane->ended_ns ? call_ns : lane->ended_ns;
+        begin_ns = call_ns > progress->ended_ns ? call_ns : progress->ended_ns;
     if (call_ns == UNKNOWN_NS)
         call_ns = begin_ns;
     if (begin_ns == UNKNOWN_NS || h->last_ns == UNKNOWN_NS || h->last_ns - call_ns < called_ns ||
         h->last_ns - begin_ns < still_ns)
         return;
     ARRAY_GROW(h->list, h->cap, h->count + 1);
-    h->list[h->count++] =
-        (struct stream_head){lane->oldest, lane->device, lane->stream, begin_ns, HEAD_NONE};
+    h->list[h->count++] = (struct stream_head){progress->oldest, progress->device, progress->stream,
+                                               begin_ns, HEAD_NONE};
 }
 
 static uint32_t head_on(const struct heads *h, int32_t device, int32_t stream)
@@ -138,7 +142,7 @@ static void find_waits(struct heads *h, const struct rank *rank)
 static void find_heads(struct heads *h, const struct rank *rank, int64_t called_ns,
                        int64_t still_ns)
 {
-    struct stream_table lanes = {0};
+    struct stream_table streams = {0};
     bool any = false;
     memset(h, 0, sizeof *h);
     h->last_ns = last_moment(rank, called_ns);
@@ -148,25 +152,25 @@ static void find_heads(struct heads *h, const struct rank *rank, int64_t called_
         return;
     for (uint32_t i = 0; i < rank->nops; i++) {
         const struct op *op = &rank->ops[i], *oldest;
-        struct stream_progress *lane = lane_of(&lanes, op);
+        struct stream_progress *progress = progress_of(&streams, op);
         if (is_pending(op)) {
-            oldest = lane->oldest != HEAD_NONE ? &rank->ops[lane->oldest] : NULL;
+            oldest = progress->oldest != HEAD_NONE ? &rank->ops[progress->oldest] : NULL;
             if (oldest == NULL || op->host_ns < oldest->host_ns ||
                 (op->host_ns == oldest->host_ns && op->id < oldest->id))
-                lane->oldest = i;
-        } else if (op_timed(op) && ns_add(op->start_ns, op->dur_ns) > lane->ended_ns) {
-            lane->ended_ns = ns_add(op->start_ns, op->dur_ns);
+                progress->oldest = i;
+        } else if (op_timed(op) && ns_add(op->start_ns, op->dur_ns) > progress->ended_ns) {
+            progress->ended_ns = ns_add(op->start_ns, op->dur_ns);
         }
     }
-    for (size_t i = 0; i < lanes.count; i++) {
-        if (lanes.list[i].oldest != HEAD_NONE)
-            add_head(h, rank, &lanes.list[i], called_ns, still_ns);
+    for (size_t i = 0; i < streams.count; i++) {
+        if (streams.list[i].oldest != HEAD_NONE)
+            add_head(h, rank, &streams.list[i], called_ns, still_ns);
     }
-    free(lanes.list);
+    free(streams.list);
     find_waits(h, rank);
 }
 
-uint32_t heads_of(const struct heads *h, const struct op *op)
+uint32_t heads_before(const struct heads *h, const struct op *op)
 {
     return is_pending(op) ? head_on(h, op->device, op->stream) : HEAD_NONE;
 }
@@ -182,7 +186,7 @@ uint32_t finder_rank(const struct hang_finder *f, int number)
     return (uint32_t)at;
 }
 
-int64_t finder_end(const struct hang_finder *f, uint32_t r)
+int64_t finder_end_ns(const struct hang_finder *f, uint32_t r)
 {
     if (f->run->ranks[r].undated)
         return f->undated_end;
@@ -224,7 +228,7 @@ static void add_heads(struct hang_finder *f, uint32_t r)
     const struct heads *h = &f->heads[r];
     for (uint32_t i = 0; i < rank->nops && h->count > 0; i++) {
         const struct op *op = &rank->ops[i], *first;
-        uint32_t head = heads_of(h, op);
+        uint32_t head = heads_before(h, op);
         if (head == HEAD_NONE || !op_is_comm(op))
             continue;
         first = &rank->ops[h->list[head].op];
@@ -263,7 +267,7 @@ static void add_uneven(struct hang_finder *f, int32_t c)
         struct numbered_call key = {.comm = c, .kind = CALL_COLLECTIVE, .peer = -1, .seq = low + 1};
         const struct op *op = finder_op(f, r, &key);
         if (op == NULL || f->run->ranks[r].complete || !end_unseen(op) ||
-            op->host_end_ns == UNKNOWN_NS || finder_end(f, r) - op->host_end_ns < HANG_NS)
+            op->host_end_ns == UNKNOWN_NS || finder_end_ns(f, r) - op->host_end_ns < HANG_NS)
             continue;
         add_waiter(f, r, (uint32_t)(op - f->run->ranks[r].ops), HEAD_NONE, op->host_end_ns);
     }
