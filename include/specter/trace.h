@@ -490,6 +490,10 @@ enum specter_kernel_class specter_kernel_class_of(const char *name);
 /* 1 for operations that have a `peer` (class P2P), 0 for collectives. */
 int specter_comm_op_is_p2p(enum specter_comm_op op);
 
+/* 1 for collectives in which each member needs data of every other one, so that none can finish
+ * before the last has begun. */
+int specter_comm_op_waits_for_all(enum specter_comm_op op);
+
 /* Full buffer S in bytes by the nccl-tests convention, from the call's own count argument and the
  * communicator's size. 0 when the type is unknown or the product overflows. */
 uint64_t specter_comm_op_bytes(enum specter_comm_op op, uint64_t count, enum specter_dtype type,

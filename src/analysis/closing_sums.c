@@ -8,17 +8,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define UNIT UINT64_C(1000000000)
+#define LONG_SUM_UNIT UINT64_C(1000000000)
 
 static void add_long(struct long_sum *sum, uint64_t value)
 {
-    sum->high += value / UNIT;
-    sum->low += value % UNIT;
+    sum->high += value / LONG_SUM_UNIT;
+    sum->low += value % LONG_SUM_UNIT;
 }
 
 double long_sum_value(struct long_sum sum)
 {
-    return (double)sum.high * (double)UNIT + (double)sum.low;
+    return (double)sum.high * (double)LONG_SUM_UNIT + (double)sum.low;
 }
 
 void closing_sums_init(struct closing_sums *s)
@@ -26,7 +26,7 @@ void closing_sums_init(struct closing_sums *s)
     memset(s, 0, sizeof *s);
     arena_init(&s->arena);
     intern_init(&s->hosts, &s->arena);
-    s->by_wait = SIZE_MAX;
+    s->straggler = SIZE_MAX;
 }
 
 void closing_sums_release(struct closing_sums *s)
@@ -45,7 +45,7 @@ static uint64_t comm_hash(uint64_t id, int32_t size, int op)
     return hash_mix(hash_mix(hash_mix(1, id), (uint64_t)size), (uint64_t)op);
 }
 
-static void place(struct closing_sums *s, size_t comm)
+static void enter_slot(struct closing_sums *s, size_t comm)
 {
     const struct closing_comm *c = &s->comms[comm];
     size_t at = comm_hash(c->id, c->size, c->op) % s->nslots;
@@ -60,10 +60,11 @@ static void grow_slots(struct closing_sums *s)
     s->nslots = s->nslots > 0 ? 2 * s->nslots : 1024;
     s->slots = array_new(s->nslots, sizeof *s->slots);
     for (size_t i = 0; i < s->ncomms; i++)
-        place(s, i);
+        enter_slot(s, i);
 }
 
-/* NULL: there are too many. */
+/* Returns the communicator and operation of a row, added where they are new; NULL: there are too
+ * many. */
 static struct closing_comm *find_comm(struct closing_sums *s, const struct closing_row *row)
 {
     struct closing_comm *c;
@@ -83,7 +84,7 @@ static struct closing_comm *find_comm(struct closing_sums *s, const struct closi
     c->id = row->comm;
     c->size = row->size;
     c->op = (uint8_t)row->op;
-    place(s, s->ncomms - 1);
+    enter_slot(s, s->ncomms - 1);
     return c;
 }
 
@@ -156,7 +157,7 @@ static void add_row(struct closing_class *c, const struct closing_row *row)
         c->hist[i] += row->hist[i];
 }
 
-/* Of times that a record may hold; what is more than they can be is as much as they can be. */
+/* Both are at most RUN_TIME_MAX, and so is the sum. */
 static int64_t add_time(int64_t a, int64_t b)
 {
     return a < RUN_TIME_MAX - b ? a + b : RUN_TIME_MAX;
@@ -215,35 +216,18 @@ static double kind_share(const struct closing_rank *rank, enum specter_sum_kind 
     return ns > 0 ? (double)rank->kinds[kind].ns / ns : NAN;
 }
 
-double closing_communication_of(const struct closing_rank *rank)
+double closing_comm_share(const struct closing_rank *rank)
 {
     return kind_share(rank, SPECTER_SUM_COLLECTIVES) + kind_share(rank, SPECTER_SUM_MESSAGES);
 }
 
-static double communication_of(const struct closing_rank *rank, int unused)
-{
-    (void)unused;
-    return closing_communication_of(rank);
-}
-
-static double kind_of(const struct closing_rank *rank, int kind)
-{
-    return kind_share(rank, (enum specter_sum_kind)kind);
-}
-
-static double recorded_of(const struct closing_rank *rank, int unused)
-{
-    (void)unused;
-    return rank->recorded_ns > 0 ? (double)rank->recorded_ns : NAN;
-}
-
-static struct closing_share spread(const struct closing_sums *s, double *values,
-                                   double (*of)(const struct closing_rank *, int), int arg)
+/* The spread over the ranks of values[nranks], NAN where a rank has none; reorders them. */
+static struct closing_share spread_of(const struct closing_sums *s, double *values)
 {
     struct closing_share x = {NAN, NAN, NAN, -1, -1};
     size_t n = 0;
     for (size_t i = 0; i < s->nranks; i++) {
-        double value = of(&s->ranks[i], arg);
+        double value = values[i];
         if (isnan(value))
             continue;
         if (n == 0 || value < x.least) {
@@ -262,22 +246,16 @@ static struct closing_share spread(const struct closing_sums *s, double *values,
     return x;
 }
 
-/* Returns whether no member can leave before all have come. */
-static bool is_symmetric(int op)
-{
-    return op == SPECTER_ALLREDUCE || op == SPECTER_ALLGATHER || op == SPECTER_REDUCESCATTER ||
-           op == SPECTER_ALLTOALL || op == SPECTER_ALLTOALLV;
-}
-
 double closing_wait_ns(const struct closing_comm *comm)
 {
-    if (!is_symmetric(comm->op) || comm->members < 2 || (int64_t)comm->members != comm->size ||
-        comm->spans_min != comm->spans_max || comm->spans_max == 0)
+    if (!specter_comm_op_waits_for_all(comm->op) || comm->members < 2 ||
+        (int64_t)comm->members != comm->size || comm->spans_min != comm->spans_max ||
+        comm->spans_max == 0)
         return NAN;
     return long_sum_value(comm->ns) - (double)comm->of_ranks.least_ns * (double)comm->members;
 }
 
-/* Those that cost others most, then by time. */
+/* Those whose members waited longest, then by time. */
 static int by_wait(const void *pa, const void *pb)
 {
     const struct closing_comm *a = pa, *b = pb;
@@ -309,7 +287,7 @@ static struct closing_rank *rank_of(const struct closing_sums *s, int64_t rank)
     return found ? &s->ranks[find.low] : NULL;
 }
 
-static void add_causes(struct closing_sums *s)
+static void find_straggler(struct closing_sums *s)
 {
     for (size_t i = 0; i < s->ncomms; i++) {
         const struct closing_comm *c = &s->comms[i];
@@ -320,9 +298,9 @@ static void add_causes(struct closing_sums *s)
             r->caused_ns += wait;
     }
     for (size_t i = 0; i < s->nranks; i++) {
-        double most = s->by_wait != SIZE_MAX ? s->ranks[s->by_wait].caused_ns : 0;
+        double most = s->straggler != SIZE_MAX ? s->ranks[s->straggler].caused_ns : 0;
         if (s->ranks[i].caused_ns > most)
-            s->by_wait = i;
+            s->straggler = i;
     }
 }
 
@@ -333,11 +311,18 @@ void closing_sums_finish(struct closing_sums *s)
         qsort(s->ranks, s->nranks, sizeof *s->ranks, by_rank);
     if (s->ncomms > 0)
         qsort(s->comms, s->ncomms, sizeof *s->comms, by_wait);
-    for (int kind = 0; kind < SPECTER_SUM_KIND_COUNT; kind++)
-        s->kinds[kind] = spread(s, values, kind_of, kind);
-    s->communication = spread(s, values, communication_of, 0);
-    s->recorded = spread(s, values, recorded_of, 0);
-    add_causes(s);
+    for (int kind = 0; kind < SPECTER_SUM_KIND_COUNT; kind++) {
+        for (size_t i = 0; i < s->nranks; i++)
+            values[i] = kind_share(&s->ranks[i], (enum specter_sum_kind)kind);
+        s->kinds[kind] = spread_of(s, values);
+    }
+    for (size_t i = 0; i < s->nranks; i++)
+        values[i] = closing_comm_share(&s->ranks[i]);
+    s->communication = spread_of(s, values);
+    for (size_t i = 0; i < s->nranks; i++)
+        values[i] = s->ranks[i].recorded_ns > 0 ? (double)s->ranks[i].recorded_ns : NAN;
+    s->recorded = spread_of(s, values);
+    find_straggler(s);
     free(values);
 }
 

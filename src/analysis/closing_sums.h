@@ -13,8 +13,8 @@
  *     closing_sums_finish(&s);
  *     closing_sums_release(&s);
  *
- * Durations on a device include waiting. A member of a collective that comes last does not wait
- * else, so that of all members its device time is the shortest.
+ * Durations on a device include waiting. The member of a collective that arrives last waits for
+ * nobody, so that of all members its device time is the shortest.
  */
 #ifndef SPECTER_ANALYSIS_CLOSING_SUMS_H
 #define SPECTER_ANALYSIS_CLOSING_SUMS_H
@@ -28,7 +28,7 @@ struct long_sum {
 
 double long_sum_value(struct long_sum sum);
 
-/* Of one process. */
+/* One process. */
 struct closing_rank {
     int64_t rank;            /* -1 unknown */
     const char *host, *file; /* in the arena */
@@ -39,8 +39,8 @@ struct closing_rank {
     double caused_ns; /* waits of others, at least, where this one had the shortest time */
 };
 
-/* Sizes of communicators: 0 unknown, 1 for one rank, else 2 + the number of times that 2 was
- * doubled to hold them: 2, 3-4, 5-8, 9-16. */
+/* Classes of communicators by size: 0 unknown, 1 one rank, 2 two ranks, 3: 3 or 4, 4: 5 to 8, and
+ * so on by powers of two. */
 #define CLOSING_SIZES 23
 
 /* The processes that spend least and most time in something: the time, and the rank. */
@@ -66,7 +66,7 @@ struct closing_comm {
     uint64_t id;
     int32_t size;
     uint8_t op;
-    uint32_t members; /* processes that told */
+    uint32_t members; /* processes that have a row of it */
     uint64_t count, spans_min, spans_max;
     struct long_sum bytes, ns;
     struct closing_extremes of_ranks;
@@ -74,7 +74,7 @@ struct closing_comm {
 
 #define CLOSING_COMMS_MAX ((size_t)1 << 20)
 
-/* A part of the recorded time over the ranks that have one. */
+/* The spread of a value over the ranks that have one: of shares of the recorded time, of ns. */
 struct closing_share {
     double median, least, most;    /* NAN without ranks */
     int64_t least_rank, most_rank; /* -1 unknown */
@@ -86,24 +86,28 @@ struct closing_sums {
     struct closing_rank *ranks; /* owned; by rank after closing_sums_finish() */
     size_t nranks, cap_ranks;
     struct closing_class classes[SPECTER_COMM_OP_COUNT][CLOSING_SIZES];
-    struct closing_comm *comms; /* owned; those that cost others most are first */
+    struct closing_comm *comms; /* owned; after closing_sums_finish() by waiting, longest first */
     size_t ncomms, cap_comms;
     uint32_t *slots; /* owned: where a communicator's operation is found */
     size_t nslots;
-    uint64_t comms_left; /* rows beyond CLOSING_COMMS_MAX */
+    uint64_t comms_left; /* rows without a place, beyond CLOSING_COMMS_MAX */
 
-    /* by closing_sums_finish() */
+    /* filled by closing_sums_finish() */
     struct closing_share kinds[SPECTER_SUM_KIND_COUNT], communication, recorded; /* recorded: ns */
-    size_t by_wait; /* the rank that causes most waiting; SIZE_MAX */
+    size_t straggler; /* the rank that causes most waiting; SIZE_MAX: none causes any */
 };
 
 void closing_sums_init(struct closing_sums *s);
 void closing_sums_release(struct closing_sums *s);
+
+/* Adds a process. The record is not needed afterwards. */
 void closing_sums_add(struct closing_sums *s, const struct closing *c);
+
+/* After the last process: sorts ranks and communicators, and fills what follows from all. */
 void closing_sums_finish(struct closing_sums *s);
 
 /* The part of a process's recorded time that collectives and messages took together; NAN. */
-double closing_communication_of(const struct closing_rank *rank);
+double closing_comm_share(const struct closing_rank *rank);
 
 /* What the members of a communicator waited for others, at least: each has waited for so long as
  * its time exceeds that of the member with the shortest. NAN where members are missing or did

@@ -209,21 +209,6 @@ static const struct members *traced_members(struct hang_finder *f, int32_t c)
     return m;
 }
 
-/* Returns whether no member can finish it before all others have begun it. */
-static bool needs_all(const struct op *op)
-{
-    switch (op->coll.op) {
-    case SPECTER_ALLREDUCE:
-    case SPECTER_ALLGATHER:
-    case SPECTER_REDUCESCATTER:
-    case SPECTER_ALLTOALL:
-    case SPECTER_ALLTOALLV:
-        return true;
-    default:
-        return false;
-    }
-}
-
 /* An operation that some have finished does not wait for calls any more: the members in which it
  * goes on are at fault, unless they are the most. Of a received message that is the sender; a small
  * one is sent before its receiver has come to it. */
@@ -239,7 +224,8 @@ static void add_unfinished(struct hang_finder *f, uint32_t n)
     for (size_t i = 0; i < node->nfaults; i++)
         all_called = all_called && f->faults[node->first_fault + i].cause == HANG_NO_TRACE;
     if (node->ended == 0 || 2 * node->count > members || !all_called ||
-        !(sends || needs_all(&f->run->ranks[first->rank].ops[first->op])))
+        !(sends ||
+          specter_comm_op_waits_for_all(f->run->ranks[first->rank].ops[first->op].coll.op)))
         return;
     for (size_t i = node->first; i < node->first + node->count; i++) {
         const struct blocked_rank *w = &f->waiters[i];

@@ -232,6 +232,12 @@ int specter_comm_op_is_p2p(enum specter_comm_op op)
     return (unsigned)op < SPECTER_COMM_OP_COUNT && comm_ops[op].class == P2P;
 }
 
+int specter_comm_op_waits_for_all(enum specter_comm_op op)
+{
+    return op == SPECTER_ALLREDUCE || op == SPECTER_ALLGATHER || op == SPECTER_REDUCESCATTER ||
+           op == SPECTER_ALLTOALL || op == SPECTER_ALLTOALLV;
+}
+
 uint64_t specter_comm_op_bytes(enum specter_comm_op op, uint64_t count, enum specter_dtype type,
                                uint64_t nranks)
 {

@@ -66,7 +66,7 @@ static void sheet_of_summary_ranks(struct sheet *s, const struct closing_report 
                 sheet_number(s, (double)x->kinds[kind].bytes);
             sheet_number(s, (double)x->kinds[kind].ns);
         }
-        sheet_number(s, closing_communication_of(x));
+        sheet_number(s, closing_comm_share(x));
         sheet_number(s, x->caused_ns);
         sheet_number(s, (double)x->launches);
         sheet_number(s, (double)x->dropped);
@@ -367,8 +367,8 @@ static void put_waits(const struct closing_report *r, struct screen *s)
         "Communication: most on rank %lld (%.0f %%), least on rank %lld (%.0f %%). The last to "
         "arrive in a collective has the shortest device time",
         (long long)x->most_rank, 100 * x->most, (long long)x->least_rank, 100 * x->least);
-    if (sums->by_wait != SIZE_MAX) {
-        const struct closing_rank *last = &sums->ranks[sums->by_wait];
+    if (sums->straggler != SIZE_MAX) {
+        const struct closing_rank *last = &sums->ranks[sums->straggler];
         buf_printf(&b, "; waits for rank %lld: %s a rank or more", (long long)last->rank,
                    text_ns(time, sizeof time, last->caused_ns / (double)(sums->nranks - 1)));
     }
@@ -481,7 +481,7 @@ static void add_run(cJSON *doc, const struct closing_report *r)
 /* null where the members of no collective can be compared. */
 static void add_last(cJSON *doc, const struct closing_sums *s)
 {
-    const struct closing_rank *r = s->by_wait != SIZE_MAX ? &s->ranks[s->by_wait] : NULL;
+    const struct closing_rank *r = s->straggler != SIZE_MAX ? &s->ranks[s->straggler] : NULL;
     cJSON *o;
     if (r == NULL) {
         cJSON_AddNullToObject(doc, "waited_for");

@@ -190,7 +190,7 @@ TEST(closing_sums_of_four_ranks)
     /* In the group of four the others wait 3 x 8 us for rank 3; in that of two 10 us for rank 1. */
     CHECK_DOUBLE(s.ranks[3].caused_ns, 24000, 1e-9);
     CHECK_DOUBLE(s.ranks[1].caused_ns, 10000, 1e-9);
-    CHECK_INT((int64_t)s.by_wait, 3);
+    CHECK_INT((int64_t)s.straggler, 3);
     closing_sums_release(&s);
 }
 
@@ -211,7 +211,7 @@ TEST(closing_sums_compare_only_what_can_be)
     closing_sums_finish(&s);
     for (size_t i = 0; i < s.ncomms; i++)
         CHECK(isnan(closing_wait_ns(&s.comms[i])));
-    CHECK(s.by_wait == SIZE_MAX);
+    CHECK(s.straggler == SIZE_MAX);
     closing_sums_release(&s);
 }
 
