@@ -9,13 +9,13 @@
  * so that a chain of nodes does not drift; duration_ns has them exactly. comm_size is what goes in
  * at this rank, in bytes, as Chakra's own converter has it.
  */
-#include "base/order.h"
 #include "report/export.h"
 
+#include "base/order.h"
 #include "base/proto.h"
 #include "base/whole_file.h"
 #include "model/profile.h"
-#include "report/chakra.h"
+#include "report/chakra_graph.h"
 #include "report/op_text.h"
 #include "report/table.h"
 #include "report/tracks.h"
@@ -63,13 +63,16 @@ static int comm_type(unsigned op)
     return -1;
 }
 
+/* The export while it is written. */
 struct chakra {
     const struct run *run;
-    const struct rank *rank;
+    const struct rank *rank; /* whose file is written */
     struct sink *sink;
-    struct buf message, out;
+    struct buf message; /* the node that is made */
+    struct buf out;     /* not written yet */
     int64_t origin_ns;
-    int64_t **untimed_ns; /* by rank and launches; owned */
+    int64_t **untimed_ns; /* [nranks][nlaunches] what a replay takes for kernels that were counted
+                             and not timed; owned */
 };
 
 /* ---- attributes ---- */
@@ -107,7 +110,6 @@ static void put_comm(const struct chakra *c, struct buf *b, const struct op *op)
 {
     const struct comm *comm = comm_of(c->run, op);
     int64_t bytes = input_bytes(op, comm);
-    char group[16];
     if (bytes >= 0)
         put_int(b, NODE_ATTR, ATTR_INT64, "comm_size", bytes);
     if (op->class == OP_P2P) {
@@ -120,13 +122,27 @@ static void put_comm(const struct chakra *c, struct buf *b, const struct op *op)
     }
     put_int(b, NODE_ATTR, ATTR_INT64, "comm_type", comm_type(op->coll.op));
     if (comm != NULL) {
-        snprintf(group, sizeof group, "%d", op->coll.comm + 1);
-        char safe[NAME_MAX_BYTES];
+        char group[16];
         size_t at = proto_open(b, NODE_ATTR);
+        snprintf(group, sizeof group, "%d", op->coll.comm + 1);
         proto_text(b, ATTR_NAME, "pg_name");
-        proto_text(b, ATTR_TEXT, text_safe(safe, sizeof safe, group, sizeof safe / 4));
+        proto_text(b, ATTR_TEXT, group);
         proto_close(b, at);
     }
+}
+
+static void put_gemm(struct buf *b, const struct op *op)
+{
+    double m = op->gemm.m, n = op->gemm.n, k = op->gemm.k, batch = op->gemm.batch;
+    double elements = (m * k + k * n + m * n) * batch; /* of both inputs and the result */
+    double bytes = op->dtype < SPECTER_DTYPE_COUNT
+                       ? (double)specter_dtype_bits((enum specter_dtype)op->dtype) / 8
+                       : 0;
+    if (op->gemm.m == 0)
+        return;
+    put_int(b, NODE_ATTR, ATTR_INT64, "num_ops", (int64_t)(2 * m * n * k * batch));
+    if (bytes > 0)
+        put_int(b, NODE_ATTR, ATTR_INT64, "tensor_size", (int64_t)(elements * bytes));
 }
 
 /* ---- nodes ---- */
@@ -164,15 +180,20 @@ static int64_t rounded_us(int64_t ns)
     return (ns + 500) / 1000;
 }
 
-static void flush(struct chakra *c, size_t least)
+static void write_out(struct chakra *c)
+{
+    sink_put(c->sink, c->out.data, c->out.len);
+    buf_reset(&c->out);
+}
+
+/* Puts the message, after its length, into what is written. */
+static void end_message(struct chakra *c)
 {
     proto_length(&c->out, c->message.len);
     buf_put(&c->out, c->message.data, c->message.len);
     buf_reset(&c->message);
-    if (c->out.len < least)
-        return;
-    sink_put(c->sink, c->out.data, c->out.len);
-    buf_reset(&c->out);
+    if (c->out.len >= FLUSH)
+        write_out(c);
 }
 
 static int32_t stream_of(const struct chakra_node *node)
@@ -224,24 +245,13 @@ static void put_node(struct chakra *c, const struct chakra_node *node, uint64_t 
     put_int(b, NODE_ATTR, ATTR_INT64, "duration_ns", node->dur_ns);
     if (type == TYPE_COLL || type == TYPE_SEND || type == TYPE_RECV)
         put_comm(c, b, node->op);
-    if (node->kind == CHAKRA_DEVICE && node->op != NULL && node->op->class == OP_GEMM) {
-        const struct op *op = node->op;
-        double m = op->gemm.m, n = op->gemm.n, k = op->gemm.k, batch = op->gemm.batch;
-        double size = op->dtype < SPECTER_DTYPE_COUNT
-                          ? (double)specter_dtype_bits((enum specter_dtype)op->dtype) / 8
-                          : 0;
-        if (op->gemm.m != 0) {
-            put_int(b, NODE_ATTR, ATTR_INT64, "num_ops", (int64_t)(2 * m * n * k * batch));
-            if (size > 0)
-                put_int(b, NODE_ATTR, ATTR_INT64, "tensor_size",
-                        (int64_t)((m * k + k * n + m * n) * batch * size));
-        }
-    }
+    if (node->kind == CHAKRA_DEVICE && node->op != NULL && node->op->class == OP_GEMM)
+        put_gemm(b, node->op);
     if (node->kind == CHAKRA_DEVICE && stream_of(node) >= 0)
         put_int(b, NODE_ATTR, ATTR_INT64, "stream", stream_of(node));
     if (step_of(c->rank, node) >= 0)
         put_int(b, NODE_ATTR, ATTR_INT64, "step", step_of(c->rank, node));
-    flush(c, FLUSH);
+    end_message(c);
 }
 
 static int put_rank(struct chakra *c, const char *where, struct err *e)
@@ -259,12 +269,11 @@ static int put_rank(struct chakra *c, const char *where, struct err *e)
     proto_text(&c->message, METADATA_VERSION, VERSION);
     put_int(&c->message, METADATA_ATTR, ATTR_INT64, "rank", c->rank->rank);
     put_int(&c->message, METADATA_ATTR, ATTR_INT64, "world_size", c->run->world_size);
-    flush(c, FLUSH);
+    end_message(c);
     for (size_t i = 0; i < g.count; i++)
         put_node(c, &g.list[i], i);
     chakra_graph_release(&g);
-    sink_put(c->sink, c->out.data, c->out.len);
-    buf_reset(&c->out);
+    write_out(c);
     return sink_close(c->sink, e);
 }
 
@@ -300,20 +309,14 @@ static int put_groups(const struct run *run, const char *where, struct err *e)
     return rc;
 }
 
-int export_chakra(const struct run *run, const char *where, size_t only, struct err *e)
+static void find_untimed(struct chakra *c)
 {
-    struct chakra c = {.run = run, .origin_ns = tracks_origin(run)};
-    int rc = 0;
-    struct program p;
+    const struct run *run = c->run;
     struct err ignored;
-    if (mkdir(where, 0777) < 0 && errno != EEXIST)
-        return err_set(e, ERR_INPUT, "cannot make '%s': %s", where, strerror(errno));
-    buf_init(&c.message);
-    buf_init(&c.out);
-    /* What a replay takes for the time of kernels that were counted, not timed. */
-    c.untimed_ns = array_new(run->nranks, sizeof *c.untimed_ns);
+    struct program p;
+    c->untimed_ns = array_new(run->nranks, sizeof *c->untimed_ns);
     for (size_t r = 0; r < run->nranks; r++)
-        c.untimed_ns[r] = array_new(run->ranks[r].nlaunches, sizeof **c.untimed_ns);
+        c->untimed_ns[r] = array_new(run->ranks[r].nlaunches, sizeof **c->untimed_ns);
     /* From a launch to the start of its work, on the GPU that the first rank names. */
     const struct gpu_profile *gpu =
         run->nranks > 0 ? gpu_profile_of_device(run->ranks[0].gpu) : NULL;
@@ -323,9 +326,20 @@ int export_chakra(const struct run *run, const char *where, size_t only, struct 
     for (size_t i = 0; i < p.ncosts; i++) {
         bool is_launch = p.costs[i].launch != PROGRAM_NONE; /* else a gap that a replay keeps */
         if (p.costs[i].match == PROGRAM_NONE && p.costs[i].op == PROGRAM_NONE && is_launch)
-            c.untimed_ns[p.costs[i].rank][p.costs[i].launch] = p.costs[i].measured_ns;
+            c->untimed_ns[p.costs[i].rank][p.costs[i].launch] = p.costs[i].measured_ns;
     }
     program_release(&p);
+}
+
+int export_chakra(const struct run *run, const char *where, size_t only, struct err *e)
+{
+    struct chakra c = {.run = run, .origin_ns = tracks_origin(run)};
+    int rc = 0;
+    if (mkdir(where, 0777) < 0 && errno != EEXIST)
+        return err_set(e, ERR_INPUT, "cannot make '%s': %s", where, strerror(errno));
+    buf_init(&c.message);
+    buf_init(&c.out);
+    find_untimed(&c);
     for (size_t r = 0; r < run->nranks && rc == 0; r++) {
         if (only != SIZE_MAX && only != r)
             continue;

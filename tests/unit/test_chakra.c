@@ -2,7 +2,7 @@
  *
  * The graph of dependencies behind Chakra traces, by hand.
  */
-#include "report/chakra.h"
+#include "report/chakra_graph.h"
 
 #include "made_device.h"
 #include "test.h"

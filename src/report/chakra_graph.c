@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "report/chakra.h"
+#include "report/chakra_graph.h"
 
 #include "base/arena.h"
 #include "base/idmap.h"
@@ -8,13 +8,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Something that the host did, in order; at one time in this order. */
-enum deed_kind { DEED_OP, DEED_LAUNCHES, DEED_SYNC_CALL };
+/* A call of the host. Calls at one time come in this order of kinds. */
+enum host_call_kind { CALLED_OP, CALLED_LAUNCHES, CALLED_SYNC };
 
-struct deed {
+struct host_call {
     int64_t at_ns;
     uint32_t index;
-    enum deed_kind kind;
+    enum host_call_kind kind;
 };
 
 /* The last node of a thread or stream. */
@@ -109,81 +109,81 @@ static void wait_for(struct chakra_graph *g, struct tail *t, uint32_t node)
 
 /* The host's node that ends at end_ns: from where the thread stood. A call that began before
  * another of the thread ended is of a group: it takes no time of its own. */
-static uint32_t host_node(struct graph_builder *m, uint32_t tid, int64_t start_ns, int64_t end_ns)
+static uint32_t host_node(struct graph_builder *b, uint32_t tid, int64_t start_ns, int64_t end_ns)
 {
-    struct tail *t = tail_of(&m->threads, tid);
-    int64_t from_ns = t->end_ns != UNKNOWN_NS ? t->end_ns : m->newest_end_ns;
-    uint32_t before = t->node != CHAKRA_NONE ? t->node : m->newest, node;
+    struct tail *t = tail_of(&b->threads, tid);
+    int64_t from_ns = t->end_ns != UNKNOWN_NS ? t->end_ns : b->newest_end_ns;
+    uint32_t before = t->node != CHAKRA_NONE ? t->node : b->newest, node;
     if (from_ns == UNKNOWN_NS || from_ns > end_ns)
         from_ns = start_ns < end_ns ? start_ns : end_ns;
-    node = add_node(m->g, CHAKRA_HOST, from_ns, end_ns - from_ns);
-    depend(m->g, node, before);
+    node = add_node(b->g, CHAKRA_HOST, from_ns, end_ns - from_ns);
+    depend(b->g, node, before);
     for (uint32_t i = 0; i < t->nwaits; i++)
-        depend(m->g, node, t->waits[i]);
+        depend(b->g, node, t->waits[i]);
     *t = (struct tail){.node = node, .end_ns = end_ns, .group = -1};
-    m->newest = node;
-    m->newest_end_ns = end_ns;
+    b->newest = node;
+    b->newest_end_ns = end_ns;
     return node;
 }
 
 /* ---- streams ---- */
 
 /* All that the stream has to be through with, as one node. */
-static uint32_t stream_end(struct graph_builder *m, struct tail *stream)
+static uint32_t stream_end(struct graph_builder *b, struct tail *stream)
 {
     if (stream->group < 0)
         return stream->node;
     if (stream->nwaits > 1)
-        join(m->g, stream);
+        join(b->g, stream);
     *stream = (struct tail){.node = stream->waits[0], .end_ns = stream->end_ns, .group = -1};
     return stream->node;
 }
 
-static uint32_t add_member(struct graph_builder *m, struct tail *stream, uint32_t launch,
+static uint32_t add_member(struct graph_builder *b, struct tail *stream, uint32_t launch,
                            int64_t start_ns, int64_t dur_ns)
 {
-    uint32_t node = add_node(m->g, CHAKRA_DEVICE, start_ns, dur_ns);
-    depend(m->g, node, launch);
-    depend(m->g, node, stream->base);
-    wait_for(m->g, stream, node);
+    uint32_t node = add_node(b->g, CHAKRA_DEVICE, start_ns, dur_ns);
+    depend(b->g, node, launch);
+    depend(b->g, node, stream->base);
+    wait_for(b->g, stream, node);
     if (stream->end_ns == UNKNOWN_NS || start_ns + dur_ns > stream->end_ns)
         stream->end_ns = start_ns + dur_ns;
     return node;
 }
 
 /* A device node of the stream; launch CHAKRA_NONE: no call of it is known. */
-static uint32_t device_node(struct graph_builder *m, struct tail *stream, uint32_t launch,
+static uint32_t device_node(struct graph_builder *b, struct tail *stream, uint32_t launch,
                             int64_t start_ns, int64_t dur_ns, int32_t group)
 {
     uint32_t node;
     if (group >= 0 && stream->group == group)
-        return add_member(m, stream, launch, start_ns, dur_ns);
-    stream_end(m, stream);
+        return add_member(b, stream, launch, start_ns, dur_ns);
+    stream_end(b, stream);
     if (launch == CHAKRA_NONE) { /* a node holds the recorded gap of the stream */
         if (stream->end_ns != UNKNOWN_NS && stream->end_ns < start_ns) {
-            launch = add_node(m->g, CHAKRA_GAP, stream->end_ns, start_ns - stream->end_ns);
-            depend(m->g, launch, stream->node);
+            launch = add_node(b->g, CHAKRA_GAP, stream->end_ns, start_ns - stream->end_ns);
+            depend(b->g, launch, stream->node);
         }
         if (group >= 0)
-            wait_for(m->g, stream, launch); /* all of the group stands after the gap */
+            wait_for(b->g, stream, launch); /* all of the group stands after the gap */
     }
     if (group >= 0) {
         /* What the members of a group stand behind, as one node. */
         uint32_t before = stream->node;
         if (stream->nwaits > 0) {
-            wait_for(m->g, stream, before);
-            join(m->g, stream);
+            wait_for(b->g, stream, before);
+            join(b->g, stream);
             before = stream->waits[0];
         }
         *stream = (struct tail){
             .node = stream->node, .end_ns = stream->end_ns, .group = group, .base = before};
-        return add_member(m, stream, launch, start_ns, dur_ns);
+        return add_member(b, stream, launch, start_ns, dur_ns);
     }
-    node = add_node(m->g, CHAKRA_DEVICE, start_ns, dur_ns);
-    depend(m->g, node, launch);
-    depend(m->g, node, stream->node);
+    node = add_node(b->g, CHAKRA_DEVICE, start_ns, dur_ns);
+    depend(b->g, node, launch);
+    depend(b->g, node, stream->node);
     for (uint32_t i = 0; i < stream->nwaits; i++)
-        depend(m->g, node, stream->waits[i]);
+        depend(b->g, node, stream->waits[i]);
     *stream = (struct tail){.node = node, .end_ns = start_ns + dur_ns, .group = -1};
     return node;
 }
@@ -200,7 +200,7 @@ bool chakra_alone(const struct run *run, const struct rank *rank, const struct o
            comm->ranks[op->coll.peer] == rank->rank;
 }
 
-static void add_op(struct graph_builder *m, const struct op *op)
+static void add_op(struct graph_builder *b, const struct op *op)
 {
     bool called = op->host_ns != UNKNOWN_NS && op->host_end_ns != UNKNOWN_NS;
     bool communicates = op_is_comm(op);
@@ -208,46 +208,46 @@ static void add_op(struct graph_builder *m, const struct op *op)
                  op->copy.wait_ns != UNKNOWN_NS;
     uint32_t launch = CHAKRA_NONE, node;
     if (called) {
-        launch = host_node(m, op->tid, op->host_ns, waits ? op->host_ns : op->host_end_ns);
-        m->g->list[launch].op = op;
+        launch = host_node(b, op->tid, op->host_ns, waits ? op->host_ns : op->host_end_ns);
+        b->g->list[launch].op = op;
     }
     if (!op_timed(op) || op->start_ns == UNKNOWN_NS || op->dur_ns < 0) {
-        m->g->untimed++;
+        b->g->untimed++;
         return;
     }
     /* A message to the rank itself, in a group with others: its copy is a part of the time that the
      * others have. */
-    if (op->class == OP_P2P && op->coll.group >= 0 && chakra_alone(m->run, m->rank, op) &&
-        idmap_find(&m->groups, op->coll.group) != IDMAP_NONE)
+    if (op->class == OP_P2P && op->coll.group >= 0 && chakra_alone(b->run, b->rank, op) &&
+        idmap_find(&b->groups, op->coll.group) != IDMAP_NONE)
         return;
-    node = device_node(m, tail_of(&m->streams, op->stream), launch, op->start_ns, op->dur_ns,
+    node = device_node(b, tail_of(&b->streams, op->stream), launch, op->start_ns, op->dur_ns,
                        communicates ? op->coll.group : -1);
-    m->g->list[node].op = op;
+    b->g->list[node].op = op;
     if (waits) { /* the wait is the device's time, not the thread's */
-        struct tail *thread = tail_of(&m->threads, op->tid);
-        wait_for(m->g, thread, node);
+        struct tail *thread = tail_of(&b->threads, op->tid);
+        wait_for(b->g, thread, node);
         thread->end_ns = op->host_ns + op->copy.wait_ns;
     }
 }
 
 /* The host's way to the first of these kernels: other calls may lie between them. */
-static void add_launches(struct graph_builder *m, uint32_t index)
+static void add_launches(struct graph_builder *b, uint32_t index)
 {
-    const struct launches *l = &m->rank->launches[index];
-    struct tail *stream = tail_of(&m->streams, l->stream);
-    int64_t ns = m->untimed_ns != NULL ? m->untimed_ns[index] : 0;
+    const struct launches *l = &b->rank->launches[index];
+    struct tail *stream = tail_of(&b->streams, l->stream);
+    int64_t ns = b->untimed_ns != NULL ? b->untimed_ns[index] : 0;
     uint32_t launch, node;
     if (ns <= 0)
         return;
-    launch = host_node(m, l->tid, l->host_ns, l->host_ns);
-    m->g->list[launch].launches = l;
-    node = device_node(m, stream, launch, stream->end_ns > l->host_ns ? stream->end_ns : l->host_ns,
+    launch = host_node(b, l->tid, l->host_ns, l->host_ns);
+    b->g->list[launch].launches = l;
+    node = device_node(b, stream, launch, stream->end_ns > l->host_ns ? stream->end_ns : l->host_ns,
                        ns, -1);
-    m->g->list[node].launches = l;
+    b->g->list[node].launches = l;
 }
 
 /* The host's way to the call; what the call waits for, the thread's next node depends on. */
-static void add_sync_call(struct graph_builder *m, const struct sync_call *sync)
+static void add_sync_call(struct graph_builder *b, const struct sync_call *sync)
 {
     bool waits = sync_call_waits(sync);
     int64_t end_ns = waits || sync->host_end_ns == UNKNOWN_NS ? sync->host_ns : sync->host_end_ns;
@@ -255,33 +255,33 @@ static void add_sync_call(struct graph_builder *m, const struct sync_call *sync)
     uint32_t node;
     if (sync->host_ns == UNKNOWN_NS)
         return;
-    node = host_node(m, sync->tid, sync->host_ns, end_ns);
-    m->g->list[node].sync = sync;
-    thread = tail_of(&m->threads, sync->tid);
+    node = host_node(b, sync->tid, sync->host_ns, end_ns);
+    b->g->list[node].sync = sync;
+    thread = tail_of(&b->threads, sync->tid);
     if (sync->kind == SYNC_CALL_RECORD) {
-        tail_of(&m->events, sync->event)->node = stream_end(m, tail_of(&m->streams, sync->stream));
+        tail_of(&b->events, sync->event)->node = stream_end(b, tail_of(&b->streams, sync->stream));
     } else if (sync->kind == SYNC_CALL_WAIT) {
-        struct tail *stream = tail_of(&m->streams, sync->stream);
-        stream_end(m, stream);
-        wait_for(m->g, stream, tail_of(&m->events, sync->event)->node);
+        struct tail *stream = tail_of(&b->streams, sync->stream);
+        stream_end(b, stream);
+        wait_for(b->g, stream, tail_of(&b->events, sync->event)->node);
     } else if (sync->kind == SYNC_CALL_STREAM && sync->stream >= 0) {
-        wait_for(m->g, thread, stream_end(m, tail_of(&m->streams, sync->stream)));
+        wait_for(b->g, thread, stream_end(b, tail_of(&b->streams, sync->stream)));
     } else if (sync->kind == SYNC_CALL_EVENT && sync->event >= 0) {
-        wait_for(m->g, thread, tail_of(&m->events, sync->event)->node);
+        wait_for(b->g, thread, tail_of(&b->events, sync->event)->node);
     } else if (waits) {
         /* A host that waited for every stream. */
-        for (uint32_t i = 0; i < m->streams.ids.count; i++)
-            wait_for(m->g, thread, stream_end(m, &m->streams.list[i]));
+        for (uint32_t i = 0; i < b->streams.ids.count; i++)
+            wait_for(b->g, thread, stream_end(b, &b->streams.list[i]));
     }
     if (waits && sync->host_end_ns != UNKNOWN_NS)
         thread->end_ns = sync->host_end_ns; /* the wait is the device's time, not the thread's */
 }
 
-/* ---- the order in which the host did it ---- */
+/* ---- the calls of the host in order ---- */
 
 static int by_time(const void *pa, const void *pb)
 {
-    const struct deed *a = pa, *b = pb;
+    const struct host_call *a = pa, *b = pb;
     if (a->at_ns != b->at_ns)
         return ORDER(a->at_ns, b->at_ns);
     if (a->kind != b->kind)
@@ -289,22 +289,22 @@ static int by_time(const void *pa, const void *pb)
     return ORDER(a->index, b->index);
 }
 
-static struct deed *deeds_of(const struct rank *rank, size_t *count)
+static struct host_call *host_calls_of(const struct rank *rank, size_t *count)
 {
-    struct deed *list =
+    struct host_call *list =
         array_new(rank->nops + rank->nsync_calls + rank->nlaunches + 1, sizeof *list);
     size_t n = 0;
     for (uint32_t i = 0; i < rank->nops; i++) {
         if (op_issued_ns(&rank->ops[i]) != UNKNOWN_NS)
-            list[n++] = (struct deed){op_issued_ns(&rank->ops[i]), i, DEED_OP};
+            list[n++] = (struct host_call){op_issued_ns(&rank->ops[i]), i, CALLED_OP};
     }
     for (uint32_t i = 0; i < rank->nsync_calls; i++) {
         if (rank->sync_calls[i].host_ns != UNKNOWN_NS)
-            list[n++] = (struct deed){rank->sync_calls[i].host_ns, i, DEED_SYNC_CALL};
+            list[n++] = (struct host_call){rank->sync_calls[i].host_ns, i, CALLED_SYNC};
     }
     for (uint32_t i = 0; i < rank->nlaunches; i++) {
         if (rank->launches[i].host_ns != UNKNOWN_NS)
-            list[n++] = (struct deed){rank->launches[i].host_ns, i, DEED_LAUNCHES};
+            list[n++] = (struct host_call){rank->launches[i].host_ns, i, CALLED_LAUNCHES};
     }
     qsort(list, n, sizeof *list, by_time);
     *count = n;
@@ -315,33 +315,33 @@ void chakra_graph_init(struct chakra_graph *g, const struct run *run, size_t r,
                        const int64_t *untimed_ns)
 {
     const struct rank *rank = &run->ranks[r];
-    struct graph_builder m = {.g = g,
+    struct graph_builder b = {.g = g,
                               .run = run,
                               .rank = rank,
                               .untimed_ns = untimed_ns,
                               .newest = CHAKRA_NONE,
                               .newest_end_ns = UNKNOWN_NS};
     size_t count;
-    struct deed *deeds = deeds_of(rank, &count);
+    struct host_call *calls = host_calls_of(rank, &count);
     memset(g, 0, sizeof *g);
-    for (size_t i = 0; i < m.rank->nops; i++) {
-        const struct op *op = &m.rank->ops[i];
-        if (op->class == OP_P2P && op->coll.group >= 0 && !chakra_alone(m.run, m.rank, op))
-            idmap_add(&m.groups, op->coll.group);
+    for (size_t i = 0; i < b.rank->nops; i++) {
+        const struct op *op = &b.rank->ops[i];
+        if (op->class == OP_P2P && op->coll.group >= 0 && !chakra_alone(b.run, b.rank, op))
+            idmap_add(&b.groups, op->coll.group);
     }
     for (size_t i = 0; i < count; i++) {
-        if (deeds[i].kind == DEED_SYNC_CALL)
-            add_sync_call(&m, &rank->sync_calls[deeds[i].index]);
-        else if (deeds[i].kind == DEED_LAUNCHES)
-            add_launches(&m, deeds[i].index);
+        if (calls[i].kind == CALLED_SYNC)
+            add_sync_call(&b, &rank->sync_calls[calls[i].index]);
+        else if (calls[i].kind == CALLED_LAUNCHES)
+            add_launches(&b, calls[i].index);
         else
-            add_op(&m, &rank->ops[deeds[i].index]);
+            add_op(&b, &rank->ops[calls[i].index]);
     }
-    free(deeds);
-    idmap_release(&m.groups);
-    tails_release(&m.threads);
-    tails_release(&m.streams);
-    tails_release(&m.events);
+    free(calls);
+    idmap_release(&b.groups);
+    tails_release(&b.threads);
+    tails_release(&b.streams);
+    tails_release(&b.events);
 }
 
 void chakra_graph_release(struct chakra_graph *g)

@@ -16,8 +16,8 @@
  * their nodes stand beside each other, and what follows on the stream depends on all of them. A
  * message of a group to the rank itself has no node, as its copy is a part of the group's time.
  */
-#ifndef SPECTER_REPORT_CHAKRA_H
-#define SPECTER_REPORT_CHAKRA_H
+#ifndef SPECTER_REPORT_CHAKRA_GRAPH_H
+#define SPECTER_REPORT_CHAKRA_GRAPH_H
 
 #include "trace/run.h"
 
