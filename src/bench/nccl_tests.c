@@ -4,415 +4,30 @@
  * line, as launchers put prefixes before it ("[1,0]<stdout>:", "0: ") and some logs have lost the
  * leading #.
  */
+#include "bench/nccl_tests.h"
 #include "base/buf.h"
 #include "base/err.h"
-#include "base/opt.h"
 #include "base/stream.h"
 #include "bench/read.h"
-#include "bench/result.h"
 #include "calib/measured.h"
 
 #include <ctype.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 #define LINE_MAX_BYTES ((size_t)64 << 10) /* a longer line is none of nccl-tests' */
-#define NAME_MAX_LEN 200                  /* of a host, a GPU, a setting */
 #define DAMAGE_SHOWN 4                    /* lines that are named; the rest is counted */
-#define PREFIX_WORDS 4                    /* that a launcher may put before a row */
-#define WORD_MAX 64                       /* a longer word is no number and no type */
-#define GAP_MIN 24                   /* blanks of a part that was not measured; it is 32 wide */
-#define BYTES_MAX 9007199254740992.0 /* 2^53: up to here a double counts single ones */
-#define TIME_MAX 1e12                /* us: twelve days */
-#define NCCL_TESTS_WORDS 64          /* of a line that are looked at */
-#define RANK_MAX (1 << 20)           /* of ranks, devices, GPUs and threads of a process */
-
-/* ---- the table ----
- *
- * A row as nccl-tests (src/util.cu) prints it, of all ranks together:
- *
- *     size count type redop root   time algbw busbw #wrong   time algbw busbw #wrong
- *      (B)                         out of place              in place
- *
- * Older versions lack root or redop, say `error` for #wrong and print no in-place part; the report
- * of single iterations (2.19 on) adds i_min i_max i_p99 i_cv% to either part, a bitwise comparison
- * #bitdiff before them; -T adds a time of day. The line of headings says which columns there are;
- * without one it follows from how many values stand after the type. */
-
-/* A line's words: views into it, no terminator. */
-struct nccl_tests_words {
-    struct nccl_tests_word {
-        const char *p;
-        size_t len;
-    } word[NCCL_TESTS_WORDS];
-    size_t n;
-};
-
-/* X(id, heading) as they stand in the line of headings; the time of a run with -C is `cputime`. */
-#define NCCL_TESTS_COLUMNS(X) \
-    X(SIZE, "size")           \
-    X(COUNT, "count")         \
-    X(TYPE, "type")           \
-    X(REDOP, "redop")         \
-    X(ROOT, "root")           \
-    X(TIME, "time")           \
-    X(CPUTIME, "cputime")     \
-    X(ALGBW, "algbw")         \
-    X(BUSBW, "busbw")         \
-    X(WRONG, "#wrong")        \
-    X(ERROR, "error")         \
-    X(BITDIFF, "#bitdiff")    \
-    X(MIN, "i_min")           \
-    X(MAX, "i_max")           \
-    X(P99, "i_p99")           \
-    X(CV, "i_cv%")
-
-enum nccl_tests_column {
-#define X(id, heading) NCCL_TESTS_##id,
-    NCCL_TESTS_COLUMNS(X)
-#undef X
-        NCCL_TESTS_OTHER /* a heading of another program */
-};
-
-struct nccl_tests_columns {
-    enum nccl_tests_column column[NCCL_TESTS_WORDS];
-    size_t n;           /* 0: no line of headings came yet */
-    bool in_place_only; /* the one part that there is */
-};
-
-enum nccl_tests_line {
-    NCCL_TESTS_NO_ROW,
-    NCCL_TESTS_ROW,
-    NCCL_TESTS_EMPTY, /* of 0 bytes: fewer elements than ranks */
-    NCCL_TESTS_CUT,   /* it begins like one; *why says what is wrong */
-};
-
-typedef struct nccl_tests_word word;
-
-static const struct {
-    const char *heading;
-    enum nccl_tests_column column;
-} headings[] = {
-#define X(id, heading) {heading, NCCL_TESTS_##id},
-    NCCL_TESTS_COLUMNS(X)
-#undef X
-};
-
-/* Splits at spaces and tabs. */
-static void split(const char *text, size_t len, struct nccl_tests_words *out)
-{
-    const char *end = text + len;
-    out->n = 0;
-    while (out->n < NCCL_TESTS_WORDS) {
-        const char *start;
-        while (text < end && isspace((unsigned char)*text))
-            text++;
-        start = text;
-        while (text < end && !isspace((unsigned char)*text))
-            text++;
-        if (text == start)
-            return;
-        out->word[out->n++] = (word){start, (size_t)(text - start)};
-    }
-}
-
-static bool is(const word *w, const char *text)
-{
-    return w->len == strlen(text) && strncasecmp(w->p, text, w->len) == 0;
-}
-
-/* Terminated, in buf; "" for one that is too long. */
-static const char *text_of(const word *w, char buf[WORD_MAX])
-{
-    snprintf(buf, WORD_MAX, "%.*s", w->len < WORD_MAX ? (int)w->len : 0, w->p);
-    return buf;
-}
-
-/* Reads a line of headings. False when it is none. */
-static bool read_headings(const struct nccl_tests_words *words, struct nccl_tests_columns *out)
-{
-    size_t first = 0;
-    bool timed = false;
-    while (first < words->n && !is(&words->word[first], "size"))
-        first++;
-    if (words->n - first < 4 || !is(&words->word[first + 1], "count") ||
-        !is(&words->word[first + 2], "type"))
-        return false;
-    out->n = 0;
-    for (size_t i = first; i < words->n; i++) {
-        enum nccl_tests_column column = NCCL_TESTS_OTHER;
-        for (size_t k = 0; k < sizeof headings / sizeof *headings; k++) {
-            if (is(&words->word[i], headings[k].heading))
-                column = headings[k].column;
-        }
-        out->column[out->n++] = column;
-        timed |= column == NCCL_TESTS_TIME || column == NCCL_TESTS_CPUTIME;
-    }
-    if (!timed)
-        out->n = 0;
-    return timed;
-}
-
-/* ---- one row ---- */
-
-static bool number(const word *w, double *out)
-{
-    char buf[WORD_MAX];
-    if (is(w, "N/A")) {
-        *out = NAN;
-        return true;
-    }
-    return opt_parse_double("", text_of(w, buf), out, NULL) == 0;
-}
-
-static bool whole(const word *w, uint64_t *out)
-{
-    double value;
-    for (size_t i = 0; i < w->len; i++) {
-        if (!isdigit((unsigned char)w->p[i]))
-            return false;
-    }
-    if (w->len == 0 || !number(w, &value))
-        return false;
-    *out = value <= BYTES_MAX ? (uint64_t)value : UINT64_MAX;
-    return true;
-}
-
-/* Where "size count type" stands; words->n: nowhere. */
-static size_t find_start(const struct nccl_tests_words *words)
-{
-    char buf[WORD_MAX];
-    uint64_t ignored;
-    for (size_t i = 0; i <= PREFIX_WORDS && i + 2 < words->n; i++) {
-        const word *w = &words->word[i];
-        if (whole(&w[0], &ignored) && whole(&w[1], &ignored) &&
-            measured_dtype(text_of(&w[2], buf)) != SPECTER_DTYPE_UNKNOWN)
-            return i;
-    }
-    return words->n;
-}
-
-static void add(struct nccl_tests_columns *c, const enum nccl_tests_column *list, size_t n)
-{
-    memcpy(&c->column[c->n], list, n * sizeof *list);
-    c->n += n;
-}
-
-/* Without a line of headings: a word that is no number is the operator, one value more than the
- * parts need is the root. */
-static struct nccl_tests_columns guess_columns(const word *behind, size_t n)
-{
-    static const enum nccl_tests_column head[] = {NCCL_TESTS_SIZE, NCCL_TESTS_COUNT,
-                                                  NCCL_TESTS_TYPE},
-                                        redop[] = {NCCL_TESTS_REDOP}, root[] = {NCCL_TESTS_ROOT},
-                                        part[] = {NCCL_TESTS_TIME, NCCL_TESTS_ALGBW,
-                                                  NCCL_TESTS_BUSBW, NCCL_TESTS_WRONG},
-                                        single[] = {NCCL_TESTS_MIN, NCCL_TESTS_MAX, NCCL_TESTS_P99,
-                                                    NCCL_TESTS_CV};
-    struct nccl_tests_columns c = {.n = 0};
-    double ignored;
-    size_t left = n;
-    bool singles;
-    add(&c, head, 3);
-    if (left > 0 && !number(&behind[0], &ignored)) {
-        add(&c, redop, 1);
-        left--;
-    }
-    if (left % 4 == 1 || left % 4 == 3) { /* 3: a time of day is two words */
-        add(&c, root, 1);
-        left--;
-    }
-    singles = left >= 16; /* both parts, as 2.19 prints them */
-    for (size_t i = 0; i < 2 && (i == 0 || left >= (singles ? 16 : 8)); i++) {
-        add(&c, part, 4);
-        if (singles)
-            add(&c, single, 4);
-    }
-    return c;
-}
-
-static bool starts_part(enum nccl_tests_column column)
-{
-    return column == NCCL_TESTS_TIME || column == NCCL_TESTS_CPUTIME;
-}
-
-/* Where the parts of a row stand, in columns. */
-struct nccl_tests_parts {
-    size_t first, n; /* columns before the first part; 1 or 2 parts */
-    size_t width;    /* that are read of a part: those of another program end it */
-    size_t stride;   /* from part to part */
-};
-
-static struct nccl_tests_parts parts_of(const struct nccl_tests_columns *c)
-{
-    struct nccl_tests_parts p = {.width = 1};
-    size_t second;
-    while (p.first < c->n && !starts_part(c->column[p.first]))
-        p.first++;
-    for (second = p.first + 1; second < c->n && !starts_part(c->column[second]);)
-        second++;
-    p.n = second < c->n ? 2 : 1;
-    p.stride = second - p.first;
-    while (p.width < p.stride && c->column[p.first + p.width] != NCCL_TESTS_OTHER)
-        p.width++;
-    return p;
-}
-
-static bool read_head(const struct nccl_tests_columns *c, size_t n, const word *w,
-                      struct bench_row *row)
-{
-    char buf[WORD_MAX];
-    double root;
-    for (size_t i = 0; i < n; i++) {
-        if (c->column[i] == NCCL_TESTS_SIZE && !whole(&w[i], &row->bytes))
-            return false;
-        if (c->column[i] == NCCL_TESTS_COUNT && !whole(&w[i], &row->count))
-            return false;
-        if (c->column[i] == NCCL_TESTS_TYPE)
-            row->dtype = measured_dtype(text_of(&w[i], buf));
-        if (c->column[i] == NCCL_TESTS_REDOP) {
-            row->redop = specter_redop_parse(text_of(&w[i], buf), strlen(text_of(&w[i], buf)));
-            if (is(&w[i], "mulsum"))
-                row->redop = SPECTER_REDOP_PREMUL;
-        }
-        if (c->column[i] == NCCL_TESTS_ROOT) {
-            if (!number(&w[i], &root) || !(fabs(root) <= INT32_MAX))
-                return false;
-            row->root = (int)root;
-        }
-    }
-    return true;
-}
-
-static bool read_part(const enum nccl_tests_column *column, size_t n, const word *w,
-                      struct bench_row *row)
-{
-    double max;
-    for (size_t i = 0; i < n; i++) {
-        double *to = NULL;
-        switch (column[i]) {
-        case NCCL_TESTS_TIME:
-        case NCCL_TESTS_CPUTIME:
-            to = &row->time_us;
-            break;
-        case NCCL_TESTS_ALGBW:
-            to = &row->algbw_GBps;
-            break;
-        case NCCL_TESTS_BUSBW:
-            to = &row->busbw_GBps;
-            break;
-        case NCCL_TESTS_WRONG:
-        case NCCL_TESTS_ERROR:
-            to = &row->wrong;
-            break;
-        case NCCL_TESTS_MIN:
-            to = &row->min_us;
-            break;
-        case NCCL_TESTS_P99:
-            to = &row->p99_us;
-            break;
-        case NCCL_TESTS_CV:
-            to = &row->cv;
-            break;
-        default:
-            to = &max;
-            break;
-        }
-        if (!number(&w[i], to))
-            return false;
-        if (column[i] == NCCL_TESTS_CV)
-            row->cv /= 100;
-        if (column[i] == NCCL_TESTS_ERROR) /* the largest deviation, not how many deviate */
-            row->wrong = NAN;
-    }
-    return true;
-}
-
-static const char *check(const struct bench_row *row)
-{
-    if (row->bytes > (uint64_t)BYTES_MAX || row->count > (uint64_t)BYTES_MAX)
-        return "the size is out of range";
-    if (!(row->time_us > 0))
-        return "the time is not above 0";
-    if (row->time_us > TIME_MAX)
-        return "the time is out of range";
-    return NULL;
-}
-
-/* Adds the row or rows (out of place, in place) of a line. `words` may begin with a launcher's
- * prefix. */
-static enum nccl_tests_line read_row(const struct nccl_tests_columns *columns,
-                                     const struct nccl_tests_words *words, struct bench_run *run,
-                                     size_t line, const char **why)
-{
-    const size_t start = find_start(words), before = run->nrows;
-    const word *w = &words->word[start];
-    const size_t n = words->n - start;
-    enum nccl_tests_line kind = NCCL_TESTS_ROW;
-    struct nccl_tests_columns guessed;
-    struct nccl_tests_parts p;
-    size_t have;
-    bool blank;
-    if (start == words->n)
-        return NCCL_TESTS_NO_ROW;
-    if (columns->n == 0) {
-        guessed = guess_columns(&w[3], n - 3);
-        columns = &guessed;
-    }
-    p = parts_of(columns);
-    have = n < p.first + p.width ? 0 : (n - p.first - p.width) / p.stride + 1;
-    /* A row that was measured in place alone has blanks in the place of the other part. */
-    blank =
-        have == 1 && p.n == 2 && w[p.first].p - (w[p.first - 1].p + w[p.first - 1].len) > GAP_MIN;
-    for (size_t i = 0; i < have && i < p.n && kind == NCCL_TESTS_ROW; i++) {
-        struct bench_row *row = bench_row_add(run);
-        *why = NULL;
-        if (!read_head(columns, p.first, w, row) ||
-            !read_part(&columns->column[p.first], p.width, &w[p.first + i * p.stride], row))
-            *why = "a value is no number";
-        else if (row->bytes == 0)
-            kind = NCCL_TESTS_EMPTY;
-        else
-            *why = check(row);
-        if (*why != NULL)
-            kind = NCCL_TESTS_CUT;
-        row->line = line;
-        row->in_place = i == 1 || blank || columns->in_place_only;
-    }
-    if (kind != NCCL_TESTS_ROW)
-        run->nrows = before; /* neither part of it */
-    if (kind == NCCL_TESTS_ROW && have < p.n && !blank) {
-        *why = "the row is cut";
-        return NCCL_TESTS_CUT; /* the part that is whole stands */
-    }
-    return kind;
-}
-
-/* ---- lines around it ---- */
 
 struct nccl_tests_reader {
     struct bench_result *r;
     const char *file;
     size_t line, run; /* where it stands; the run that rows go to */
     struct nccl_tests_columns columns;
-    const char *seen_program; /* in a command line before the header; "" */
-    int group;                /* of the run's first rank */
-    bool other_groups;        /* there are ranks of others: they are numbered together */
-    int pid;                  /* of rank 0, */
-    const char *host;         /* and its host; "" */
-    int *on_host;             /* ranks of each host of the run; owned */
-    size_t cap_on_host;
-    bool *listed; /* by rank: the header names it; owned */
-    size_t cap_listed;
-    int nlisted, highest;     /* how many, and the largest */
-    int per_process;          /* ranks of a process; 0: not told */
-    int devices;              /* of a node: the largest device number + 1 */
-    bool alone;               /* several processes have a rank 0 */
-    bool begun, ended;        /* the header's first and last line came */
-    size_t empty, empty_line; /* rows of 0 bytes, and where the first stands */
+    const char *seen_program;      /* in a command line before the header; "" */
+    struct nccl_tests_ranks ranks; /* of the header */
+    bool begun, ended;             /* the header's first and last line came */
+    size_t empty, empty_line;      /* rows of 0 bytes, and where the first stands */
     size_t damaged;
     struct buf text; /* of the line, terminated; owned */
 };
@@ -431,16 +46,8 @@ static void forget_ranks(struct nccl_tests_reader *rd)
     run->where = (struct layout){0, 0, 0};
     run->nhosts = 0;
     run->gpu = run->other_gpu = "";
-    rd->group = -1;
-    rd->pid = 0;
-    rd->host = "";
-    rd->other_groups = false;
-    rd->nlisted = rd->highest = rd->per_process = rd->devices = 0;
-    rd->alone = rd->ended = false;
-    for (size_t i = 0; i < rd->cap_on_host; i++)
-        rd->on_host[i] = 0;
-    for (size_t i = 0; i < rd->cap_listed; i++)
-        rd->listed[i] = false;
+    rd->ended = false;
+    nccl_tests_ranks_reset(&rd->ranks);
 }
 
 static void begin_run(struct nccl_tests_reader *rd)
@@ -456,39 +63,6 @@ static void begin_run(struct nccl_tests_reader *rd)
     forget_ranks(rd);
 }
 
-/* The ranks of a run whose header is complete. Its list may have holes: nccl-tests cuts that of a
- * process at 2 KiB, documents leave lines out. Device numbers then tell how many ranks a node has.
- */
-static void find_layout(struct nccl_tests_reader *rd)
-{
-    struct layout *w = &run_of(rd)->where;
-    const int process = rd->per_process > 0 ? rd->per_process : 1;
-    if (rd->nlisted == 0)
-        return;
-    w->ranks = rd->other_groups ? rd->nlisted : (rd->highest / process + 1) * process;
-    w->nodes = (int)run_of(rd)->nhosts;
-    if (w->ranks == rd->nlisted)
-        return;
-    if (rd->devices > w->per_node)
-        w->per_node = rd->devices < w->ranks ? rd->devices : w->ranks;
-    if ((int64_t)w->nodes * w->per_node < w->ranks)
-        w->nodes = (w->ranks + w->per_node - 1) / w->per_node;
-    bench_note(rd->r, rd->file, run_of(rd)->line, "the header lists %d of %d ranks", rd->nlisted,
-               w->ranks);
-}
-
-/* Before the first row of a run. */
-static void end_header(struct nccl_tests_reader *rd)
-{
-    rd->ended = true;
-    find_layout(rd);
-    if (rd->alone)
-        bench_note(
-            rd->r, rd->file, run_of(rd)->line,
-            "several processes have a rank 0: nccl-tests was built without MPI (make MPI=1), "
-            "so that each measured alone, at the same time");
-}
-
 /* A header's line: the next run's where this one has rows. */
 static struct bench_run *header(struct nccl_tests_reader *rd)
 {
@@ -501,59 +75,6 @@ static struct bench_run *header(struct nccl_tests_reader *rd)
 }
 
 /* ---- lines of the header ---- */
-
-/* "Rank  0 Group  0 Pid 6899 on HOST device  0 [0000:04:00] NVIDIA H100 80GB HBM3", without the
- * group in older versions. */
-static bool rank_line(struct nccl_tests_reader *rd, const char *text)
-{
-    struct bench_run *run;
-    int rank, pid, device = 0, group = 0, end = 0;
-    char host[NAME_MAX_LEN];
-    const char *at = strstr(text, "Rank "), *name;
-    size_t host_index;
-    if (at == NULL ||
-        (sscanf(at, "Rank %d Group %d Pid %d on %199s device %d %n", &rank, &group, &pid, host,
-                &device, &end) < 5 &&
-         sscanf(at, "Rank %d Pid %d on %199s device %d %n", &rank, &pid, host, &device, &end) < 4))
-        return false;
-    if (end == 0 || at[end] != '[' || (name = strchr(at + end, ']')) == NULL)
-        return false;
-    if (rank < 0 || rank >= RANK_MAX || device < 0 || device >= RANK_MAX)
-        return false;
-    run = header(rd);
-    if (rd->group >= 0 && group != rd->group) {
-        rd->other_groups = true; /* another communicator of the same size, at the same time */
-        return true;
-    }
-    rd->group = group;
-    ARRAY_GROW(rd->listed, rd->cap_listed, (size_t)rank + 1);
-    rd->alone = rd->alone ||
-                (rank == 0 && rd->listed[0] && (pid != rd->pid || strcmp(host, rd->host) != 0));
-    if (rd->listed[rank] || rd->alone) /* or the list is another process' from there on */
-        return true;
-    if (rank == 0) {
-        rd->pid = pid;
-        rd->host = bench_keep(rd->r, host, strlen(host));
-    }
-    rd->listed[rank] = true;
-    rd->nlisted++;
-    if (rank > rd->highest)
-        rd->highest = rank;
-    if (device >= rd->devices)
-        rd->devices = device + 1;
-    for (name++; *name == ' ';)
-        name++;
-    host_index = bench_host_add(rd->r, run, host, strlen(host));
-    ARRAY_GROW(rd->on_host, rd->cap_on_host, host_index + 1);
-    rd->on_host[host_index]++;
-    if (rd->on_host[host_index] > run->where.per_node)
-        run->where.per_node = rd->on_host[host_index];
-    if (run->gpu[0] == '\0')
-        run->gpu = bench_keep(rd->r, name, strlen(name));
-    else if (strcmp(run->gpu, name) != 0)
-        run->other_gpu = bench_keep(rd->r, name, strlen(name));
-    return true;
-}
 
 /* The word behind `mark`; "" where it is not there. */
 static const char *word_behind(struct nccl_tests_reader *rd, const char *text, const char *mark)
@@ -568,6 +89,7 @@ static const char *word_behind(struct nccl_tests_reader *rd, const char *text, c
 
 static bool header_line(struct nccl_tests_reader *rd, const char *text)
 {
+    struct nccl_tests_rank rank;
     /* "# nccl-tests version 2.17.6 nccl-headers=22501 nccl-library=22501": NCCL's number is
      * major x 10000 + minor x 100 + patch. Older: "rccl-tests: Version develop:3f7f785", which
      * stands between the header's lines. */
@@ -596,13 +118,18 @@ static bool header_line(struct nccl_tests_reader *rd, const char *text)
         int threads, gpus;
         forget_ranks(rd); /* of a run that printed no row */
         if (sscanf(strstr(text, "nThread "), "nThread %d nGpus %d", &threads, &gpus) == 2 &&
-            threads > 0 && gpus > 0 && (int64_t)threads * gpus < RANK_MAX)
-            rd->per_process = threads * gpus;
+            threads > 0 && gpus > 0 && (int64_t)threads * gpus < NCCL_TESTS_RANK_MAX)
+            rd->ranks.per_process = threads * gpus;
         if (run->program[0] == '\0')
             run->program = rd->seen_program;
         return true;
     }
-    return rank_line(rd, text);
+    if (nccl_tests_rank_read(&rank, text)) {
+        struct bench_run *run = header(rd);
+        nccl_tests_ranks_add(&rd->ranks, rd->r, run, &rank);
+        return true;
+    }
+    return false;
 }
 
 /* ---- lines between ---- */
@@ -640,7 +167,7 @@ static void debug_line(struct nccl_tests_reader *rd, const char *text)
     static const char set[] = " set by environment to ", version[] = "NCCL version ",
                       rccl[] = "RCCL version";
     const char *at = strstr(text, set), *start = at, *value;
-    char name[NAME_MAX_LEN], buf[NAME_MAX_LEN];
+    char name[NCCL_TESTS_NAME_MAX], buf[NCCL_TESTS_NAME_MAX];
     size_t len;
     if (at != NULL) {
         while (start > text && (isalnum((unsigned char)start[-1]) || start[-1] == '_'))
@@ -680,7 +207,7 @@ static void command_line(struct nccl_tests_reader *rd, const struct nccl_tests_w
         const char *slash = memrchr(w->p, '/', w->len);
         const char *name = slash != NULL ? slash + 1 : w->p;
         size_t len = w->len - (size_t)(name - w->p);
-        char buf[NAME_MAX_LEN];
+        char buf[NCCL_TESTS_NAME_MAX];
         if (len >= sizeof buf || memmem(name, len, "_perf", 5) == NULL)
             continue;
         snprintf(buf, sizeof buf, "%.*s", (int)len, name);
@@ -701,10 +228,10 @@ static void one_line(struct nccl_tests_reader *rd)
         debug_line(rd, text);
         paths_line(rd, text);
     }
-    split(text, rd->text.len, &words);
-    if (read_headings(&words, &columns)) {
+    nccl_tests_split(text, rd->text.len, &words);
+    if (nccl_tests_headings(&words, &columns)) {
         const bool in_place_only = rd->columns.in_place_only;
-        struct bench_run *run = rd->alone ? run_of(rd) : header(rd);
+        struct bench_run *run = rd->ranks.alone ? run_of(rd) : header(rd);
         if (run->program[0] == '\0') { /* the table alone was copied, behind its command */
             run->program = rd->seen_program;
             rd->seen_program = "";
@@ -715,9 +242,11 @@ static void one_line(struct nccl_tests_reader *rd)
     }
     if (strstr(text, "in-place") != NULL || strstr(text, "out-of-place") != NULL)
         rd->columns.in_place_only = strstr(text, "out-of-place") == NULL;
-    kind = read_row(&rd->columns, &words, run_of(rd), rd->line, &why);
-    if (!rd->ended && run_of(rd)->nrows > 0)
-        end_header(rd);
+    kind = nccl_tests_row(&rd->columns, &words, run_of(rd), rd->line, &why);
+    if (!rd->ended && run_of(rd)->nrows > 0) { /* the header is complete */
+        rd->ended = true;
+        nccl_tests_ranks_end(&rd->ranks, rd->r, run_of(rd));
+    }
     switch (kind) {
     case NCCL_TESTS_CUT:
         rd->r->damaged = true;
@@ -775,7 +304,6 @@ int bench_read_nccl_tests(struct bench_result *r, struct stream *s, const char *
     lines_release(&l);
     buf_release(&rd.text);
     finish(&rd, first);
-    free(rd.on_host);
-    free(rd.listed);
+    nccl_tests_ranks_release(&rd.ranks);
     return rc;
 }
