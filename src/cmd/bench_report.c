@@ -66,10 +66,14 @@ static int find_hardware(const struct report_question *q, const struct bench_run
         if (gpu == NULL && run->gpu[0] == '\0')
             return ask(q, run, "no GPU is named", "--gpu h100_sxm", e);
         if (gpu == NULL) {
+            const char *network = q->opts->network;
+            if (network != NULL && cmd_network(network, a, e) == NULL)
+                return -1;
             fprintf(stderr,
-                    "specter: %s:%zu: GPU '%s' has no profile: nothing is predicted; --gpu names "
+                    "specter: %s:%zu: GPU '%s' has no profile: nothing is predicted%s; --gpu names "
                     "one (see 'specter profiles')\n",
-                    run->file, run->line, run->gpu);
+                    run->file, run->line, run->gpu,
+                    network != NULL ? " and --network is not used" : "");
             return 0;
         }
     }

@@ -15,6 +15,10 @@ sed 's/H100 80GB HBM3/Riva TNT2/' "$TESTDATA/nccl_tests/mpirun.log" >unknown.log
 ask unknown.log
 ask unknown.log --full | tail -12
 "$SPECTER" bench report unknown.log --json - 2>/dev/null | grep profile
+# Without a GPU's profile a network predicts nothing: it is said, and its name is checked all the same.
+ask unknown.log --network dgx_h100_400g | head -2
+"$SPECTER" bench report unknown.log --network dgx_h100_400g --json - 2>/dev/null | grep profile
+ask unknown.log --network no_such_network
 ask "$TESTDATA/nccl_tests/mpirun.log" --nodes 3 --gpus-per-node 8 | sed "s|$TESTDATA|DATA|"
 # Operations that the models do not know are shown as measured.
 sed 's/all_reduce_perf/hypercube_perf/' "$TESTDATA/nccl_tests/mpirun.log" >hypercube.log

@@ -37,4 +37,8 @@ sample doctor --json -
 for log in "$TESTDATA"/nccl_tests/*; do
     sample bench report "$log" --json -
 done
+# Of a GPU without a profile nothing is predicted, whatever the network.
+sed 's/H100 80GB HBM3/Riva TNT2/' "$TESTDATA/nccl_tests/mpirun.log" >unknown.log
+sample bench report unknown.log --json -
+sample bench report unknown.log --network dgx_h100_400g --json -
 [[ $n -gt 30 ]] || echo "only $n results"
