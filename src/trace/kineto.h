@@ -128,6 +128,10 @@ bool event_parse(struct kineto_event *ev, struct json *j, struct event_memos *wo
 /* A whole number, also one written as text; ARG_NONE for null and other texts. */
 int64_t event_number(struct json *j);
 
+/* Microseconds with a fraction, also written as text, in ns; UNKNOWN_NS for null and other texts.
+ */
+int64_t event_time_ns(struct json *j);
+
 void event_args_init(struct event_args *args); /* nothing is there */
 
 /* ---- one file ---- */

@@ -205,6 +205,20 @@ int64_t event_number(struct json *j)
     return ARG_NONE;
 }
 
+int64_t event_time_ns(struct json *j)
+{
+    struct json inner;
+    struct json_text text;
+    int64_t value;
+    if (json_peek(j) != '"')
+        return json_time_ns(j, 1000, UNKNOWN_NS);
+    text = json_string(j);
+    json_init(&inner, text.p, text.len);
+    value = json_time_ns(&inner, 1000, UNKNOWN_NS);
+    json_end(&inner);
+    return inner.error == NULL ? value : UNKNOWN_NS;
+}
+
 /* Merged traces have texts for pids: equal texts give equal numbers, below those of -1 and none. */
 static int64_t number_or_text(struct json *j)
 {
@@ -318,9 +332,9 @@ static void take_key(struct kineto_event *ev, struct partial *p, struct json_tex
                      struct json *j)
 {
     if (json_text_is(key, "ts")) {
-        ev->ts_ns = json_time_ns(j, 1000, UNKNOWN_NS);
+        ev->ts_ns = event_time_ns(j);
     } else if (json_text_is(key, "dur")) {
-        ev->dur_ns = json_time_ns(j, 1000, UNKNOWN_NS);
+        ev->dur_ns = event_time_ns(j);
     } else if (json_text_is(key, "args")) {
         if (ev->kind == EVENT_OP) {
             take_external(&ev->args, j);

@@ -106,9 +106,9 @@ static void read_event(struct xla_event *ev, struct json *j)
         return;
     while (json_next_key(j, &key)) {
         if (json_text_is(key, "ts"))
-            ev->ts_ns = json_time_ns(j, 1000, UNKNOWN_NS);
+            ev->ts_ns = event_time_ns(j);
         else if (json_text_is(key, "dur"))
-            ev->dur_ns = json_time_ns(j, 1000, UNKNOWN_NS);
+            ev->dur_ns = event_time_ns(j);
         else if (json_text_is(key, "pid"))
             ev->pid = event_number(j);
         else if (json_text_is(key, "tid"))

@@ -271,7 +271,7 @@ TEST(kineto_bad_events_are_counted)
     CHECK_INT(run.ranks[0].nops, 2);
     CHECK_INT(run.ranks[0].bad_lines, 4);
     CHECK_HAS(note_with(&run, "4 events of this file are unusable"), "loss: ");
-    CHECK_HAS(note_with(&run, "4 events of this file are unusable"), ": expected a number;");
+    CHECK_HAS(note_with(&run, "4 events of this file are unusable"), ": expected a value;");
     run_release(&run);
 }
 

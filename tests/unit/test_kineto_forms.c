@@ -67,8 +67,8 @@ TEST(kineto_odd_durations)
                                                             "cpu_op", "aten::b", "1", "5", "-1", "")
                                                             WORK("kernel", "nan", "NaN", "2",
                                                                  "'stream':7")
-                                                                WORK("kernel", "text", "'7'", "2",
-                                                                     "'stream':7")
+                                                                WORK("kernel", "text", "'seven'",
+                                                                     "2", "'stream':7")
                                                                     WORK("kernel", "far",
                                                                          "99999999999999999999",
                                                                          "2", "'stream':7")
@@ -77,6 +77,25 @@ TEST(kineto_odd_durations)
     CHECK_INT(op_named(&run.ranks[0], "zero")->dur_ns, 0);
     CHECK_INT(run.ranks[0].bad_lines, 4); /* labels of no use are no loss */
     CHECK_HAS(note_with(&run, "an event without a usable time"), "rank0.json: byte ");
+    run_release(&run);
+}
+
+/* Some exporters write times as texts: exact, as numbers are. What is no number is no time. */
+TEST(kineto_times_as_text)
+{
+    struct run run;
+    const struct rank *rank;
+    load_one(&run, "rank0.json",
+             "{" EVENTS(
+                 WORK("kernel", "text", "'1711964646000100.125'", "'2.5'", "'stream':7")
+                     WORK("kernel", "words", "'12 us'", "'2'", "'stream':7")
+                         WORK("kernel", "empty", "''", "'2'", "'stream':7")
+                             WORK("kernel", "number", "1711964646000104", "1", "'stream':7")) "}");
+    rank = &run.ranks[0];
+    CHECK_INT(rank->nops, 2);
+    CHECK_INT(op_named(rank, "text")->start_ns, 1711964646000100125);
+    CHECK_INT(op_named(rank, "text")->dur_ns, 2500);
+    CHECK_INT(rank->bad_lines, 2);
     run_release(&run);
 }
 

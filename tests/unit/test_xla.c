@@ -31,8 +31,9 @@ TEST(xla_outer_of_two_calls)
 {
     struct run run;
     load_events(&run, GPU("0") CALL("cudaLaunchKernel", "10", "8", "1")
-                          CALL("cuLaunchKernel", "12", "3", "1") DONE("30", "1"));
+                          CALL("cuLaunchKernel", "12", "3", "1") DONE("'30.5'", "1"));
     CHECK_STR(run.format, "xla");
+    CHECK_INT(run.ranks[0].ops[0].start_ns, 30500);
     CHECK_INT(run.ranks[0].ops[0].host_end_ns - run.ranks[0].ops[0].host_ns, 8000);
     run_release(&run);
     /* also where the inner is written first, or other calls come between */
