@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "trace/align.h"
 
+#include "base/hash.h"
+#include "base/idmap.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,21 +24,29 @@ struct wall {
     int block;         /* machine number where only its size is known */
     int64_t offset_ns; /* wall clock minus the clock of the times */
     bool dated;
-    bool zero; /* its times have a zero of their own: it is no wall clock, and like none */
-    int like;  /* the first that may be the same clock */
+    bool zero;     /* its times have a zero of their own: it is no wall clock, and like none */
+    int like;      /* the first that may be the same clock */
+    uint32_t next; /* the next of its machine's, plus one; 0: none */
 };
 
 struct walls {
     struct wall *list; /* owned; by domain */
     size_t count, cap;
-    bool alike; /* some may be the same clock */
+    bool alike;                     /* some may be the same clock */
+    struct idmap machines;          /* by host and block */
+    struct clock_chain *of_machine; /* owned: the dated clocks of each */
+    size_t cap_machines;
+};
+
+struct clock_chain {
+    uint32_t first, last; /* index, plus one; 0: none */
 };
 
 static struct wall wall_of(const struct rank *rank)
 {
     struct wall d = {
         rank->host,      0, 0, rank->mono_ns != UNKNOWN_NS && rank->real_ns != UNKNOWN_NS,
-        rank->host_zero, 0};
+        rank->host_zero, 0, 0};
     if (d.dated)
         d.offset_ns = rank->real_ns - rank->mono_ns;
     if (rank->host[0] == '\0' && rank->host_gpus > 0)
@@ -57,12 +68,38 @@ bool ranks_share_clock(const struct rank *a, const struct rank *b)
     return a->rank >= 0 && b->rank >= 0 && same_clock(&x, &y, SURELY_SAME_NS);
 }
 
+static int64_t machine_key(const struct wall *d)
+{
+    const uint64_t block = (uint64_t)d->block;
+    return (int64_t)hash_mix(hash_bytes(HASH_BYTES, d->host, strlen(d->host)), block);
+}
+
+/* The first that is the same clock; walls->count: none. */
 static size_t find_clock(const struct walls *walls, const struct wall *d, int64_t within_ns)
 {
-    size_t i = d->dated ? 0 : walls->count;
-    while (i < walls->count && !same_clock(&walls->list[i], d, within_ns))
-        i++;
-    return i;
+    const uint32_t machine = d->dated ? idmap_find(&walls->machines, machine_key(d)) : IDMAP_NONE;
+    uint32_t at = machine != IDMAP_NONE ? walls->of_machine[machine].first : 0;
+    while (at != 0 && !same_clock(&walls->list[at - 1], d, within_ns))
+        at = walls->list[at - 1].next;
+    return at != 0 ? at - 1 : walls->count;
+}
+
+static void add_clock(struct walls *walls, const struct wall *d)
+{
+    struct clock_chain *chain;
+    uint32_t machine;
+    ARRAY_GROW(walls->list, walls->cap, walls->count + 1);
+    walls->list[walls->count++] = *d;
+    if (!d->dated)
+        return;
+    machine = idmap_add(&walls->machines, machine_key(d));
+    ARRAY_GROW(walls->of_machine, walls->cap_machines, (size_t)machine + 1);
+    chain = &walls->of_machine[machine];
+    if (chain->first == 0)
+        chain->first = (uint32_t)walls->count;
+    else
+        walls->list[chain->last - 1].next = (uint32_t)walls->count;
+    chain->last = (uint32_t)walls->count;
 }
 
 /* Returns whether the rank has times to compare: not where it recorded no operation, and others
@@ -86,8 +123,7 @@ static void number_domains(struct run *run, struct walls *walls)
             like = find_clock(walls, &d, SAME_BOOT_NS);
             d.like = like < walls->count ? walls->list[like].like : (int)i;
             walls->alike |= d.like != (int)i;
-            ARRAY_GROW(walls->list, walls->cap, walls->count + 1);
-            walls->list[walls->count++] = d;
+            add_clock(walls, &d);
         }
         run->ranks[r].domain = (int)i;
     }
@@ -325,4 +361,6 @@ void clocks_align(struct run *run)
         note_aligned(run, &walls);
     free(maps);
     free(walls.list);
+    free(walls.of_machine);
+    idmap_release(&walls.machines);
 }

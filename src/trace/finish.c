@@ -4,6 +4,7 @@
  * hosts one clock (align.h), everything its order; and what is missing is said.
  */
 #include "base/buf.h"
+#include "base/idmap.h"
 #include "base/order.h"
 #include "base/pool.h"
 #include "trace/align.h"
@@ -46,15 +47,6 @@ static int rank_in_comm(const struct rank *rank, int comm)
 {
     const struct membership *in = rank_member(rank, comm);
     return in != NULL ? in->rank : -1;
-}
-
-static bool number_taken(const struct run *run, int number)
-{
-    for (size_t r = 0; r < run->nranks; r++) {
-        if (run->ranks[r].rank == number)
-            return true;
-    }
-    return false;
 }
 
 /* The number of the first rank of the process that the launcher calls so; -1. */
@@ -101,26 +93,33 @@ static void number_devices(struct run *run, int world)
 static void number_ranks(struct run *run)
 {
     int world = -1, next = 0, from_comm = 0, in_order = 0; /* world: the largest communicator */
+    struct idmap taken = {0};
     for (size_t c = 0; c < run->ncomms; c++) {
         if (world < 0 || run->comms[c].size > run->comms[world].size)
             world = (int)c;
     }
     number_devices(run, world);
     for (size_t r = 0; r < run->nranks; r++) {
+        if (run->ranks[r].rank >= 0)
+            idmap_add(&taken, run->ranks[r].rank);
+    }
+    for (size_t r = 0; r < run->nranks; r++) {
         int number = run->ranks[r].rank < 0 ? rank_in_comm(&run->ranks[r], world) : -1;
-        if (number < 0 || number_taken(run, number))
+        if (number < 0 || idmap_find(&taken, number) != IDMAP_NONE)
             continue;
         run->ranks[r].rank = number;
+        idmap_add(&taken, number);
         from_comm++;
     }
     for (size_t r = 0; r < run->nranks; r++) {
         if (run->ranks[r].rank >= 0)
             continue;
-        while (number_taken(run, next))
+        while (idmap_find(&taken, next) != IDMAP_NONE)
             next++;
-        run->ranks[r].rank = next;
+        run->ranks[r].rank = next++;
         in_order++;
     }
+    idmap_release(&taken);
     if (from_comm > 0 && run->world_size == 0)
         run->world_size = run->comms[world].size;
     if (from_comm > 0)

@@ -35,21 +35,6 @@ size_t load_count(const struct load *l, const struct reader *reader)
     return n;
 }
 
-/* Returns whether there is a file that was made from this one. */
-static bool was_made(const struct load *l, const struct source *s)
-{
-    const struct reader *of = s->reader->form_of != NULL ? s->reader->form_of : s->reader;
-    if (s->reader->made_from == NULL || s->archive ||
-        (s->reader->may_be_from != NULL && !s->reader->may_be_from(s->path)))
-        return false;
-    for (size_t i = 0; i < l->count; i++) {
-        if (l->list[i].reader == of && !l->list[i].archive && &l->list[i] != s &&
-            s->reader->made_from(l->list[i].path, s->path))
-            return true;
-    }
-    return false;
-}
-
 /* Returns whether a run of this file may have that name. */
 static bool has_name(const struct load *l, const struct source *s, const char *run_id)
 {
@@ -296,6 +281,57 @@ static int choose_run(struct load *l, const struct reader *reader, struct err *e
     return chosen < 0 ? -1 : 0;
 }
 
+/* ---- files that others were made from ---- */
+
+static int by_path(const void *pa, const void *pb)
+{
+    const struct source *const *a = pa, *const *b = pb;
+    return strcmp((*a)->path, (*b)->path);
+}
+
+/* Returns whether one of `sorted`, by path, was made from this file. */
+static bool was_made(const struct source *const *sorted, size_t n, const struct source *s)
+{
+    const struct reader *of = s->reader->form_of != NULL ? s->reader->form_of : s->reader;
+    const size_t stem = s->reader->made_from != NULL ? s->reader->from_stem(s->path) : 0;
+    size_t first = 0, end = n;
+    if (stem == 0 || s->archive)
+        return false;
+    while (first < end) { /* the first that begins with the stem, or comes after it */
+        const size_t middle = first + (end - first) / 2;
+        if (strncmp(sorted[middle]->path, s->path, stem) < 0)
+            first = middle + 1;
+        else
+            end = middle;
+    }
+    for (size_t i = first; i < n && strncmp(sorted[i]->path, s->path, stem) == 0; i++) {
+        if (sorted[i] != s && sorted[i]->reader == of && !sorted[i]->archive &&
+            s->reader->made_from(sorted[i]->path, s->path))
+            return true;
+    }
+    return false;
+}
+
+static void drop_made(struct load *l)
+{
+    const struct source **sorted = array_new(l->count + 1, sizeof *sorted);
+    struct source *kept = array_new(l->count + 1, sizeof *kept);
+    size_t n = 0;
+    for (size_t i = 0; i < l->count; i++)
+        sorted[i] = &l->list[i];
+    qsort(sorted, l->count, sizeof *sorted, by_path);
+    for (size_t i = 0; i < l->count; i++) {
+        if (!was_made(sorted, l->count, &l->list[i]))
+            kept[n++] = l->list[i];
+    }
+    memcpy(l->list, kept, n * sizeof *kept);
+    l->count = n;
+    free(kept);
+    free(sorted);
+}
+
+/* ---- together ---- */
+
 const struct reader *load_choose(struct load *l, struct err *e)
 {
     /* A folder can hold recordings by several tools; one is taken, with what completes it. */
@@ -307,15 +343,6 @@ const struct reader *load_choose(struct load *l, struct err *e)
             note_aside(l, other, reader);
     }
     drop_sources(l, of_other_reader, reader);
-    /* Those that other files were made from go. */
-    struct source *kept = array_new(l->count + 1, sizeof *kept);
-    size_t n = 0;
-    for (size_t i = 0; i < l->count; i++) {
-        if (!was_made(l, &l->list[i]))
-            kept[n++] = l->list[i];
-    }
-    memcpy(l->list, kept, n * sizeof *kept);
-    l->count = n;
-    free(kept);
+    drop_made(l);
     return choose_run(l, reader, e) < 0 ? NULL : reader;
 }

@@ -43,12 +43,17 @@ static bool nsysrep_named(const char *label, const char *head, size_t len)
     return suffix_of(label) != NULL && len > 0 && head[0] != '{' && head[0] != '[';
 }
 
+static size_t nsysrep_from_stem(const char *from)
+{
+    const char *suffix = suffix_of(from);
+    return suffix != NULL ? (size_t)(suffix - from) : 0;
+}
+
 /* `nsys export` writes NAME.sqlite beside NAME.nsys-rep. */
 static bool nsysrep_made(const char *path, const char *from)
 {
-    const char *suffix = suffix_of(from);
-    size_t len = suffix != NULL ? (size_t)(suffix - from) : 0;
-    return suffix != NULL && strncmp(path, from, len) == 0 && strcmp(path + len, ".sqlite") == 0;
+    const size_t len = nsysrep_from_stem(from);
+    return len > 0 && strncmp(path, from, len) == 0 && strcmp(path + len, ".sqlite") == 0;
 }
 
 static bool nsysrep_sniff(const char *head, size_t len)
@@ -220,6 +225,7 @@ static int nsysrep_read(struct run *run, struct stream *s, const char *label, st
 const struct reader reader_nsysrep = {.name = "nsys report",
                                       .form_of = &reader_nsys,
                                       .made_from = nsysrep_made,
+                                      .from_stem = nsysrep_from_stem,
                                       .sniff = nsysrep_sniff,
                                       .named = nsysrep_named,
                                       .read = nsysrep_read,

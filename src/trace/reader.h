@@ -36,9 +36,10 @@ struct reader {
      * `from`, which is of this format. Then `from` is not read where both are there. NULL: no. */
     bool (*made_from)(const char *path, const char *from);
 
-    /* Returns whether a file may be such a `from`, by its name alone, so that made_from() need not
-     * be asked for every pair of files. NULL: each may. */
-    bool (*may_be_from)(const char *from);
+    /* Length of the part that begins `from` and every path that made_from() accepts with it, so
+     * that it need not be asked for every pair of files; 0: no file is made from this one. NULL
+     * where made_from is. */
+    size_t (*from_stem)(const char *from);
 
     /* Looks at the first bytes of a file (up to 64 KiB): true when this reader understands it. */
     bool (*sniff)(const char *head, size_t len);

@@ -397,6 +397,8 @@ static void join_processes(struct recording_group *g)
     for (size_t i = 0; i < g->nitems; i++) {
         struct recorded_rank *item = &g->items[i];
         bool timed = item->begin_ns != UNKNOWN_NS;
+        if (item->rank->pid < 0 && item->rank->rank < 0)
+            continue; /* nothing names its process */
         if (timed ? !is_moment(item) && !item->rank->undated /* a ring is no window */
                   : is_part_of_process(item))
             order[n++] = item;

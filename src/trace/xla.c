@@ -466,17 +466,18 @@ static void xla_finish(struct run *run)
 }
 
 /* With create_perfetto_link JAX writes the trace of one host a second time, without its name. */
-static bool xla_may_be_from(const char *from)
+static size_t xla_from_stem(const char *from)
 {
     static const char twice[] = "perfetto_trace.json";
-    return strncmp(base_name(from), twice, sizeof twice - 1) == 0;
+    const char *name = base_name(from);
+    return strncmp(name, twice, sizeof twice - 1) == 0 ? (size_t)(name - from) : 0;
 }
 
 static bool xla_made(const char *path, const char *from)
 {
-    const size_t folder = (size_t)(base_name(from) - from);
-    return xla_may_be_from(from) && strncmp(path, from, folder) == 0 &&
-           strchr(path + folder, '/') == NULL && strstr(path + folder, ".trace.json") != NULL;
+    const size_t folder = xla_from_stem(from);
+    return folder > 0 && strncmp(path, from, folder) == 0 && strchr(path + folder, '/') == NULL &&
+           strstr(path + folder, ".trace.json") != NULL;
 }
 
 static bool xla_sniff(const char *head, size_t len)
@@ -486,7 +487,7 @@ static bool xla_sniff(const char *head, size_t len)
 
 const struct reader reader_xla = {.name = "xla",
                                   .made_from = xla_made,
-                                  .may_be_from = xla_may_be_from,
+                                  .from_stem = xla_from_stem,
                                   .sniff = xla_sniff,
                                   .read = xla_read,
                                   .apart = true,

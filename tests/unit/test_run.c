@@ -6,6 +6,7 @@
 #include "trace/reader.h"
 
 #include <sys/stat.h>
+#include <time.h>
 
 /* One trace with one operation. real: seconds after 1.7e9 at which the rank began. */
 static void write_trace(const char *folder, const char *name, const char *run, int rank, int world,
@@ -602,4 +603,33 @@ TEST(load_damaged_fixtures)
                   star != NULL ? "loss: " : cases[i].message);
         run_release(&run);
     }
+}
+
+/* ---- time ---- */
+
+static double finish_s(int hosts)
+{
+    struct run run;
+    clock_t begin;
+    run_init(&run);
+    for (int i = 0; i < hosts; i++) {
+        struct rank *rank = run_add_rank(&run);
+        rank->rank = -1;
+        rank->mono_ns = rank->real_ns = 0;
+        rank->host = arena_printf(&run.arena, "worker-%05d.cluster", i);
+    }
+    begin = clock();
+    run_finish(&run);
+    begin = clock() - begin;
+    CHECK_INT(run.ndomains, hosts);
+    CHECK_INT(run.ranks[hosts - 1].rank, hosts - 1);
+    run_release(&run);
+    return (double)begin / CLOCKS_PER_SEC;
+}
+
+/* Four times the hosts do not take sixteen times as long. */
+TEST(run_finish_grows_with_hosts)
+{
+    const double few = finish_s(6000);
+    CHECK(finish_s(24000) < 8 * few + 0.2);
 }

@@ -36,3 +36,9 @@ mv it\'s.* folder
 run folder
 ls -A tmp
 [[ ! -e converted ]]
+echo "- a report is left out for the export of its name, not for one whose name begins so"
+mkdir names
+for name in job job1 job10; do cp folder/*.nsys-rep names/$name.nsys-rep; done
+cp made.db names/job10.sqlite
+cp made.db names/job1.old.sqlite
+"$SPECTER" analyze names 2>&1 >/dev/null | grep -o 'names/job[0-9]*.nsys-rep' | sort -u
