@@ -18,16 +18,26 @@
 
 #define LINE_MAX_BYTES ((size_t)64 << 10) /* a longer line is none of nccl-tests' */
 #define DAMAGE_SHOWN 4                    /* lines that are named; the rest is counted */
+#define SETTINGS_MAX 64                   /* of a command line that are kept */
+
+/* A command line that a script printed or a document shows, which may go on over several lines. */
+struct nccl_tests_command {
+    const char *program; /* "" */
+    struct bench_setting settings[SETTINGS_MAX];
+    size_t nsettings;
+    bool open; /* its last line ends in a backslash */
+};
 
 struct nccl_tests_reader {
     struct bench_result *r;
     const char *file;
     size_t line, run; /* where it stands; the run that rows go to */
     struct nccl_tests_columns columns;
-    const char *seen_program;      /* in a command line before the header; "" */
-    struct nccl_tests_ranks ranks; /* of the header */
-    bool begun, ended;             /* the header's first and last line came */
-    size_t empty, empty_line;      /* rows of 0 bytes, and where the first stands */
+    struct nccl_tests_command command; /* the last one before the header that names a program */
+    struct nccl_tests_command reading; /* one whose lines have not ended */
+    struct nccl_tests_ranks ranks;     /* of the header */
+    bool begun, ended;                 /* the header's first and last line came */
+    size_t empty, empty_line;          /* rows of 0 bytes, and where the first stands */
     size_t damaged;
     struct buf text; /* of the line, terminated; owned */
 };
@@ -63,6 +73,15 @@ static void begin_run(struct nccl_tests_reader *rd)
     forget_ranks(rd);
 }
 
+/* Those of the command before a header. */
+static void take_settings(struct nccl_tests_reader *rd)
+{
+    for (size_t i = 0; i < rd->command.nsettings; i++)
+        bench_setting_add(rd->r, run_of(rd), rd->command.settings[i].name,
+                          rd->command.settings[i].value);
+    rd->command.nsettings = 0;
+}
+
 /* A header's line: the next run's where this one has rows. */
 static struct bench_run *header(struct nccl_tests_reader *rd)
 {
@@ -71,6 +90,7 @@ static struct bench_run *header(struct nccl_tests_reader *rd)
     if (!rd->begun)
         run_of(rd)->line = rd->line;
     rd->begun = true;
+    take_settings(rd);
     return run_of(rd);
 }
 
@@ -114,14 +134,14 @@ static bool header_line(struct nccl_tests_reader *rd, const char *text)
     }
     if (strstr(text, "nThread ") != NULL && strstr(text, "nGpus ") != NULL &&
         strstr(text, "minBytes ") != NULL) {
-        struct bench_run *run = header(rd);
         int threads, gpus;
+        header(rd);
         forget_ranks(rd); /* of a run that printed no row */
         if (sscanf(strstr(text, "nThread "), "nThread %d nGpus %d", &threads, &gpus) == 2 &&
             threads > 0 && gpus > 0 && (int64_t)threads * gpus < NCCL_TESTS_RANK_MAX)
             rd->ranks.per_process = threads * gpus;
-        if (run->program[0] == '\0')
-            run->program = rd->seen_program;
+        if (run_of(rd)->program[0] == '\0')
+            run_of(rd)->program = rd->command.program;
         return true;
     }
     if (nccl_tests_rank_read(&rank, text)) {
@@ -199,21 +219,54 @@ static void debug_line(struct nccl_tests_reader *rd, const char *text)
     }
 }
 
-/* A command line that a script printed: the operation, and settings as mpirun's -x passes them. */
-static void command_line(struct nccl_tests_reader *rd, const struct nccl_tests_words *words)
+/* ---- a command line ---- */
+
+/* "all_reduce_perf", "./build/alltoall_perf" */
+static void program_word(struct nccl_tests_reader *rd, const char *word, size_t len)
 {
-    for (size_t i = 0; i < words->n; i++) {
-        const struct nccl_tests_word *w = &words->word[i];
-        const char *slash = memrchr(w->p, '/', w->len);
-        const char *name = slash != NULL ? slash + 1 : w->p;
-        size_t len = w->len - (size_t)(name - w->p);
-        char buf[NCCL_TESTS_NAME_MAX];
-        if (len >= sizeof buf || memmem(name, len, "_perf", 5) == NULL)
-            continue;
-        snprintf(buf, sizeof buf, "%.*s", (int)len, name);
-        if (measured_op(buf) != SPECTER_COMM_OP_COUNT || strcmp(buf, "hypercube_perf") == 0)
-            rd->seen_program = bench_keep(rd->r, name, len);
+    const char *slash = memrchr(word, '/', len), *name = slash != NULL ? slash + 1 : word;
+    char buf[NCCL_TESTS_NAME_MAX];
+    len -= (size_t)(name - word);
+    if (len >= sizeof buf || memmem(name, len, "_perf", 5) == NULL)
+        return;
+    snprintf(buf, sizeof buf, "%.*s", (int)len, name);
+    if (measured_op(buf) != SPECTER_COMM_OP_COUNT || strcmp(buf, "hypercube_perf") == 0)
+        rd->reading.program = bench_keep(rd->r, name, len);
+}
+
+/* "NCCL_ALGO=Ring", as a shell or mpirun's -x takes it; a value with variables is not known. */
+static void setting_word(struct nccl_tests_reader *rd, const char *word, size_t len)
+{
+    struct nccl_tests_command *c = &rd->reading;
+    const char *equal = memchr(word, '=', len);
+    struct buf value = BUF_INIT;
+    if (equal == NULL || c->nsettings == SETTINGS_MAX ||
+        !bench_is_library_setting(word, (size_t)(equal - word)) || memchr(word, '$', len) != NULL)
+        return;
+    for (const char *p = equal + 1; p < word + len; p++) {
+        if (*p != '\\' && *p != '"' && *p != '\'')
+            buf_putc(&value, *p);
     }
+    c->settings[c->nsettings].name = bench_keep(rd->r, word, (size_t)(equal - word));
+    c->settings[c->nsettings++].value = bench_keep(rd->r, value.data, value.len);
+    buf_release(&value);
+}
+
+static void command_line(struct nccl_tests_reader *rd)
+{
+    const char *p = rd->text.data, *word = p;
+    size_t len = 0;
+    if (!rd->reading.open)
+        rd->reading = (struct nccl_tests_command){.program = ""};
+    for (p += strspn(p, " \t\r"); *p != '\0'; p = word + len + strspn(word + len, " \t\r")) {
+        word = p;
+        len = strcspn(word, " \t\r");
+        program_word(rd, word, len);
+        setting_word(rd, word, len);
+    }
+    rd->reading.open = len == 1 && *word == '\\';
+    if (!rd->reading.open && rd->reading.program[0] != '\0')
+        rd->command = rd->reading;
 }
 
 static void one_line(struct nccl_tests_reader *rd)
@@ -231,10 +284,11 @@ static void one_line(struct nccl_tests_reader *rd)
     nccl_tests_split(text, rd->text.len, &words);
     if (nccl_tests_headings(&words, &columns)) {
         const bool in_place_only = rd->columns.in_place_only;
-        struct bench_run *run = rd->ranks.alone ? run_of(rd) : header(rd);
-        if (run->program[0] == '\0') { /* the table alone was copied, behind its command */
-            run->program = rd->seen_program;
-            rd->seen_program = "";
+        if (!rd->ranks.alone)
+            header(rd);
+        if (run_of(rd)->program[0] == '\0') { /* the table alone was copied, behind its command */
+            run_of(rd)->program = rd->command.program;
+            rd->command.program = "";
         }
         rd->columns = columns;
         rd->columns.in_place_only = in_place_only;
@@ -258,7 +312,7 @@ static void one_line(struct nccl_tests_reader *rd)
             rd->empty_line = rd->line;
         break;
     case NCCL_TESTS_NO_ROW:
-        command_line(rd, &words);
+        command_line(rd);
         break;
     default:
         break;
@@ -288,7 +342,7 @@ static void finish(struct nccl_tests_reader *rd, size_t first)
 int bench_read_nccl_tests(struct bench_result *r, struct stream *s, const char *file, struct err *e)
 {
     struct nccl_tests_reader rd = {
-        .r = r, .file = file, .line = 1, .seen_program = "", .text = BUF_INIT};
+        .r = r, .file = file, .line = 1, .command.program = "", .text = BUF_INIT};
     const size_t first = r->nruns;
     struct lines l;
     int rc;

@@ -41,15 +41,11 @@ static struct bench_run *run_of(struct nccl_tests_json_reader *rd)
 
 static void env(struct nccl_tests_json_reader *rd)
 {
-    static const char *const prefixes[] = {"NCCL_", "RCCL_", "FI_", "UCX_", "MSCCL"};
     while (json_next_item(&rd->j)) {
         const char *one = bench_json_text(&rd->j, rd->r), *equal = strchr(one, '=');
-        for (size_t i = 0; equal != NULL && i < sizeof prefixes / sizeof *prefixes; i++) {
-            if (strncmp(one, prefixes[i], strlen(prefixes[i])) == 0) {
-                const char *name = arena_strndup(&rd->r->arena, one, (size_t)(equal - one));
-                bench_setting_add(rd->r, run_of(rd), name, equal + 1);
-            }
-        }
+        const size_t len = equal != NULL ? (size_t)(equal - one) : 0;
+        if (bench_is_library_setting(one, len))
+            bench_setting_add(rd->r, run_of(rd), arena_strndup(&rd->r->arena, one, len), equal + 1);
     }
 }
 

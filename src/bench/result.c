@@ -100,6 +100,17 @@ void bench_setting_add(struct bench_result *r, struct bench_run *run, const char
                                                              bench_keep(r, value, strlen(value))};
 }
 
+bool bench_is_library_setting(const char *name, size_t len)
+{
+    static const char *const prefixes[] = {"NCCL_", "RCCL_", "FI_", "UCX_", "MSCCL"};
+    for (size_t i = 0; i < sizeof prefixes / sizeof *prefixes; i++) {
+        const size_t n = strlen(prefixes[i]);
+        if (len > n && strncmp(name, prefixes[i], n) == 0)
+            return true;
+    }
+    return false;
+}
+
 const char *bench_setting(const struct bench_run *run, const char *name)
 {
     for (size_t i = 0; i < run->nsettings; i++) {

@@ -119,6 +119,10 @@ void bench_setting_add(struct bench_result *r, struct bench_run *run, const char
                        const char *value);
 const char *bench_setting(const struct bench_run *run, const char *name); /* NULL: not there */
 
+/* Returns whether an environment variable is one that a communication library reads: of a job's
+ * environment only those are kept. */
+bool bench_is_library_setting(const char *name, size_t len);
+
 /* Adds "FILE:LINE: text"; file "": only the text. */
 void bench_note(struct bench_result *r, const char *file, size_t line, const char *fmt, ...)
     __attribute__((format(printf, 4, 5)));

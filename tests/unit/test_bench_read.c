@@ -397,6 +397,32 @@ TEST(bench_read_settings_that_nccl_tells)
     CHECK_INT(row_of(0, 0)->op, SPECTER_REDUCESCATTER);
 }
 
+/* Of the command that a script printed, whose length is not bounded. */
+TEST(bench_read_settings_of_the_command)
+{
+    struct buf text = BUF_INIT;
+    buf_puts(&text, "-x NCCL_P2P_LEVEL=PHB ./all_gather_perf -b 8\n" /* of another run */
+                    "COMMAND:\nmpirun -np 2");
+    for (int i = 0; i < 100; i++)
+        buf_printf(&text, " --mca a%d b", i);
+    buf_puts(&text, " -x NCCL_ALGO=Ring -x NCCL_IB_HCA=mlx5_0\\,mlx5_1 \\\n"
+                    "  -x NCCL_PROTO=$PROTO -x PATH=/bin -x NCCL_NVLS_ENABLE='0' -x NCCL_DEBUG \\\n"
+                    "  /opt/nccl-tests/build/reduce_scatter_perf -b 8\n"
+                    "NCCL_BUFFSIZE=1 is not of a command\n"
+                    "# nThread 1 nGpus 1 minBytes 8 maxBytes 1024 step: 2(factor)\n" COLUMNS ROW
+                    "NCCL_ALGO=Tree ./all_reduce_perf -b 8\n" COLUMNS ROW);
+    CHECK_INT(read_text(text.data), 0);
+    CHECK_INT(row_of(0, 0)->op, SPECTER_REDUCESCATTER);
+    CHECK_INT(result.runs[0].nsettings, 3);
+    CHECK_STR(bench_setting(&result.runs[0], "NCCL_ALGO"), "Ring");
+    CHECK_STR(bench_setting(&result.runs[0], "NCCL_IB_HCA"), "mlx5_0,mlx5_1");
+    CHECK_STR(bench_setting(&result.runs[0], "NCCL_NVLS_ENABLE"), "0");
+    CHECK_INT(row_of(1, 0)->op, SPECTER_ALLREDUCE);
+    CHECK_INT(result.runs[1].nsettings, 1);
+    CHECK_STR(bench_setting(&result.runs[1], "NCCL_ALGO"), "Tree");
+    buf_release(&text);
+}
+
 TEST(bench_read_ways_that_nccl_tells)
 {
     const struct bench_paths *p;
