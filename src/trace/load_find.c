@@ -151,15 +151,21 @@ static void not_a_trace(struct load *l, const char *label, const char *head, siz
 
 #define LOOKS_LIKE "looks like "
 
-/* Returns whether a comment names the columns of nccl-tests: "#  ...  algbw   busbw #wrong". */
+/* Returns whether a line names the columns of nccl-tests ("#  ...  algbw   busbw #wrong") or its
+ * options ("# nThread 1 nGpus 1 minBytes 8 ..."), behind whatever a launcher puts before it. */
 static bool is_nccl_tests(const char *head, size_t len)
 {
-    static const char first[] = "algbw", second[] = "busbw";
+    static const char first[] = "algbw", second[] = "busbw", options[] = "# nThread ";
     const char *const end = head + len, *p, *next;
     for (const char *line = head; line < end; line = next) {
         next = memchr(line, '\n', (size_t)(end - line));
         next = next != NULL ? next + 1 : end;
-        p = *line == '#' ? memmem(line, (size_t)(next - line), first, sizeof first - 1) : NULL;
+        p = memchr(line, '#', (size_t)(next - line));
+        if (p == NULL)
+            continue;
+        if ((size_t)(next - p) >= sizeof options && memcmp(p, options, sizeof options - 1) == 0)
+            return true;
+        p = memmem(p, (size_t)(next - p), first, sizeof first - 1);
         p = p != NULL ? p + sizeof first - 1 : next;
         while (p < next && *p == ' ')
             p++;
@@ -180,6 +186,9 @@ static const char *what_else(const char *label, const char *head, size_t len)
         {"Total Time (ns)",
          "a summary by nsys stats, without times: give the report (.nsys-rep) or its "
          "SQLite export"},
+        {"CorrId", "a table by nsys stats: give the report (.nsys-rep) or its SQLite export"},
+        {"  Self CPU %  ",
+         "a table of PyTorch's profiler, without times: give what export_chrome_trace() writes"},
         {"] NCCL INFO ", LOOKS_LIKE "NCCL's own log, which holds no times"},
         {"\"KERNEL_DISPATCH\"", rocprof},
         {"\"rocprofiler-sdk-tool\"", rocprof},

@@ -2,7 +2,13 @@
 # Files that often lie beside traces and are none: what they are, and what reads them.
 "$SPECTER" analyze "$TESTDATA/nccl_tests/one_nic.log" 2>&1 | sed "s|$TESTDATA/||"
 echo 'Time (%),Total Time (ns),Instances,Avg (ns),Name' >kernels.csv && "$SPECTER" analyze kernels.csv 2>&1
+echo 'Start (ns),Duration (ns),CorrId,GrdX,Name' >gpu_trace.csv && "$SPECTER" analyze gpu_trace.csv 2>&1
+echo '        Name    Self CPU %      Self CPU   CPU total %' >table.txt && "$SPECTER" analyze table.txt 2>&1
 echo 'n:1:2 [0] NCCL INFO comm 0x1 rank 0 nranks 2 - Init COMPLETE' >nccl.log && "$SPECTER" analyze nccl.log 2>&1
+# what launchers put before lines, and what NCCL says between them, hides nothing
+"$SPECTER" analyze "$TESTDATA/nccl_tests/mpirun.log" 2>&1 | sed "s|$TESTDATA/||"
+{ printf '0: # nThread 1 nGpus 8 minBytes 8\n'; yes 'n:1:2 [0] NCCL INFO Channel' | head -c 90000; } >srun.log
+"$SPECTER" analyze srun.log 2>&1
 # words alone are no sign of either
 echo 'op,bytes,time_us,algbw_GBps,busbw_GBps' >table.csv && "$SPECTER" analyze table.csv 2>&1
 echo 'Set NCCL_DEBUG=INFO; lines with NCCL INFO tell more' >notes.txt && "$SPECTER" analyze notes.txt 2>&1
