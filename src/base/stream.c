@@ -22,7 +22,31 @@
 
 static const struct codec *const codecs[] = {&stream_gz, &stream_zst};
 
+/* NULL: what begins so is not packed. */
+static const struct codec *codec_of(const unsigned char *head, size_t len)
+{
+    for (size_t i = 0; i < sizeof codecs / sizeof *codecs; i++) {
+        if (codecs[i]->is(head, len))
+            return codecs[i];
+    }
+    return NULL;
+}
+
+static ssize_t member_read(struct stream *s, void *buf, size_t len, struct err *e);
+
 /* ---- the file ---- */
+
+/* read(2), or for a member of an archive the same of that. -1: s->err says why. */
+static ssize_t read_some(struct stream *s, void *buf, size_t len)
+{
+    ssize_t got;
+    if (s->archive != NULL)
+        return member_read(s->archive, buf, len, &s->err);
+    do
+        got = read(s->fd, buf, len);
+    while (got < 0 && errno == EINTR);
+    return got < 0 ? err_set(&s->err, ERR_INPUT, "%s: %s", s->path.data, strerror(errno)) : got;
+}
 
 /* Fills buf; less only at the end of the file. */
 static ssize_t file_read(struct stream *s, void *buf, size_t len)
@@ -31,11 +55,9 @@ static ssize_t file_read(struct stream *s, void *buf, size_t len)
     for (; again < len && s->head_at < s->head_len; again++)
         ((unsigned char *)buf)[again] = s->head[s->head_at++];
     while (again + n < len) {
-        ssize_t got = read(s->fd, (char *)buf + again + n, len - again - n);
-        if (got < 0 && errno == EINTR)
-            continue;
+        ssize_t got = read_some(s, (char *)buf + again + n, len - again - n);
         if (got < 0)
-            return err_set(&s->err, ERR_INPUT, "%s: %s", s->path.data, strerror(errno));
+            return -1;
         if (got == 0)
             break;
         n += (size_t)got;
@@ -68,6 +90,26 @@ int stream_damaged(struct stream *s, const char *what)
 
 /* ---- decoded bytes ---- */
 
+static bool too_many_fold(uint64_t decoded, uint64_t packed)
+{
+    return decoded > RATIO_FROM && decoded / STREAM_RATIO_MAX > packed;
+}
+
+/* Refuses what unpacks to too much: a file, or all members of an archive together. */
+static void check_size(struct stream *s, size_t got)
+{
+    uint64_t decoded = s->decoded;
+    if (s->archive != NULL)
+        decoded = s->archive->unpacked += got;
+    if (decoded > STREAM_INFLATED_MAX)
+        err_set(&s->err, ERR_INPUT, "%s: inflates to more than %llu GiB", s->path.data,
+                (unsigned long long)(STREAM_INFLATED_MAX >> 30));
+    else if (too_many_fold(s->decoded, s->in_total) ||
+             (s->archive != NULL && too_many_fold(decoded, s->archive->file_read)))
+        err_set(&s->err, ERR_INPUT, "%s: inflates more than %d-fold", s->path.data,
+                STREAM_RATIO_MAX);
+}
+
 /* Less than len only at the end or before an error, which is then in s->err. */
 static size_t decode(struct stream *s, char *buf, size_t len)
 {
@@ -82,14 +124,8 @@ static size_t decode(struct stream *s, char *buf, size_t len)
         }
         n += got;
         s->decoded += got;
-        if (s->codec != NULL) {
-            if (s->decoded > STREAM_INFLATED_MAX)
-                err_set(&s->err, ERR_INPUT, "%s: inflates to more than %llu GiB", s->path.data,
-                        (unsigned long long)(STREAM_INFLATED_MAX >> 30));
-            else if (s->decoded > RATIO_FROM && s->decoded / STREAM_RATIO_MAX > s->in_total)
-                err_set(&s->err, ERR_INPUT, "%s: inflates more than %d-fold", s->path.data,
-                        STREAM_RATIO_MAX);
-        }
+        if (s->codec != NULL)
+            check_size(s, got);
         if (got < chunk)
             break;
     }
@@ -326,10 +362,42 @@ static bool is_regular(const struct stream *s, const struct tar_member *m)
     return len > 0 && s->name.data[len - 1] != '/';
 }
 
+/* A stream before its first byte, of that file or, where archive is not NULL, of a member. */
+static struct stream *stream_new(const char *path, struct stream *archive)
+{
+    struct stream *s = calloc(1, sizeof *s);
+    if (s == NULL || (s->ahead = malloc(STREAM_PEEK)) == NULL || (s->given = strdup(path)) == NULL)
+        die("out of memory");
+    buf_init(&s->path);
+    buf_init(&s->label);
+    buf_init(&s->name);
+    buf_put_printable(&s->path, path, strlen(path));
+    buf_put(&s->label, s->path.data, s->path.len);
+    s->archive = archive;
+    s->fd = -1;
+    return s;
+}
+
+static int recognise(struct stream *s);
+
+/* Looks at the first bytes of a member: whether it is packed itself. What is wrong with it is said
+ * when it is read, so that other members stand. */
+static void open_member(struct stream *s)
+{
+    const size_t want = s->left < STREAM_HEAD ? (size_t)s->left : STREAM_HEAD;
+    if (read_ahead(s, want) < want ||
+        codec_of((const unsigned char *)s->ahead + s->ahead_at, want) == NULL)
+        return;
+    s->member = stream_new(s->label.data, s);
+    recognise(s->member);
+}
+
 int stream_tar_next(struct stream *s, const char **name, struct err *e)
 {
     struct tar_member m = {0};
     int rc, special;
+    stream_close(s->member);
+    s->member = NULL;
     buf_reset(&s->label);
     buf_put(&s->label, s->path.data, s->path.len);
     while ((rc = tar_pass(s, s->left + s->padding)) == 0 && (rc = tar_header(s, &m)) == 1 &&
@@ -341,6 +409,7 @@ int stream_tar_next(struct stream *s, const char **name, struct err *e)
             buf_put_printable(&s->label, s->name.data, strlen(s->name.data));
             *name = s->name.data;
             skip_mark(s);
+            open_member(s);
             return 1;
         }
         memset(&m, 0, sizeof m);
@@ -351,7 +420,8 @@ int stream_tar_next(struct stream *s, const char **name, struct err *e)
 
 /* ---- the interface ---- */
 
-ssize_t stream_read(struct stream *s, void *buf, size_t len, struct err *e)
+/* The bytes as they stand in the file, or in the member of an archive. */
+static ssize_t member_read(struct stream *s, void *buf, size_t len, struct err *e)
 {
     size_t n;
     if (s->tar && len > s->left)
@@ -367,10 +437,18 @@ ssize_t stream_read(struct stream *s, void *buf, size_t len, struct err *e)
     return n == 0 && s->err.code != ERR_NONE ? kept_error(s, e) : (ssize_t)n;
 }
 
+ssize_t stream_read(struct stream *s, void *buf, size_t len, struct err *e)
+{
+    return member_read(s->member != NULL ? s->member : s, buf, len, e);
+}
+
 ssize_t stream_peek(struct stream *s, const char **head, struct err *e)
 {
-    size_t want = s->tar && s->left < STREAM_PEEK ? (size_t)s->left : STREAM_PEEK;
-    size_t n = read_ahead(s, want);
+    size_t want, n;
+    if (s->member != NULL)
+        s = s->member;
+    want = s->tar && s->left < STREAM_PEEK ? (size_t)s->left : STREAM_PEEK;
+    n = read_ahead(s, want);
     *head = s->ahead + s->ahead_at;
     if (n == 0 && s->err.code != ERR_NONE)
         return kept_error(s, e);
@@ -415,14 +493,14 @@ static int begin_codec(struct stream *s, const struct codec *codec)
 static int recognise(struct stream *s)
 {
     ssize_t n = file_read(s, s->head, sizeof s->head);
+    const struct codec *codec;
     if (n < 0)
         return -1;
     s->head_len = (size_t)n;
-    for (size_t i = 0; i < sizeof codecs / sizeof *codecs && s->codec == NULL; i++) {
-        if (codecs[i]->is(s->head, s->head_len) && begin_codec(s, codecs[i]) < 0)
-            return -1;
-    }
-    s->tar = read_ahead(s, TAR_BLOCK) == TAR_BLOCK && is_tar_header(s->ahead);
+    codec = codec_of(s->head, s->head_len);
+    if (codec != NULL && begin_codec(s, codec) < 0)
+        return -1;
+    s->tar = s->archive == NULL && read_ahead(s, TAR_BLOCK) == TAR_BLOCK && is_tar_header(s->ahead);
     if (!s->tar)
         skip_mark(s);
     return 0;
@@ -430,15 +508,8 @@ static int recognise(struct stream *s)
 
 int stream_open(struct stream **out, const char *path, struct err *e)
 {
-    struct stream *s = calloc(1, sizeof *s);
+    struct stream *s = stream_new(path, NULL);
     *out = NULL;
-    if (s == NULL || (s->ahead = malloc(STREAM_PEEK)) == NULL || (s->given = strdup(path)) == NULL)
-        die("out of memory");
-    buf_init(&s->path);
-    buf_init(&s->label);
-    buf_init(&s->name);
-    buf_put_printable(&s->path, path, strlen(path));
-    buf_put(&s->label, s->path.data, s->path.len);
     s->fd = open(path, O_RDONLY | O_CLOEXEC);
     if (s->fd < 0)
         err_set(&s->err, ERR_INPUT, "%s: %s", s->path.data, strerror(errno));
@@ -455,6 +526,7 @@ void stream_close(struct stream *s)
 {
     if (s == NULL)
         return;
+    stream_close(s->member);
     if (s->fd >= 0)
         close(s->fd);
     if (s->codec != NULL)

@@ -59,6 +59,11 @@ struct stream {
     /* members of a tar */
     uint64_t left, padding; /* of the member, and after it */
     struct buf name;
+    struct stream *member; /* owned: unpacks the member; NULL: it is not packed */
+    uint64_t unpacked;     /* bytes, of all members */
+
+    /* such a member itself */
+    struct stream *archive; /* borrowed: the bytes come from there, and fd is -1; NULL: a file */
 };
 
 /* For a codec: makes sure there is packed input. 1 yes, 0 the file is at its end, -1 error. */

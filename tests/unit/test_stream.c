@@ -437,6 +437,82 @@ TEST(stream_tar_gzip_damage_behind_the_end)
     buf_release(&got);
 }
 
+/* ---- packed members of a tar ---- */
+
+static void put_tar_bytes(struct buf *tar, const char *name, const struct buf *content)
+{
+    put_tar_header(tar, name, '0', content->len);
+    buf_put(tar, content->data, content->len);
+    while (tar->len % 512 != 0)
+        buf_putc(tar, '\0');
+}
+
+/* As a folder of .json.gz goes into an archive. One that is damaged leaves the others alone. */
+TEST(stream_tar_packed_members)
+{
+    const char *folder = make_folder();
+    struct buf tar = BUF_INIT, packed = BUF_INIT, got = BUF_INIT, text = BUF_INIT;
+    put_gzip(&packed,
+             "\xef\xbb\xbf"
+             "first",
+             8);
+    put_tar_bytes(&tar, "a.gz", &packed);
+    put_tar(&tar, "plain", '0', "second");
+    packed.data[packed.len - 6] ^= 1; /* the checksum */
+    put_tar_bytes(&tar, "bad.gz", &packed);
+    buf_reset(&packed);
+    put_gzip(&packed, "third", 5);
+    packed.len -= 9;
+    put_tar_bytes(&tar, "cut.gz", &packed);
+    put_tar(&tar, "two", '0', "\x1f\x8b");
+    put_sample(&text, 300000);
+    buf_reset(&packed);
+    put_gzip(&packed, text.data, text.len);
+    put_tar_bytes(&tar, "long.gz", &packed);
+    put_tar_end(&tar);
+    write_file(folder, "a.tar", tar.data, tar.len);
+    list_tar(file_in(folder, "a.tar"), &got);
+    CHECK_HAS(got.data, "a.gz=first;plain=second;bad.gz=first!");
+    CHECK_HAS(got.data, "a.tar:bad.gz: damaged gzip data at byte ");
+    CHECK_HAS(got.data, "a.tar:cut.gz: gzip data is cut off at byte ");
+    CHECK_HAS(got.data, ";two=!");
+    CHECK_HAS(got.data, ";long.gz=");
+    CHECK_HAS(got.data, text.data);
+    buf_reset(&packed);
+    put_gzip(&packed, tar.data, tar.len);
+    write_file(folder, "a.tar.gz", packed.data, packed.len);
+    list_tar(file_in(folder, "a.tar.gz"), &got);
+    CHECK_HAS(got.data, text.data);
+    remove_folder(folder);
+    buf_release(&tar);
+    buf_release(&packed);
+    buf_release(&got);
+    buf_release(&text);
+}
+
+/* Members that unpack to little enough each, and in an archive that is packed again to too much. */
+TEST(stream_tar_packed_bomb)
+{
+    const char *folder = make_folder();
+    struct buf tar = BUF_INIT, packed = BUF_INIT, got = BUF_INIT;
+    char *zeroes = calloc(1, 4 << 20);
+    put_gzip(&packed, zeroes, 4 << 20);
+    for (int i = 0; i < 100; i++)
+        put_tar_bytes(&tar, "zeroes.gz", &packed);
+    put_tar_end(&tar);
+    buf_reset(&packed);
+    put_gzip(&packed, tar.data, tar.len);
+    write_file(folder, "bomb.tar.gz", packed.data, packed.len);
+    list_tar(file_in(folder, "bomb.tar.gz"), &got);
+    CHECK(memmem(got.data, got.len, "inflates more than 1100-fold", 28) != NULL);
+    CHECK(got.len < (size_t)64 << 20);
+    free(zeroes);
+    remove_folder(folder);
+    buf_release(&tar);
+    buf_release(&packed);
+    buf_release(&got);
+}
+
 /* A line that is too long stays so where the byte at which it is cut is a carriage return. */
 TEST(lines_cut_at_a_carriage_return)
 {
