@@ -5,6 +5,7 @@
 #include "trace/et.h"
 #include "base/idmap.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -324,6 +325,8 @@ static void note(struct joining *j)
 {
     struct run *run = j->run;
     int64_t paused_ns = 0;
+    double paused_s;
+    char paused[32];
     for (size_t p = 0; p < run->npauses; p++)
         paused_ns += run->pauses[p].dur_ns;
     if (j->copies > 0)
@@ -336,11 +339,12 @@ static void note(struct joining *j)
                  j->n - j->copies, run->nranks);
         return;
     }
-    run_note(
-        run, false,
-        "%zu recordings are windows of %zu rank%s, read as one recording; in the %.3g s between "
-        "windows nothing was recorded: that time is excluded",
-        j->n - j->copies, run->nranks, run->nranks > 1 ? "s" : "", (double)paused_ns / 1e9);
+    paused_s = (double)paused_ns / 1e9;
+    snprintf(paused, sizeof paused, paused_s < 1000 ? "%.3g" : "%.0f", paused_s);
+    run_note(run, false,
+             "%zu recordings are windows of %zu rank%s, read as one recording; in the %s s between "
+             "windows nothing was recorded: that time is excluded",
+             j->n - j->copies, run->nranks, run->nranks > 1 ? "s" : "", paused);
 }
 
 void run_join_windows(struct run *run, const uint32_t *processes)

@@ -347,6 +347,36 @@ static bool close_enough(const struct recorded_rank *a, const struct recorded_ra
     return named || b->begin_ns - a->end_ns <= RECORDINGS_UNNAMED_NS;
 }
 
+/* The range of torch.profiler's step numbers in a recording. False: it has none. */
+static bool step_numbers(const struct rank *rank, int64_t *first, int64_t *last)
+{
+    static const char step[] = "ProfilerStep#";
+    *first = INT64_MAX;
+    *last = -1;
+    for (size_t i = 0; i < rank->nsteps; i++) {
+        const char *name = rank->steps[i].name;
+        int64_t number;
+        if (strncmp(name, step, sizeof step - 1) != 0)
+            continue;
+        number = strtoll(name + sizeof step - 1, NULL, 10);
+        *first = number < *first ? number : *first;
+        *last = number > *last ? number : *last;
+    }
+    return *last >= 0;
+}
+
+/* Returns whether the later one, of another folder, counts its steps anew: then it is of another
+ * job whose process has the same number, as it is in containers. In one folder it may be a second
+ * profiler of the process. */
+static bool counts_anew(const struct recording_group *g, const struct recorded_rank *a,
+                        const struct recorded_rank *b)
+{
+    int64_t a_first, a_last, b_first, b_last;
+    return g->list[a->rec].folder != g->list[b->rec].folder &&
+           step_numbers(a->rank, &a_first, &a_last) && step_numbers(b->rank, &b_first, &b_last) &&
+           b_first <= a_last;
+}
+
 static bool is_copy(const struct recorded_rank *a, const struct recorded_rank *b)
 {
     return a->begin_ns == b->begin_ns && a->end_ns == b->end_ns && rank_same_work(a->rank, b->rank);
@@ -359,8 +389,10 @@ static void chain_windows(struct recording_group *g, struct recorded_rank **list
     size_t nends = 0;
     for (size_t i = 0; i < n; i++) {
         size_t e = 0;
-        while (e < nends && !(same_process(g, ends[e], list[i]) && close_enough(ends[e], list[i]) &&
-                              (list[i]->begin_ns >= ends[e]->end_ns || is_copy(ends[e], list[i]))))
+        while (e < nends &&
+               !(same_process(g, ends[e], list[i]) && close_enough(ends[e], list[i]) &&
+                 ((list[i]->begin_ns >= ends[e]->end_ns && !counts_anew(g, ends[e], list[i])) ||
+                  is_copy(ends[e], list[i]))))
             e++;
         if (e < nends) {
             uint32_t a = root_of(g, ends[e]->rec), b = root_of(g, list[i]->rec);
@@ -398,7 +430,7 @@ static void join_processes(struct recording_group *g)
         struct recorded_rank *item = &g->items[i];
         bool timed = item->begin_ns != UNKNOWN_NS;
         if (item->rank->pid < 0 && item->rank->rank < 0)
-            continue; /* nothing names its process */
+            continue;                                        /* nothing names its process */
         if (timed ? !is_moment(item) && !item->rank->undated /* a ring is no window */
                   : is_part_of_process(item))
             order[n++] = item;

@@ -355,13 +355,43 @@ TEST(recordings_windows_in_folders)
             snprintf(name, sizeof name, "iteration_%d/rank%d_trace.json", w, r);
             write_profile(
                 folder, name,
-                (struct made_profile){.rank = r, .world = 2, .begin_us = NOON + w * 1000000});
+                (struct made_profile){
+                    .rank = r, .world = 2, .begin_us = NOON + w * 1000000, .first_step = 10 * w});
         }
     }
     load_path(&run, folder);
     CHECK_INT(run.nranks, 2);
     CHECK_INT(run.ranks[1].nops, 8);
     CHECK_STR(note_with(&run, "other run"), "");
+    run_release(&run);
+    remove_folder(folder);
+}
+
+/* Two runs in containers, whose processes have the same numbers: steps begin anew. Copies do not
+ * make another run of it. */
+TEST(recordings_of_containers_in_folders)
+{
+    const char *folder = make_folder();
+    struct run run;
+    for (int job = 0; job < 3; job++) {
+        char name[64];
+        snprintf(name, sizeof name, "run %d", job);
+        CHECK_INT(mkdir(file_in(folder, name), 0700), 0);
+        for (int r = 0; r < 2; r++) {
+            snprintf(name, sizeof name, "run %d/rank%d.json", job, r);
+            write_profile(folder, name,
+                          (struct made_profile){.rank = r,
+                                                .world = 2,
+                                                .pid = 100 + r,
+                                                .begin_us = NOON + (job > 0) * 100000000,
+                                                .first_step = 2});
+        }
+    }
+    load_path(&run, folder);
+    CHECK_INT(run.nranks, 2);
+    CHECK_INT(run.ranks[1].nops, 4);
+    CHECK_HAS(note_with(&run, "other run"), "1 other run here");
+    CHECK_HAS(note_with(&run, "cop"), "2 files here are copies of another: left out");
     run_release(&run);
     remove_folder(folder);
 }
