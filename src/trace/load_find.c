@@ -132,23 +132,6 @@ static bool own_document(const char *head, size_t len)
     return false;
 }
 
-/* A file of no known format: of another kind when it begins as JSON does, else damaged. */
-static void not_a_trace(struct load *l, const char *label, const char *head, size_t len)
-{
-    struct err e;
-    size_t i = 0;
-    if (own_document(head, len))
-        return;
-    while (i < len && strchr(" \t\r\n", head[i]) != NULL && head[i] != '\0')
-        i++;
-    if ((i < len && (head[i] == '{' || head[i] == '[')) || strstr(label, ".json") == NULL) {
-        foreign(l, label);
-        return;
-    }
-    err_set(&e, ERR_INPUT, len == 0 ? "%s: empty" : "%s: line 1: not a trace", label);
-    load_damaged(l, &e);
-}
-
 #define LOOKS_LIKE "looks like "
 
 /* Returns whether a line names the columns of nccl-tests ("#  ...  algbw   busbw #wrong") or its
@@ -193,11 +176,26 @@ static const char *what_else(const char *label, const char *head, size_t len)
         {"\"KERNEL_DISPATCH\"", rocprof},
         {"\"rocprofiler-sdk-tool\"", rocprof},
     };
-    const char *suffix = strstr(label, ".xplane.pb");
+    static const struct {
+        const char *begin, *what;
+    } begins[] = {
+        {"version https://git-lfs.github.com/",
+         "a pointer of Git LFS, not the file itself: git lfs pull"},
+        {"<!DOCTYPE html", "a web page: download the file itself"},
+        {"<html", "a web page: download the file itself"},
+    };
+    const char *suffix = strstr(label, ".xplane.pb"), *zip = strstr(label, ".zip");
     if (is_own_export(head, len))
         return "drawn by specter, not recorded: give the traces that it was made of";
     if (suffix != NULL && strcmp(suffix, ".xplane.pb") == 0)
         return "XLA's own form: give the Chrome trace that it writes beside it (.trace.json.gz)";
+    if (zip != NULL && strcmp(zip, ".zip") == 0)
+        return "a zip archive, which is not read: unpack it";
+    for (size_t i = 0; i < sizeof begins / sizeof *begins; i++) {
+        const size_t n = strlen(begins[i].begin);
+        if (len >= n && strncasecmp(head, begins[i].begin, n) == 0)
+            return begins[i].what;
+    }
     if (is_nccl_tests(head, len))
         return LOOKS_LIKE "output of nccl-tests, which `specter bench report` reads";
     for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
@@ -205,6 +203,27 @@ static const char *what_else(const char *label, const char *head, size_t len)
             return others[i].what;
     }
     return NULL;
+}
+
+/* A file of no known format: of another kind when it begins as JSON does, else damaged. */
+static void not_a_trace(struct load *l, const char *label, const char *head, size_t len)
+{
+    const char *what = what_else(label, head, len);
+    struct err e;
+    size_t i = 0;
+    if (own_document(head, len))
+        return;
+    while (i < len && strchr(" \t\r\n", head[i]) != NULL && head[i] != '\0')
+        i++;
+    if ((i < len && (head[i] == '{' || head[i] == '[')) || strstr(label, ".json") == NULL) {
+        foreign(l, label);
+        return;
+    }
+    err_set(&e, ERR_INPUT, "%s: %s", label,
+            len == 0       ? "empty"
+            : what != NULL ? what
+                           : "line 1: not a trace");
+    load_damaged(l, &e);
 }
 
 /* By content; else by name, where a format leaves nothing else. */

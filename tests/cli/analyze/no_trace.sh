@@ -20,3 +20,13 @@ mkdir -p logs profile/plugins
 cp "$TESTDATA/nccl_tests/one_nic.log" logs/ && "$SPECTER" analyze logs 2>&1
 printf '\n\5host' >profile/plugins/host.xplane.pb && "$SPECTER" analyze profile 2>&1
 echo "status $?"
+# what is in the place of a file that was to be downloaded
+mkdir pages
+printf 'version https://git-lfs.github.com/spec/v1\noid sha256:0\n' >pages/rank0.json.gz
+printf '<!doctype html>\n' >pages/rank1.json
+"$SPECTER" analyze pages/rank0.json.gz 2>&1
+"$SPECTER" analyze pages/rank1.json 2>&1
+cp "$TESTDATA"/kineto_two_ranks/rank0.json pages/rank2.json
+"$SPECTER" analyze pages 2>&1 >/dev/null | head -2
+mkdir packed && printf 'PK\3\4' >packed/traces.zip && "$SPECTER" analyze packed 2>&1
+echo "status $?"
