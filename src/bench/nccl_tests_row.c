@@ -20,7 +20,7 @@
 #include <string.h>
 #include <strings.h>
 
-#define PREFIX_WORDS 4               /* that a launcher may put before a row */
+#define PREFIX_WORDS 12              /* that launchers and loggers put before a row */
 #define WORD_MAX 64                  /* a longer word is no number and no type */
 #define GAP_MIN 24                   /* blanks of a part that was not measured; it is 32 wide */
 #define BYTES_MAX 9007199254740992.0 /* 2^53: up to here a double counts single ones */

@@ -397,6 +397,29 @@ TEST(bench_read_settings_that_nccl_tells)
     CHECK_INT(row_of(0, 0)->op, SPECTER_REDUCESCATTER);
 }
 
+/* What launchers, loggers and collectors of logs put before each line. */
+TEST(bench_read_prefixes)
+{
+    static const char *const prefixes[] = {
+        "[1,0]<stdout>:",
+        "0: ",
+        "> ",
+        "nccl-1  | ",
+        "[pod/launcher/mpi] 2024-01-01T00:00:00.000Z stdout F ",
+        "Nov 28 23:05:06 node01 nccl[123]: ",
+        "2024-05-01 12:00:00,123 - bench.nccl - INFO - ",
+        "2024-05-01 12:00:00.123 | INFO     | job:run:12 - rank 0 : ",
+    };
+    for (size_t i = 0; i < sizeof prefixes / sizeof *prefixes; i++) {
+        struct buf text = BUF_INIT;
+        for (const char *line = COLUMNS ROW; *line != '\0'; line = strchr(line, '\n') + 1)
+            buf_printf(&text, "%s%.*s", prefixes[i], (int)strcspn(line, "\n") + 1, line);
+        CHECK_INT_OF(prefixes[i], read_text(text.data), 0);
+        CHECK_INT_OF(prefixes[i], (int64_t)result.runs[0].nrows, 2);
+        buf_release(&text);
+    }
+}
+
 /* Of the command that a script printed, whose length is not bounded. */
 TEST(bench_read_settings_of_the_command)
 {
