@@ -88,11 +88,38 @@ static void number_devices(struct run *run, int world)
     free(launcher);
 }
 
+/* As people count: host2 before host10. */
+static int compare_files(const void *pa, const void *pb)
+{
+    const struct rank *const *a = pa, *const *b = pb;
+    int order = strverscmp((*a)->file, (*b)->file);
+    return order != 0 ? order : ORDER(*a, *b); /* of one file as they stand in it */
+}
+
+/* Gives ranks that have none the numbers that are free. Returns how many there were. */
+static int number_in_order(struct run *run, struct idmap *taken)
+{
+    struct rank **list = array_new(run->nranks + 1, sizeof *list);
+    int n = 0, next = 0;
+    for (size_t r = 0; r < run->nranks; r++) {
+        if (run->ranks[r].rank < 0)
+            list[n++] = &run->ranks[r];
+    }
+    qsort(list, (size_t)n, sizeof *list, compare_files);
+    for (int i = 0; i < n; i++) {
+        while (idmap_find(taken, next) != IDMAP_NONE)
+            next++;
+        list[i]->rank = next++;
+    }
+    free(list);
+    return n;
+}
+
 /* A rank without a number is its comm rank in the largest communicator, which is the whole job's in
  * all but odd cases; one that is not in it gets the next free number. */
 static void number_ranks(struct run *run)
 {
-    int world = -1, next = 0, from_comm = 0, in_order = 0; /* world: the largest communicator */
+    int world = -1, from_comm = 0, in_order; /* world: the largest communicator */
     struct idmap taken = {0};
     for (size_t c = 0; c < run->ncomms; c++) {
         if (world < 0 || run->comms[c].size > run->comms[world].size)
@@ -111,14 +138,7 @@ static void number_ranks(struct run *run)
         idmap_add(&taken, number);
         from_comm++;
     }
-    for (size_t r = 0; r < run->nranks; r++) {
-        if (run->ranks[r].rank >= 0)
-            continue;
-        while (idmap_find(&taken, next) != IDMAP_NONE)
-            next++;
-        run->ranks[r].rank = next++;
-        in_order++;
-    }
+    in_order = number_in_order(run, &taken);
     idmap_release(&taken);
     if (from_comm > 0 && run->world_size == 0)
         run->world_size = run->comms[world].size;

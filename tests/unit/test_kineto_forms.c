@@ -99,6 +99,28 @@ TEST(kineto_times_as_text)
     run_release(&run);
 }
 
+/* ---- ranks ---- */
+
+TEST(kineto_files_in_the_order_of_numbers)
+{
+    const char *folder = make_folder();
+    struct run run;
+    for (int i = 0; i < 12; i++) {
+        char name[32];
+        snprintf(name, sizeof name, "run-TP-%d.json", i);
+        write_text(folder, name, quoted("{" EVENTS(NCCL("1711964646000101", "")) "}"));
+    }
+    load_path(&run, folder);
+    CHECK_INT(run.nranks, 12);
+    if (run.nranks == 12) {
+        CHECK_HAS(run.ranks[2].file, "/run-TP-2.json");
+        CHECK_HAS(run.ranks[10].file, "/run-TP-10.json");
+    }
+    CHECK_HAS(note_with(&run, "order of the files"), "12 traces");
+    run_release(&run);
+    remove_folder(folder);
+}
+
 /* ---- what is not communication, and not computation ---- */
 
 TEST(kineto_kinds_of_work)
