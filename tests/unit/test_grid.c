@@ -108,7 +108,7 @@ TEST(grid_names_win_over_operations)
         grid_find(&g, &j.in);
         CHECK_INT(g.state, GRID_FOUND);
         CHECK_INT(g.axes[0].role, cases[i].is_inner);
-        CHECK_INT(g.axes[1].role, cases[i].is_outer);
+        CHECK_INT(g.axes[g.naxes - 1].role, cases[i].is_outer);
         CHECK_INT(g.axes[0].trust, GRID_NAMED);
         grid_release(&g);
         release(&j);
@@ -420,6 +420,35 @@ TEST(grid_of_one_rank)
     add_comm(&j, &m, 1, 0, "")->did = traffic_of(GRID_DP);
     grid_find(&g, &j.in);
     CHECK_STR(grid_comm_text(&g, 0), "dp");
+    grid_release(&g);
+    release(&j);
+}
+
+/* Replicas that a recording does not have are numbered as frameworks do: inside the stages of a
+ * pipeline, outside all else. */
+TEST(grid_puts_new_replicas_inside_a_pipeline)
+{
+    const struct made_grid m = {{{GRID_TP, 2}, {GRID_PP, 4}}, 2};
+    struct made_job j = make_job(&m, true);
+    struct grid g;
+    for (int alone = 0; alone < 2; alone++) {
+        grid_find(&g, &j.in);
+        check_axes(&g, &m);
+        CHECK_INT(grid_axis_of(&g, GRID_DP)->size, 1);
+        CHECK_INT(grid_axis_of(&g, GRID_DP)->stride, 2);
+        for (size_t c = 1; c < j.in.ncomms; c++) {
+            const int size = j.comms[c].size;
+            CHECK_STR(grid_comm_text(&g, c), size == 1 ? "dp" : size == 2 ? "tp" : "pp");
+        }
+        grid_release(&g);
+        for (int r = 0; alone == 0 && r < 8; r++)
+            add_comm(&j, &m, 0, r, "")->did = traffic_of(GRID_DP);
+    }
+    CHECK_INT(grid_from_text(&g, &j.in, "tp=2,pp=4,dp=1", NULL), 0);
+    CHECK_INT(grid_axis_of(&g, GRID_DP)->stride, 2);
+    grid_release(&g);
+    CHECK_INT(grid_from_text(&g, &j.in, "tp=2,pp=4,dp=1:8", NULL), 0);
+    CHECK_INT(grid_axis_of(&g, GRID_DP)->stride, 8);
     grid_release(&g);
     release(&j);
 }

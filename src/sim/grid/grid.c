@@ -206,17 +206,33 @@ const char *grid_text(struct grid *g, const char *fmt, ...)
 
 /* ---- axes ---- */
 
+/* Where an axis of that role would stand in the usual order: outside all up to it. */
+static int usual_place(const struct grid *g, enum grid_role role)
+{
+    int place = g->naxes;
+    while (place > 0 && g->axes[place - 1].role > role)
+        place--;
+    return place;
+}
+
 struct grid_axis *grid_add_single(struct grid *g, enum grid_role role)
 {
-    struct grid_axis *axis = &g->axes[g->naxes];
+    const int place = usual_place(g, role);
+    const unsigned inside = (1u << place) - 1;
+    struct grid_axis *axis = &g->axes[place];
     if (g->naxes == GRID_AXES_MAX)
         return NULL;
+    memmove(axis + 1, axis, (size_t)(g->naxes - place) * sizeof *axis);
     *axis = (struct grid_axis){.role = role,
                                .size = 1,
-                               .stride = g->world,
+                               .stride = place < g->naxes ? axis[1].stride : g->world,
                                .trust = GRID_LIKELY,
                                .why = "groups of single ranks"};
     g->naxes++;
+    for (size_t c = 0; c < g->ncomms; c++) {
+        unsigned axes = g->comms[c].axes;
+        g->comms[c].axes = (axes & inside) | (axes & ~inside) << 1;
+    }
     return axis;
 }
 

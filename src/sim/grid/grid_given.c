@@ -97,7 +97,7 @@ static bool lay_out(struct grid *g, const struct given_axis *list, const int *or
     g->naxes = 0;
     for (int i = 0; i < n; i++) {
         const struct given_axis *one = &list[order[i]];
-        if (one->stride > 0 && one->size > 1 && one->stride != stride)
+        if (one->stride > 0 && one->stride != stride)
             return false;
         g->axes[g->naxes++] = (struct grid_axis){.role = one->role,
                                                  .size = one->size,
@@ -160,13 +160,13 @@ struct order_search {
     bool strides;  /* some order has the strides that were told */
 };
 
-/* Orders that make the same axes as one of these are passed over: an axis of size 1 stays behind
- * the one before it in the list, two that are told alike stay in its order. */
+/* Orders that make the same axes as one of these are passed over: an axis of size 1 without a
+ * stride stays behind the one before it in the list, two that are told alike stay in its order. */
 static bool is_plain(const struct order_search *s, const int *order)
 {
     for (int i = 0; i < s->n; i++) {
         const struct given_axis *one = &s->list[order[i]];
-        if (one->size == 1 && order[i] != (i > 0 ? order[i - 1] + 1 : 0))
+        if (one->size == 1 && one->stride == 0 && order[i] != (i > 0 ? order[i - 1] + 1 : 0))
             return false;
         for (int k = i + 1; k < s->n; k++) {
             if (order[k] < order[i] && memcmp(&s->list[order[k]], one, sizeof *one) == 0)

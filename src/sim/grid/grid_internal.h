@@ -54,7 +54,8 @@ void grid_widen(struct grid *g, const struct grid_input *in);
 /* Returns the role that a communicator's traffic suggests; GRID_ROLES when nothing tells. */
 enum grid_role grid_own_role(const struct grid_comm *comm);
 
-/* An axis of size 1, outside all others. NULL when there is no room. */
+/* Adds an axis of size 1, where the usual order of roles has it: replicas that the recording does
+ * not have are numbered inside the stages of a pipeline. NULL when there is no room. */
 struct grid_axis *grid_add_single(struct grid *g, enum grid_role role);
 
 const char *grid_text(struct grid *g, const char *fmt, ...) __attribute__((format(printf, 2, 3)));

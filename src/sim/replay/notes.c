@@ -212,10 +212,12 @@ static bool grows_from_one(const struct weak_scaling *g)
 
 void note_growth(struct replay *rep, const struct weak_scaling *g)
 {
+    const struct grid_axis *axis;
     enum grid_role role;
     if (g->refused != NULL)
         return;
-    role = rep->grid.axes[g->axis].role;
+    axis = &rep->grid.axes[g->axis];
+    role = axis->role;
     if (!rep->strong)
         fact_add(rep, FACT_WEAK_SCALING,
                  VALUES(fact_text(grid_role_name(role)),
@@ -231,6 +233,11 @@ void note_growth(struct replay *rep, const struct weak_scaling *g)
     note_kinds(rep, g);
     if (grows_from_one(g))
         fact_add(rep, FACT_GROWS_FROM_ONE, NULL);
+    if (axis->size == 1 && axis->trust != GRID_TOLD && g->axis + 1 < rep->grid.naxes &&
+        axis->stride < g->world)
+        fact_add(rep, FACT_GROWS_INSIDE,
+                 VALUES(fact_text(grid_role_name(role)), fact_text(grid_role_name(axis[1].role)),
+                        fact_text(grid_role_name(role)), fact_count((uint64_t)g->world)));
 }
 
 /* ---- costs ---- */

@@ -6,7 +6,8 @@
  * their strides grow with it.
  *
  * - dp, fsdp: more replicas, or shards, of the same model. Where the recording has shards only, dp
- *   is fsdp; where it has neither, replicas of the whole job are added outside it.
+ *   is fsdp; where it has neither, replicas are added where frameworks number them: outside tp, cp
+ *   and ep, inside pp.
  * - tp: a wider model. Heads and inner width grow with the axis, the hidden size stays, so that
  *   products keep their shapes on each GPU and activations their size.
  * - ep: more experts, as many on each GPU. Exchanges spread with their recorded imbalance, also
