@@ -67,7 +67,7 @@ static void one_way_find(struct program *p)
         if (first < 0)
             continue;
         p->one_ways[i] = (struct program_one_way){(uint32_t)p->run->comms[match->comm].size - 1,
-                                                  (uint32_t)first, UNKNOWN_NS};
+                                                  (uint32_t)first, UNKNOWN_NS, 0};
         sim_set_one_way(p->sim, i, p->one_ways[i].span);
         for (uint32_t k = 0; k < match->nmembers; k++) {
             struct match_member m = p->matches.members[match->first + k];
@@ -403,6 +403,12 @@ void program_set_wait(struct program *p, uint32_t match, int64_t ns)
 {
     p->wait_ns[match] = ns;
     sim_set_delay(p->sim, match, ns);
+}
+
+void program_set_fill(struct program *p, uint32_t match, int64_t ns)
+{
+    p->one_ways[match].set_ns = ns;
+    sim_set_fill(p->sim, match, ns);
 }
 
 void program_measured(struct program *p)

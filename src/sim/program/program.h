@@ -157,6 +157,7 @@ struct program_one_way {
     uint32_t span;   /* places between the ends of the way; 0: members begin and end together */
     uint32_t first;  /* place of the first member that was recorded */
     int64_t fill_ns; /* over all of the way, as recorded; UNKNOWN_NS */
+    int64_t set_ns;  /* the same on the target: program_set_fill() */
 };
 
 struct program {
@@ -204,6 +205,9 @@ void program_set_cpu(struct program *p, const int64_t *cpu_ns);
 
 /* Sets how long a transfer waits for members that were not recorded; 0 before it is set. */
 void program_set_wait(struct program *p, uint32_t match, int64_t ns);
+
+/* Sets the fill of a one-way transfer. */
+void program_set_fill(struct program *p, uint32_t match, int64_t ns);
 
 /* Every cost as measured; 0 where nothing was. */
 void program_measured(struct program *p);

@@ -301,6 +301,8 @@ static int find_cost_errors(struct intervals_ctx *c, struct err *e)
         const struct program_cost *cost = &p->costs[i];
         struct cost_error *error = &c->errors[i];
         double ns = (double)cost->set_ns;
+        if (cost->match != PROGRAM_NONE && p->one_ways[cost->match].span > 0)
+            ns += (double)p->one_ways[cost->match].set_ns;
         c->costs_ns[i] = cost->set_ns;
         if (uncertainty_of_cost(error, cost, c->t, &known, e) < 0)
             return -1;

@@ -347,8 +347,13 @@ int job_run_scaled(struct replay_job *job, const struct retarget *t, const int64
                    const double *factors, const double *wait_factors, struct err *e)
 {
     struct program *p = &job->program;
-    for (size_t i = 0; i < p->ncosts; i++)
-        program_set_cost(p, i, factors ? llround((double)costs_ns[i] * factors[i]) : costs_ns[i]);
+    for (size_t i = 0; i < p->ncosts; i++) {
+        const uint32_t match = p->costs[i].match;
+        const double factor = factors != NULL ? factors[i] : 1;
+        program_set_cost(p, i, llround((double)costs_ns[i] * factor));
+        if (match != PROGRAM_NONE && p->one_ways[match].span > 0) /* data come as much later */
+            sim_set_fill(p->sim, match, llround((double)p->one_ways[match].set_ns * factor));
+    }
     absent_wait_apply(p, t);
     for (uint32_t i = 0; i < p->matches.count && wait_factors != NULL; i++)
         program_set_wait(p, i, llround((double)p->wait_ns[i] * wait_factors[i]));

@@ -217,23 +217,44 @@ static int comm_us(const struct retarget *t, const struct program_cost *cost,
     return 0;
 }
 
+#define AHEAD 0.9 /* of what NICs take: a member did not wait for them */
+
+/* A member before NICs that are slower than its links need not wait for them: what fits into NCCL's
+ * buffers is on its way. The recorded fill then holds what data lag behind for that, too, which is
+ * no matter of places. So all of the way is scaled as the model says of it, and the fill is what
+ * the member's time leaves of it. NAN where the recording does not show that. part: of the way that
+ * the fill is behind the member. */
+static double ahead_fill_us(const struct program_cost *cost, double fill_us, double part,
+                            const struct comm_cost *from, const struct comm_cost *to)
+{
+    const double member_us = (double)(cost->measured_ns - cost->wait_ns) / 1e3;
+    double all_us;
+    if (cost->measured_ns == UNKNOWN_NS || !(part > 0) || !(member_us < AHEAD * from->nic_us))
+        return NAN;
+    all_us = (member_us + fill_us * part) * (to->us / from->us);
+    return fmax(all_us - (double)(cost->set_ns - cost->wait_ns) / 1e3, 0) / part;
+}
+
 static int64_t fill_ns(const struct retarget *t, const struct program_cost *cost)
 {
     const struct match *match = &t->program->matches.list[cost->match];
+    const struct program_one_way way = t->program->one_ways[cost->match];
     const struct priced_transfer recorded = transfer_of(t, cost, (double)match->bytes);
     const struct priced_transfer there = transfer_of(t, cost, retarget_bytes(t, cost));
-    int64_t measured_ns = t->program->one_ways[cost->match].fill_ns;
     struct comm_cost from, to;
     struct err ignored;
-    if (measured_ns != UNKNOWN_NS && t->calibrate && retarget_same_hardware(t) &&
+    double us;
+    if (way.fill_ns != UNKNOWN_NS && t->calibrate && retarget_same_hardware(t) &&
         !retarget_moved(t, match->comm) && !carries_less(t, cost) && !slow_link_is_met(t, cost))
-        return measured_ns;
+        return way.fill_ns;
     if (price_transfer(t, &there, ON_TARGET, &to, &ignored) < 0)
-        return measured_ns == UNKNOWN_NS ? 0 : measured_ns;
-    if (measured_ns == UNKNOWN_NS || !t->calibrate ||
+        return way.fill_ns == UNKNOWN_NS ? 0 : way.fill_ns;
+    if (way.fill_ns == UNKNOWN_NS || !t->calibrate ||
         price_transfer(t, &recorded, ON_SOURCE, &from, &ignored) < 0 || !(from.fill_us > 0))
         return retarget_ns(to.fill_us);
-    return retarget_ns((double)measured_ns / 1e3 * (to.fill_us / from.fill_us));
+    us = ahead_fill_us(cost, (double)way.fill_ns / 1e3, 1 - (double)way.first / way.span, &from,
+                       &to);
+    return retarget_ns(us >= 0 ? us : (double)way.fill_ns / 1e3 * (to.fill_us / from.fill_us));
 }
 
 void retarget_set_fills(const struct retarget *t, struct program *program)
@@ -241,7 +262,7 @@ void retarget_set_fills(const struct retarget *t, struct program *program)
     for (size_t i = 0; i < program->ncosts; i++) {
         uint32_t match = program->costs[i].match;
         if (match != PROGRAM_NONE && program->one_ways[match].span > 0)
-            sim_set_fill(program->sim, match, fill_ns(t, &program->costs[i]));
+            program_set_fill(program, match, fill_ns(t, &program->costs[i]));
     }
 }
 
