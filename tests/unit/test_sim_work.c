@@ -123,6 +123,19 @@ TEST(hidden_kernels_of_a_late_host)
     run_release(&run);
 }
 
+/* The engine starts work from the start of its call on. An operation whose call took long, and that
+ * started behind it, must not start earlier for that. */
+TEST(hidden_kernels_beside_a_long_call)
+{
+    struct run run;
+    open_run(&run);
+    add_op(&run, 1, 0, 0, 100);
+    add_launches(&run, 1, 105);
+    add_op(&run, 1, 110, 134, 50)->host_end_ns = 130 * US;
+    check_start(&run, 1, 134, 9, 0);
+    run_release(&run);
+}
+
 /* Another stream is busy until 500, and this one was told to await it: before or after the wait,
  * the kernels have only the time that the wait does not explain. */
 TEST(hidden_kernels_and_waits)

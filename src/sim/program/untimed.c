@@ -263,8 +263,9 @@ static void on_op(struct untimed_ctx *s, uint32_t i)
         }
         return;
     }
-    allowed_ns =
-        ns_add(op->host_end_ns != UNKNOWN_NS ? op->host_end_ns : op->host_ns, s->latency_ns);
+    /* From the start of the call on, as the engine launches there: what a later start is not given
+     * a reason for would be lost. */
+    allowed_ns = ns_add(op->host_ns != UNKNOWN_NS ? op->host_ns : op->host_end_ns, s->latency_ns);
     keep_distance(s, i, lane, allowed_ns);
     observe(s, lane, op->start_ns, allowed_ns);
     close_gap(s, lane, op->start_ns, allowed_ns);
