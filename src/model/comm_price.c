@@ -214,6 +214,12 @@ int topo_view_init(const struct gpu_profile *gpu, const struct network_profile *
  * overlaps the link's. */
 #define LL_BLOCK_BYTES 4096.0
 
+/* The same with Simple: 512 x 64, below which NCCL takes fewer channels and threads. A step takes
+ * sync_us with a full block; half of it, a constant read off small AllReduces of p4d and AllGathers
+ * of A3 Mega, moves the bytes. NCCL's tuner has 3.4 us a step. */
+#define SIMPLE_BLOCK_BYTES 32768.0
+#define SIMPLE_MOVES 0.5
+
 /* Within a node half of a slice waits for the other half. */
 #define NODE_STAGES 0.5
 
@@ -222,12 +228,19 @@ double comm_us(double bytes, double share, double GBps)
     return share > 0 ? bytes * share / (GBps * 1e3) : 0;
 }
 
+/* The part of a step's time with Simple that a block which is not full does not need. */
+static double unused_us(const struct topo_view *s, const struct comm_demand *l)
+{
+    double full = fmin(1, l->block_step / SIMPLE_BLOCK_BYTES);
+    return comm_protos[l->proto].sync ? s->node.sync_us * SIMPLE_MOVES * (1 - full) : 0;
+}
+
 void comm_price(const struct topo_view *s, const struct comm_demand *l, double bus_bytes,
                 struct comm_cost *out)
 {
     const struct comm_proto *p = &comm_protos[l->proto];
     double start = s->node.start_us + l->start_us;
-    double steps = l->steps * comm_step_us(s, l->proto);
+    double steps = l->steps * (comm_step_us(s, l->proto) - unused_us(s, l));
     double hops = l->hops > 0 ? l->hops * comm_hop_us(s, l->proto) : 0;
     double wire = fmax(fmax(l->link_us / p->link, l->host_us), l->nic_us) / p->payload;
     double copy = comm_us(l->copied, 1, comm_link_GBps(s, s->most) * s->node.copy_ratio);
@@ -378,6 +391,7 @@ static void nvls(const struct topo_view *s, const struct nccl_operation *o, stru
 {
     bool up_the_tree = o->algo == NCCL_NVLS_TREE;
     l->steps = NVLS_STEPS;
+    l->block_step = INFINITY;
     if (s->nodes > 1)
         l->hops = up_the_tree ? 2 * log2_up(s->nodes) : SWITCH_HOPS;
     l->stages = l->hops;
@@ -392,6 +406,7 @@ static void collnet_direct(const struct topo_view *s, const struct nccl_operatio
 {
     double rounds = o->op == SPECTER_ALLREDUCE ? 2 : 1;
     l->steps = 2 * rounds;
+    l->block_step = INFINITY;
     l->hops = SWITCH_HOPS;
     l->stages = l->hops;
     flow(s, o, o->bytes, rounds * (s->most - 1.0) / s->most, 1, l);
@@ -401,6 +416,7 @@ static void collnet_chain(const struct topo_view *s, const struct nccl_operation
                           struct comm_demand *l)
 {
     l->steps = 2 * (s->most - 1.0);
+    l->block_step = INFINITY;
     l->hops = SWITCH_HOPS;
     l->stages = l->hops;
     flow(s, o, o->bytes, 2, 1, l);

@@ -17,7 +17,8 @@
  *
  * - Start: start_us, and simple_us with Simple.
  * - Step: in a node intra_lat_us + step_us (LL), + 2.5 step_us (LL128: between NCCL's 2.1 for Tree
- *   and 3.2 for Ring), + sync_us (Simple). Hop: inter_lat_us + hop_us, or hop_sync_us (Simple).
+ *   and 3.2 for Ring), + sync_us (Simple; down to half of it (*measured*) where a block has less
+ * than 32 KiB a step). Hop: inter_lat_us + hop_us, or hop_sync_us (Simple).
  * - Links to p peers: min(intra_GBps, the GPU's own, pair_GBps*p) * link_share.
  * - NICs next to p GPUs: min(all, p*ceil(nics_per_node/gpus_per_node)) x nic_Gbps/8, at most
  *   p*pcie_GBps, over oversubscription, x nic_share; of the emptiest node, at most as many as
@@ -114,8 +115,8 @@ struct comm_demand {
     double host_us;    /* on the path through the host. */
     double fill_us;    /* until the first part of S has passed all stages */
     double copied;     /* bytes that a GPU copies to itself */
-    double block_step; /* bytes that a block moves in a step, with LL */
-    double block_ends; /* and at both ends */
+    double block_step; /* bytes that a block moves in a step, with LL and Simple; INFINITY: full */
+    double block_ends; /* and at both ends, with LL */
     double stages;     /* between nodes, that a part of S passes in a row */
     double late;       /* of a way from member to member: share of the time on the wire in which
                         * the last member still waits */

@@ -256,6 +256,26 @@ TEST(comm_price_of_a_ring)
     CHECK_INT(c.channels, 2);
 }
 
+/* 32 KiB a block and step: the ring's share of two channels. With a quarter of it a step of 1 + 3
+ * us takes 3/8 of 3 less; with LL it is 1 + 2. */
+TEST(comm_price_of_small_steps)
+{
+    struct topo_view s = site_on(&toy_net, 4, 1, 4);
+    struct comm_demand l;
+    struct comm_cost c;
+    static const struct {
+        double bytes, step;
+    } rows[] = {{8 * 32 * KiB, 4}, {2 * 32 * KiB, 4 - 3 * 3 / 8.0}, {1e-9, 2.5}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        l = load_on(&s, SPECTER_ALLGATHER, NCCL_RING, NCCL_SIMPLE, rows[i].bytes);
+        comm_price(&s, &l, 1, &c);
+        CHECK_DOUBLE(c.lat_us, 30 + 3 * rows[i].step, 1e-9);
+    }
+    l = load_on(&s, SPECTER_ALLGATHER, NCCL_RING, NCCL_LL, 1e-9);
+    comm_price(&s, &l, 1, &c);
+    CHECK_DOUBLE(c.lat_us, 10 + 3 * 3, 1e-9);
+}
+
 /* Batches of messages start while data of others flow: 300 us of starts and 400 us of data. */
 TEST(comm_price_of_batches)
 {
