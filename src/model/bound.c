@@ -16,15 +16,17 @@ struct node_groups {
 static struct node_groups groups_of(const struct network_profile *net, struct layout where)
 {
     double per = fmax(1, net->gpus_per_node);
-    double nodes = net->domain_gpus > per ? floor(net->domain_gpus / per) : 1;
+    double room = net->domain_gpus > per ? floor(net->domain_gpus / per) : 1;
+    double count = ceil(where.nodes / room);
+    double nodes = ceil(where.nodes / count); /* evenly, as nccl_layout() lays them out */
+    double missing = (double)where.nodes * where.per_node - where.ranks;
     double most = fmin(where.ranks, where.per_node * nodes);
-    double count = ceil(where.nodes / nodes);
     return (struct node_groups){
         .ranks = where.ranks,
         .count = count,
         .most = most,
-        .least = fmin(most, fmax(1, where.ranks - most * (count - 1))),
-        .nodes = fmin(nodes, where.nodes),
+        .least = fmin(most, fmax(1, where.per_node * floor(where.nodes / count) - missing)),
+        .nodes = nodes,
     };
 }
 

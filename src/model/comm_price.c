@@ -183,11 +183,9 @@ int topo_view_init(const struct gpu_profile *gpu, const struct network_profile *
 {
     struct nccl_topo topo;
     struct layout wide;
-    int64_t rest;
     if (check_layout(net, where, e) < 0)
         return -1;
     wide = nccl_layout(net, where);
-    rest = wide.ranks - (int64_t)wide.per_node * (wide.nodes - 1); /* all other nodes full */
     nccl_topo_of(gpu, net, &topo);
     out->gpu = gpu;
     out->net = net;
@@ -203,7 +201,7 @@ int topo_view_init(const struct gpu_profile *gpu, const struct network_profile *
     out->ranks = wide.ranks;
     out->nodes = wide.nodes;
     out->most = wide.per_node;
-    out->least = rest < 1 ? 1 : (int)rest;
+    out->least = nccl_fewest(&topo, wide);
     find_comm(&topo, wide, &out->nccl);
     return 0;
 }

@@ -89,6 +89,7 @@ void nccl_topo_of(const struct gpu_profile *gpu, const struct network_profile *n
                : is(net->cpu, "arm") ? NCCL_CPU_ARM
                                      : NCCL_CPU_INTEL,
         .gpus = gpus * nodes,
+        .tray = nodes > 1 ? gpus : 0,
         .pcie_GBps = (gpu->pcie_GBps > 0 ? gpu->pcie_GBps : 31.5) * 12 / 15.75, /* 12 on gen 3 */
         .sharp = net->sharp > 0,
         .tree_max_bytes = net->tree_max_bytes,
@@ -110,13 +111,24 @@ void nccl_topo_of(const struct gpu_profile *gpu, const struct network_profile *n
 struct layout nccl_layout(const struct network_profile *net, struct layout where)
 {
     int gpus = (int)fmax(net->gpus_per_node, 1);
-    int nodes = net->domain_gpus > gpus ? (int)net->domain_gpus / gpus : 1;
-    int per_node = where.per_node * nodes;
+    int most = net->domain_gpus > gpus ? (int)net->domain_gpus / gpus : 1;
+    int domains = where.nodes / most + (where.nodes % most > 0);
+    int per_node = where.per_node * (where.nodes / domains + (where.nodes % domains > 0));
     return (struct layout){
         .ranks = where.ranks,
-        .nodes = (where.nodes + nodes - 1) / nodes,
+        .nodes = domains,
         .per_node = per_node < where.ranks ? per_node : where.ranks,
     };
+}
+
+/* All other nodes are full; of domains each has its share, in whole trays. */
+int nccl_fewest(const struct nccl_topo *topo, struct layout where)
+{
+    int64_t rest = where.ranks - (int64_t)where.per_node * (where.nodes - 1);
+    int share = where.ranks / where.nodes;
+    if (topo->tray > 0 && where.nodes > 1)
+        rest = share - (share > topo->tray ? share % topo->tray : 0);
+    return rest < 1 ? 1 : rest < where.per_node ? (int)rest : where.per_node;
 }
 
 /* The bandwidth that the channels of one node may take together. */
@@ -354,9 +366,7 @@ static void find_xgmi(const struct budget *b, struct nccl_graphs *out)
 
 void nccl_graphs_find(const struct nccl_topo *topo, struct layout where, struct nccl_graphs *out)
 {
-    int64_t rest = where.ranks - (int64_t)where.per_node * (where.nodes - 1);
-    /* GPUs on the emptiest node. */
-    int fewest = rest < 1 ? 1 : rest < where.per_node ? (int)rest : where.per_node;
+    int fewest = nccl_fewest(topo, where);
     int generation = topo->cc >= 100 ? 2 : topo->cc >= 90;
     bool inter = where.nodes > 1;
     const double *list = inter ? inter_speeds[generation] : intra_speeds[generation];

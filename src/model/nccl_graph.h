@@ -46,6 +46,7 @@ struct nccl_topo {
     enum nccl_fabric fabric;
     enum nccl_cpu cpu;
     int gpus;         /* of a node, or of an NVLink domain when that is larger */
+    int tray;         /* GPUs of a node in such a domain; 0: each node is its own */
     double link_GBps; /* all NVLinks (xGMI links) of a GPU together; 0: none */
     double pair_GBps; /* of them, towards one other GPU; through a switch all */
     double pcie_GBps; /* of a GPU */
@@ -90,8 +91,13 @@ struct nccl_graphs {
 void nccl_topo_of(const struct gpu_profile *gpu, const struct network_profile *net,
                   struct nccl_topo *out);
 
-/* A layout of nodes as NCCL counts them: those of one NVLink domain (domain_gpus) are one. */
+/* A layout of nodes as NCCL counts them: those of one NVLink domain (domain_gpus) are one. As few
+ * domains as hold the nodes, which are spread evenly, as schedulers do: 512 ranks are 8 x 64, not
+ * 7 x 72 and 8. */
 struct layout nccl_layout(const struct network_profile *net, struct layout where);
+
+/* Ranks of the emptiest node of a layout from nccl_layout(). */
+int nccl_fewest(const struct nccl_topo *topo, struct layout where);
 
 /* `where` from nccl_layout(). On uneven nodes the emptiest one decides, as in NCCL, which takes the
  * least of what the ranks found. */

@@ -213,3 +213,15 @@ TEST(comm_choice_is_nccls_estimate_not_the_fastest)
     }
     CHECK(others_faster > 0);
 }
+
+/* ---- oddities that somebody who knows NCCL would see at once ---- */
+
+/* A scheduler spreads 512 GPUs evenly over racks of 72: with 8 in the last one, the ports of its
+ * two trays would carry all. */
+TEST(comm_choice_racks_are_filled_evenly)
+{
+    double reduce = us_of("gb200", "gb200_nvl72", SPECTER_ALLREDUCE, 8 * GiB, 512);
+    double scatter = us_of("gb200", "gb200_nvl72", SPECTER_REDUCESCATTER, 8 * GiB, 512);
+    double gather = us_of("gb200", "gb200_nvl72", SPECTER_ALLGATHER, 8 * GiB, 512);
+    CHECK(reduce < 2 * (scatter + gather));
+}

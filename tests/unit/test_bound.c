@@ -74,6 +74,10 @@ TEST(bound_of_an_nvlink_domain)
     CHECK_DOUBLE(
         comm_bound(&gpu, &rack, SPECTER_ALLREDUCE, GB, layout_dense(&rack, 32), false).inter_us,
         GB / (4 * 50e3), 1e-15);
+    /* Five nodes are a domain of three and one of two, not one of four and one of one. */
+    CHECK_DOUBLE(
+        comm_bound(&gpu, &rack, SPECTER_ALLGATHER, GB, layout_dense(&rack, 20), false).inter_us,
+        12 / 20.0 * GB / (3 * 50e3), 1e-15);
 }
 
 TEST(bound_of_slow_memory_and_of_pairs)

@@ -237,7 +237,17 @@ TEST(nccl_graph_topo_of_domains)
     CHECK_INT(t.nics, 72);
     CHECK_INT(where.nodes, 2);
     CHECK_INT(where.per_node, 72);
+    CHECK_INT(nccl_fewest(&t, where), 72);
     where = nccl_layout(&net, layout_of(2, 4));
     CHECK_INT(where.nodes, 1);
     CHECK_INT(where.per_node, 8);
+    CHECK_INT(nccl_fewest(&t, where), 8);
+    where = nccl_layout(&net, layout_of(128, 4)); /* 8 racks of 16 trays */
+    CHECK_INT(where.nodes, 8);
+    CHECK_INT(where.per_node, 64);
+    CHECK_INT(nccl_fewest(&t, where), 64);
+    where = nccl_layout(&net, layout_of(256, 4)); /* 15 racks, one of 18 trays, the others of 17 */
+    CHECK_INT(where.nodes, 15);
+    CHECK_INT(where.per_node, 72);
+    CHECK_INT(nccl_fewest(&t, where), 68);
 }
