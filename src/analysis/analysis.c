@@ -154,9 +154,9 @@ int analysis_init_on(struct analysis *a, const struct run *run, int64_t rank,
     machine_find(&a->machine, run, gpu, net);
     node_map_init(&a->node_map, run, a->machine.net);
     comm_study_init(&a->comm, run);
-    comm_rows_init(&a->collectives, &a->comm, &context, false, false);
-    comm_rows_init(&a->collectives_named, &a->comm, &context, false, true);
-    comm_rows_init(&a->p2p, &a->comm, &context, true, false);
+    comm_rows_init(&a->collectives, &a->comm, &context, COMM_ROWS_COLLECTIVES);
+    comm_rows_init(&a->collectives_named, &a->comm, &context, COMM_ROWS_COLLECTIVES_BY_NAME);
+    comm_rows_init(&a->p2p, &a->comm, &context, COMM_ROWS_MESSAGES);
     traffic_init(&a->traffic, &a->comm, &a->node_map, &a->job_steps);
     alltoalls_init(&a->alltoalls, &a->comm);
     stragglers_init(&a->stragglers, &a->comm, &a->job_steps);

@@ -377,7 +377,7 @@ static void add_row(struct comm_rows *rows, struct named_instance *list, size_t 
 }
 
 void comm_rows_init(struct comm_rows *rows, const struct comm_study *study,
-                    const struct comm_context *context, bool p2p, bool by_name)
+                    const struct comm_context *context, enum comm_rows_of of)
 {
     struct named_instance *list = NULL;
     struct sample times = {0};
@@ -387,11 +387,11 @@ void comm_rows_init(struct comm_rows *rows, const struct comm_study *study,
     for (size_t i = 0; i < study->count; i++) {
         const struct comm_instance *in = &study->list[i];
         busy_ns += busy_of(in);
-        if (in->p2p != p2p)
+        if (in->p2p != (of == COMM_ROWS_MESSAGES))
             continue;
         ARRAY_GROW(list, cap, n + 1);
-        list[n++] =
-            (struct named_instance){in, by_name ? comm_group_name(study->run, in->comm) : ""};
+        list[n++] = (struct named_instance){
+            in, of == COMM_ROWS_COLLECTIVES_BY_NAME ? comm_group_name(study->run, in->comm) : ""};
     }
     if (n > 0)
         qsort(list, n, sizeof *list, by_key);

@@ -76,10 +76,16 @@ struct comm_context {
     const struct node_map *node_map;
 };
 
-/* Rows of the study's collectives, or (p2p) of its sends and receives. by_name: communicators of
- * different names are told apart. */
+/* Which instances have rows. */
+enum comm_rows_of {
+    COMM_ROWS_COLLECTIVES,
+    COMM_ROWS_COLLECTIVES_BY_NAME, /* a row for each name of communicators */
+    COMM_ROWS_MESSAGES             /* sends and receives */
+};
+
+/* What rows borrow of the study and its run must outlive them. */
 void comm_rows_init(struct comm_rows *rows, const struct comm_study *study,
-                    const struct comm_context *context, bool p2p, bool by_name);
+                    const struct comm_context *context, enum comm_rows_of of);
 void comm_rows_release(struct comm_rows *rows);
 
 /* What the model expects of a row's operation at another size, on as many ranks and nodes as the

@@ -332,7 +332,7 @@ void watch_init(struct watch *w, const struct trace_folder *folder)
     machine_find(&w->machine, &w->run, NULL, NULL);
     node_map_init(&w->node_map, &w->run, w->machine.net);
     comm_study_init(&w->comm, &w->run);
-    comm_rows_init(&w->rows, &w->comm, &context, false, true);
+    comm_rows_init(&w->rows, &w->comm, &context, COMM_ROWS_COLLECTIVES_BY_NAME);
     hangs_find(&w->hangs, &w->run);
     add_skews(w);
     add_states(w, folder);
