@@ -179,7 +179,7 @@ static const char *order_text(char text[4], const struct record *r)
     return text;
 }
 
-/* A dimension of the product; UINT64_MAX unknown. Groups that differ have none. */
+/* A dimension of the GEMM; UINT64_MAX unknown. Groups that differ have none. */
 static uint64_t gemm_side(const struct record *r, int64_t side)
 {
     return r->gemm.n >= 0 && side >= 0 ? (uint64_t)side : UINT64_MAX;

@@ -8,8 +8,8 @@
  *     ...
  *     analysis_release(&a);
  *
- * What belongs to ranks (splits, top operations, products) is of the selected rank or of all ranks;
- * communication is always over all ranks.
+ * What belongs to ranks (time breakdowns, top operations, GEMMs) is of the selected rank or of all
+ * ranks; communication is always over all ranks.
  */
 #ifndef SPECTER_ANALYSIS_ANALYSIS_H
 #define SPECTER_ANALYSIS_ANALYSIS_H

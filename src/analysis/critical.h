@@ -54,7 +54,7 @@ struct critical_part {
     uint8_t kind;  /* enum path_kind */
 };
 
-/* step: of the chosen step; all: over all steps. */
+/* Of the step of median length, struct critical.chosen; over all steps that count. */
 struct path_sum {
     int64_t step_ns, all_ns;
 };
@@ -100,7 +100,7 @@ void critical_release(struct critical *c);
 
 const char *path_kind_name(enum path_kind kind);
 
-/* "gemm", "AllReduce", "host" */
+/* Of a category below PATH_CATEGORIES: its name ("gemm", "AllReduce", "host"), and its kind. */
 const char *path_category_name(size_t category);
 enum path_kind path_category_kind(size_t category);
 

@@ -109,6 +109,7 @@ const char *hang_cause_name(enum hang_cause cause);
 /* Returns whether the trace shows that the time-out of the operation was over. */
 bool hang_expired(const struct hang *hang);
 
+/* The run must outlive h, which is to be released in any case. */
 void hangs_find(struct hangs *h, const struct run *run);
 void hangs_release(struct hangs *h);
 

@@ -48,6 +48,7 @@ struct stages {
     size_t others;                         /* groups of ranks whose messages form no pipeline */
 };
 
+/* To be released, also where no pipeline is found. */
 void stages_find(struct stages *s, const struct run *run, const struct job_steps *steps);
 void stages_release(struct stages *s);
 
@@ -138,7 +139,8 @@ void bubbles_init(struct bubbles *b, const struct run *run, const struct matches
                   const struct job_steps *steps);
 void bubbles_release(struct bubbles *b);
 
-/* The fraction of a pipeline of p stages that hold v parts each, with m micro-batches. */
+/* The share of a step in which a stage is idle by the schedule: of a pipeline of p stages that hold
+ * v parts each, with m micro-batches. */
 double bubble_ideal(int stages, int parts, double micro);
 
 #endif

@@ -24,10 +24,12 @@ struct settings {
     size_t n, cap;
 };
 
+/* The run must outlive s. */
 void settings_init(struct settings *s, const struct run *run);
 void settings_release(struct settings *s);
 
-/* Returns whether a setting names the job and not how it runs (SLURM_JOB_ID): other in each. */
+/* Returns whether a setting names the job and not how it runs (SLURM_JOB_ID), so that it differs
+ * from run to run. */
 bool settings_is_identity(const char *name);
 
 #endif

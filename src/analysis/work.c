@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define JOIN_EVERY 65536 /* products held before equal shapes are joined: bounds memory */
+#define JOIN_EVERY 65536 /* GEMMs held before equal shapes are joined: bounds memory */
 
 void work_init(struct work *w)
 {
@@ -186,7 +186,7 @@ static int top_by_cost(const void *x, const void *y)
     return strcmp(a->name, b->name);
 }
 
-/* Joins products of one shape into one row; leaves the list sorted by shape. */
+/* Joins GEMMs of one shape into one row; leaves the list sorted by shape. */
 static void join_shapes(struct work *w)
 {
     size_t last = 0;
@@ -213,7 +213,7 @@ static void join_shapes(struct work *w)
     w->ngemms = last + 1;
 }
 
-/* Sets the least time that the product takes on that GPU. */
+/* Sets the least time that the GEMM takes on that GPU. */
 static void limit_gemm(struct gemm_row *row, const struct op *op, const struct gpu_profile *gpu)
 {
     double a = specter_dtype_bits((enum specter_dtype)op->dtype);
@@ -234,7 +234,7 @@ static void limit_gemm(struct gemm_row *row, const struct op *op, const struct g
     row->limit_ns = fmax(row->flops_ns, row->bytes_ns);
 }
 
-/* One product, to be joined with others of its shape later. */
+/* One GEMM, to be joined with others of its shape later. */
 static void add_gemm(struct work *w, const struct op *op, double dur_ns, bool timed,
                      const struct gpu_profile *gpu)
 {

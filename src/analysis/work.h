@@ -56,11 +56,11 @@ struct kind_sum {
     double min_ns, median_ns, max_ns; /* NAN without any */
 };
 
-/* All products of one shape. tflops = 2*m*n*k*batch*timed / total time: what was achieved. The time
- * is that of all kernels of a product, a split one's sum included.
+/* All GEMMs of one shape. tflops = 2*m*n*k*batch*timed / total time: what was achieved. The time
+ * is that of all kernels of a GEMM, a split one's sum included.
  *
- * The roofline: a product's flops take flops / dense peak, its operands, each moved once, take
- * bytes / memory bandwidth; it takes at least the longer of both, limit_ns. Of products whose GPU
+ * The roofline: a GEMM's flops take flops / dense peak, its operands, each moved once, take
+ * bytes / memory bandwidth; it takes at least the longer of both, limit_ns. Of GEMMs whose GPU
  * has a profile and whose types are known. */
 struct gemm_row {
     uint32_t m, n, k, batch;
@@ -79,8 +79,8 @@ struct gemm_row {
     double bytes;      /* A, B and C, each once */
 };
 
-/* Calls of an operator that is no plain product, of one size: convolutions, attention, grouped
- * products. flops of a call as its inputs tell them; the time is that of all its kernels that
+/* Calls of an operator that is no plain GEMM, of one size: convolutions, attention, grouped
+ * GEMMs. flops of a call as its inputs tell them; the time is that of all its kernels that
  * compute. */
 struct flops_row {
     const char *op; /* "aten::_flash_attention_forward"; borrowed from the run */
@@ -88,7 +88,7 @@ struct flops_row {
     double flops;
     uint64_t count, timed;
     double total_ns;
-    double tflops, peak_tflops; /* as of a product */
+    double tflops, peak_tflops; /* as of a GEMM */
 };
 
 /* Device work by the operation of the framework that launched it ("aten::mm"). Work of which no
@@ -125,13 +125,17 @@ struct work {
 
 void work_init(struct work *w);
 void work_release(struct work *w);
+
+/* Adds a rank's operations. The run must outlive w, which borrows names. */
 void work_add_rank(struct work *w, const struct rank *rank);
+
+/* After the last rank: sorts, and fills what is said to be there after work_finish. */
 void work_finish(struct work *w);
 
 /* Upper bound of lengths[i]; INT64_MAX for the last. */
 int64_t work_length_ns(size_t i);
 
-/* All products that have both a time and a peak: what they took and did, and what the peaks would
+/* All GEMMs that have both a time and a peak: what they took and did, and what the peaks would
  * have done in that time. All 0: there are none. */
 struct gemm_sum {
     double total_ns, flops, peak_flops;
@@ -142,12 +146,12 @@ struct gemm_sum work_gemms(const struct work *w);
 struct work_sum work_short(const struct work *w);
 struct work_sum work_kernels(const struct work *w);
 
-/* Some operation is known. */
+/* Returns whether any operation of the framework is known. */
 bool operations_known(const struct operations *o);
 
 /* ---- the rest (other_work.c) ----
  *
- * Device work beside communication and GEMMs, pooled over the ranks that are added:
+ * Device work that is neither communication nor a GEMM, pooled over the ranks that are added:
  * copies by kind, kernels that were only counted, and launches of graphs. Sizes and counts that a
  * damaged trace makes too large stop at UINT64_MAX.
  */
@@ -200,7 +204,7 @@ struct other_work {
 
 void other_work_init(struct other_work *x);
 void other_work_release(struct other_work *x);
-void other_work_add_rank(struct other_work *x, const struct rank *rank);
-void other_work_finish(struct other_work *x);
+void other_work_add_rank(struct other_work *x, const struct rank *rank); /* names are borrowed */
+void other_work_finish(struct other_work *x); /* after the last rank: sorts */
 
 #endif

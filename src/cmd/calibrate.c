@@ -36,7 +36,7 @@ static const struct opt calibrate_rows[] = {
 /* The machine that is calibrated. Rows are told by the profiles' names. */
 struct choice {
     const struct gpu_profile *gpu;
-    const struct network_profile *net; /* NULL: rows of products only */
+    const struct network_profile *net; /* NULL: rows of GEMMs only */
     struct overlap_fit overlap;        /* of this GPU; 0 rows: not measured */
     const struct measured_row *rows;   /* of this machine: borrowed */
     size_t nrows;
@@ -126,7 +126,7 @@ static void score_rows(struct score *s, const struct fit_rows *rows)
     score_finish(s);
 }
 
-/* The machine whose products, or whose transfers, are among the rows. */
+/* The machine whose GEMMs, or whose transfers, are among the rows. */
 static const struct fit_machine *machine_with(const struct fit_rows *rows, bool network)
 {
     for (size_t i = 0; i < rows->nmachines; i++) {
@@ -143,7 +143,7 @@ static const struct fit_machine *machine_with(const struct fit_rows *rows, bool 
 static cJSON *profile_doc(const struct calibration *c, const struct score *left_out,
                           const struct choice *of)
 {
-    const struct fit_machine *products = c != NULL ? machine_with(c->rows, false) : NULL;
+    const struct fit_machine *gemms = c != NULL ? machine_with(c->rows, false) : NULL;
     const struct fit_machine *transfers = c != NULL ? machine_with(c->rows, true) : NULL;
     struct gpu_profile gpu = *of->gpu;
     struct network_profile net = {0};
@@ -152,8 +152,8 @@ static cJSON *profile_doc(const struct calibration *c, const struct score *left_
         net = transfers->net;
     if (c != NULL)
         cross_validate_factors(left_out, &gpu, &net);
-    if (products != NULL)
-        gpu.gemm = products->gpu.gemm;
+    if (gemms != NULL)
+        gpu.gemm = gemms->gpu.gemm;
     if (of->overlap.sm.rows > 0)
         gpu.overlap_sm = of->overlap.sm.factor;
     if (of->overlap.memory.rows > 0)

@@ -28,7 +28,7 @@ struct asked {
     double ranks, nodes;
 };
 
-/* Bytes of a transfer, FLOPs of a product. */
+/* Bytes of a transfer, FLOPs of a GEMM. */
 static void size_text(enum param_group group, double size, char *buf, size_t len)
 {
     if (group == PARAMS_GEMM)

@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* ---- --explain: the ways to do a product, each with what its time is made of ---- */
+/* ---- --explain: the ways to do a GEMM, each with what its time is made of ---- */
 
 static void put_heads(struct table *t)
 {

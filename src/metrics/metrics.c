@@ -139,20 +139,20 @@ static void metric_mfu(struct metrics *m, struct metric *metric)
     metric_number(metric, "iter_time_ms", step_ns / 1e6);
 }
 
-/* What the recorded products, convolutions and attention come to. */
-struct products {
+/* What the recorded GEMMs, convolutions and attention come to. */
+struct flops_sum {
     double flops, gemm_peak_s; /* of those whose shape, device time and peak are known */
     double known_ns;           /* what these took */
     double timed_ns;           /* and all that have a device time */
     uint64_t count, known;
-    uint64_t others; /* calls that are no plain products: convolutions, attention, grouped ones */
+    uint64_t others; /* calls that are no plain GEMMs: convolutions, attention, grouped ones */
     double other_flops;
     double at_peak_s; /* of all */
 };
 
-static struct products products_of(const struct work *work)
+static struct flops_sum flops_of(const struct work *work)
 {
-    struct products p = {0};
+    struct flops_sum p = {0};
     for (size_t i = 0; i < work->ngemms; i++) {
         const struct gemm_row *g = &work->gemms[i];
         double flops = 2.0 * g->m * g->n * g->k * g->batch * (double)g->timed;
@@ -178,11 +178,11 @@ static struct products products_of(const struct work *work)
     return p;
 }
 
-/* What products did, and what their devices could have done in their spans. */
+/* What GEMMs did, and what their devices could have done in their spans. */
 static void metric_hardware_saturation(struct metrics *m, struct metric *metric)
 {
     const struct analysis *a = m->in.analysis;
-    struct products p = products_of(&a->work);
+    struct flops_sum p = flops_of(&a->work);
     double span_ns = (double)a->total.recorded_ns;
     metric->value = p.known + p.others > 0 ? p.at_peak_s / (span_ns / 1e9) : NAN;
     if (p.known + p.others == 0)

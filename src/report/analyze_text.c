@@ -16,7 +16,7 @@
 
 #define WIDTH 78          /* of text from the trace that stands alone in a line */
 #define RANKS_LISTED 16   /* with more ranks the table shows spread and extremes */
-#define ROWS_LISTED 6     /* of collectives, products, operations */
+#define ROWS_LISTED 6     /* of collectives, GEMMs, operations */
 #define NAME_COLUMNS 42   /* of an operation */
 #define COMM_COLUMNS 10   /* of a communicator's size and name */
 #define WAY_COLUMNS 26    /* of how NCCL ran it */

@@ -69,13 +69,14 @@ struct findings {
     size_t count;
 };
 
+/* All rules that have something to say; the analysis must outlive f. */
 void findings_init(struct findings *f, const struct analysis *a);
 void findings_release(struct findings *f);
 
 #define FINDING_SAVES 0.001 /* of the step: less is nothing */
 
-/* Simulates the recording without each of those that can be: what it saves of a step, which becomes
- * its weight. Nothing where the recording cannot be simulated. */
+/* Simulates the recording with the remedy of each finding that has one: fills saves_ns, and its
+ * share of a step becomes the weight. Does nothing where the recording cannot be simulated. */
 void findings_simulate(struct findings *f, const struct analysis *a);
 
 /* What the traces did not look at or hold too little of and how that limits the numbers, one

@@ -37,7 +37,7 @@ const char *comm_op_text(unsigned op);
 /* "fp16"; "" unknown. */
 const char *comm_dtype_text(unsigned dtype);
 
-/* Of a product, in what it is computed where the type of its operands does not tell: "tf32" of fp32
+/* Of a GEMM, in what it is computed where the type of its operands does not tell: "tf32" of fp32
  * operands. */
 const char *comm_gemm_dtype_text(unsigned dtype, unsigned compute);
 

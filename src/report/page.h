@@ -72,19 +72,23 @@ void page_heading(struct page *p, const char *id, const char *link, const char *
 /* A figure that leads to its place: inside <div class=cards>. colour: -1 none. */
 void page_card(struct page *p, const char *id, int colour, const char *value, const char *what);
 
-/* Begin and end of <div class=charts>, without a trace where nothing is put between. */
+/* Begin and end of <div class=charts>: the end is told what the begin returned. Where nothing was
+ * put between, both leave nothing. */
 size_t page_charts(struct page *p);
 void page_charts_end(struct page *p, size_t mark);
 
-/* Tables. A group is collapsed; a sheet has its heading (id "t-NAME", with
- * a part "t-NAME-PART"), notes, and what to call for
- * all rows where it has more than PAGE_ROWS_MAX: `command` and its name. */
+/* A collapsed group of `tables` tables; between its begin and its end stand the sheets. */
 void page_group(struct page *p, const char *title, size_t tables);
 void page_group_end(struct page *p);
+
+/* A sheet under its heading (id "t-NAME", with a part "t-NAME-PART"), with its notes, and what to
+ * call for all rows where it has more than PAGE_ROWS_MAX: `command` and its name. */
 void page_sheet(struct page *p, const struct sheet *s, const char *command);
+
+/* A table of text alone. name: what a screen reader calls it. */
 void page_table(struct buf *b, const struct table *t, const char *name);
 
-/* All of it as one file. page_put(): into an open one. 0, or -1 with e filled. */
+/* All of it, into an open file, whose close tells errors; and as a file: 0, or -1 with e filled. */
 void page_put(const struct page *p, struct sink *sink);
 int page_write(const struct page *p, const char *path, struct err *e);
 

@@ -55,7 +55,7 @@ struct page_timeline {
     struct intern texts;
     struct idmap ids; /* of texts, by address */
     struct buf names, panels, rows, ops, links, path;
-    bool open;
+    bool open;                       /* a row is begun */
     int64_t at_ns, begin_ns, end_ns; /* end of the slice before; of all: at most 0, and the end */
     size_t count, linked, pathed;    /* of the row: slices, and which was linked last */
     size_t first;                    /* of the row: the first in the step; SIZE_MAX: none */
@@ -69,12 +69,16 @@ void page_timeline_release(struct page_timeline *t);
 /* The number of an operation's name with what the name alone tells of it: size, type, group. Colour
  * as of pages (page.h). */
 uint32_t page_timeline_name(struct page_timeline *t, const struct run *run, const struct op *op);
+
+/* The same of a slice that is no operation; what: shown where an operation has its caller. */
 uint32_t page_timeline_text(struct page_timeline *t, const char *title, int colour,
                             const char *what);
 
 /* Side `side` of several, one above the other; label is from outside, step_ns 0: none is known. */
 void page_timeline_panel(struct page_timeline *t, const char *side, const char *label,
                          int64_t step_ns);
+
+/* Begins a row; then its slices, by start. */
 void page_timeline_row(struct page_timeline *t, const struct timeline_row *row);
 void page_timeline_add(struct page_timeline *t, const struct timeline_item *item);
 

@@ -92,8 +92,8 @@ struct cut {
     size_t at;
 };
 
-/* Ways to tell texts apart, the plainest first. */
-enum way { ENDS_OF_TEXT, ENDS_OF_WHOLE, NUMBER, CUT_WAYS };
+/* How texts that read the same are made to differ, the plainest first. */
+enum cut_style { CUT_TO_ENDS, CUT_WHOLE_TO_ENDS, CUT_AND_NUMBER, CUT_STYLES };
 
 static int by_shown(const void *pa, const void *pb)
 {
@@ -146,7 +146,8 @@ static const char *cut_middle(struct arena *arena, const char *text, size_t max)
 }
 
 /* Of list[0..n), which read the same: shows more of those whose whole texts differ. */
-static void distinguish(struct arena *arena, struct cut *list, size_t n, size_t max, enum way way)
+static void distinguish(struct arena *arena, struct cut *list, size_t n, size_t max,
+                        enum cut_style style)
 {
     size_t number = 0;
     if (strcmp(list[0].whole, list[n - 1].whole) == 0)
@@ -154,11 +155,11 @@ static void distinguish(struct arena *arena, struct cut *list, size_t n, size_t 
     for (size_t i = 0; i < n; i++) {
         struct cut *c = &list[i];
         number += i == 0 || strcmp(c->whole, list[i - 1].whole) != 0;
-        if (way == NUMBER) {
+        if (style == CUT_AND_NUMBER) {
             size_t room = max > NUMBER_COLUMNS ? max - NUMBER_COLUMNS : 0;
             c->shown = arena_printf(arena, "%.*s (%zu)", head_of(c->shown, room), c->shown, number);
         } else {
-            c->shown = cut_middle(arena, way == ENDS_OF_TEXT ? c->text : c->whole, max);
+            c->shown = cut_middle(arena, style == CUT_TO_ENDS ? c->text : c->whole, max);
         }
     }
 }
@@ -171,13 +172,13 @@ static void cut_texts(struct arena *arena, const char **shown, const char *const
     struct cut *list = array_new(n, sizeof *list);
     for (size_t i = 0; i < n; i++)
         list[i] = (struct cut){safe_text(arena, shown[i], max), shown[i], whole[i], i};
-    for (int way = 0; way < CUT_WAYS && n > 0; way++) {
+    for (int style = 0; style < CUT_STYLES && n > 0; style++) {
         qsort(list, n, sizeof *list, by_shown);
         for (size_t first = 0, end; first < n; first = end) {
             const char *text = list[first].shown;
             for (end = first + 1; end < n && strcmp(list[end].shown, text) == 0;)
                 end++;
-            distinguish(arena, &list[first], end - first, max, (enum way)way);
+            distinguish(arena, &list[first], end - first, max, (enum cut_style)style);
         }
     }
     for (size_t i = 0; i < n; i++)

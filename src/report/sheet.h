@@ -103,11 +103,15 @@ int sheet_form_parse(const char *text, enum sheet_form *form, struct err *e);
 /* All rows in that form. */
 void sheet_write(const struct sheet *s, enum sheet_form form, FILE *out);
 
-/* All rows. CSV begins with a line of keys; text that a spreadsheet would take for a formula gets a
- * ' in front. JSON: an array of objects. */
+/* All rows, as Markdown with title and notes; nothing when there are none. */
 void sheet_markdown(const struct sheet *s, FILE *out);
+
+/* All rows, after a line of keys. Text that a spreadsheet would take for a formula gets a ' in
+ * front. */
 void sheet_csv(const struct sheet *s, FILE *out);
+
+/* How many rows JSON has (json_rows), and one of them as an object, which the caller deletes. */
 size_t sheet_json_rows(const struct sheet *s);
-struct cJSON *sheet_json_row(const struct sheet *s, size_t row); /* an object; caller deletes */
+struct cJSON *sheet_json_row(const struct sheet *s, size_t row);
 
 #endif
