@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT
+ *
+ * The time in which stages of a pipeline do nothing, stage by stage (pipeline.h).
+ */
 #include "analysis/pipeline.h"
 
 #include "analysis/comm.h"

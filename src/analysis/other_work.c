@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT
+ *
+ * Copies, counted kernels and launches of graphs (end of work.h).
+ */
 #include "analysis/work.h"
 
 #include "analysis/time_breakdown.h"

@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT
+ *
+ * A small JSON document as a tree (end of json.h).
+ */
 #include "base/json.h"
 
 #include "base/buf.h"

@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT
+ *
+ * What a name tells, remembered (kernel_class.h). Apart from kernel_class.c, which the tracer links.
+ */
 #include "base/kernel_class.h"
 
 #include "base/hash.h"

@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT
+ *
+ * Bytes into a file, front to back, gzip where its name says so (end of whole_file.h).
+ */
 #include "base/whole_file.h"
 
 #include "base/arena.h"

@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT
+ *
+ * The conditions that a benchmark runs in: CPUs, clocks, temperatures (bench_job.h).
+ */
 #include "cmd/bench_job.h"
 
 #include "base/arena.h"

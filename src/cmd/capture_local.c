@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT
+ *
+ * Traces that are recorded on a node's own disk and gathered at the end (capture.h).
+ */
 #include "cmd/capture.h"
 
 #include "base/arena.h"

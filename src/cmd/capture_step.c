@@ -1,4 +1,8 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT
+ *
+ * Which of several captures of one job step speaks for all: that of the task that ends last
+ * (capture.h).
+ */
 #include "cmd/capture.h"
 
 #include "base/launcher.h"

@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT
+ *
+ * Where libraries are looked for, by the dynamic loader and by NCCL (app.h).
+ */
 #include "cmd/app.h"
 
 #include "base/arena.h"

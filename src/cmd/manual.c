@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT
+ *
+ * Man pages and completions of shells, from the option rows of the commands (cmd.h).
+ */
 #include "cmd/cmd.h"
 
 #include "base/buf.h"

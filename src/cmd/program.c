@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT
+ *
+ * What main() does: finds the command, calls it, reports; the pager, --version and help (cmd.h).
+ */
 #include "cmd/cmd.h"
 
 #include "base/arena.h"

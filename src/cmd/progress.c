@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT
+ *
+ * The bar on stderr while something long goes on (cmd.h).
+ */
 #include "cmd/cmd.h"
 
 #include "base/buf.h"

@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT
+ *
+ * JSON Schemas of what tables of the code describe: trace lines, profiles, workload cards (cmd.h).
+ */
 #include "cmd/cmd.h"
 
 #include "metrics/card.h"

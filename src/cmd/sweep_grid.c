@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT
+ *
+ * The grid of `specter sweep`: its axes, and the points that they span (sweep.h).
+ */
 #include "cmd/sweep.h"
 
 #include "base/buf.h"

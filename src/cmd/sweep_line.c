@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT
+ *
+ * A row of `specter sweep`, written and read (sweep.h).
+ */
 #include "cmd/sweep.h"
 
 #include "base/json.h"

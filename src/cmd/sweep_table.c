@@ -1,4 +1,8 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT
+ *
+ * The ids of points, the table of all rows of `specter sweep`, and the file that it is kept in
+ * (sweep.h).
+ */
 #include "cmd/sweep.h"
 
 #include "base/buf.h"

@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT
+ *
+ * `specter compare --fail-on`: conditions on what differs (compare.h).
+ */
 #include "compare/compare.h"
 
 #include "analysis/fail_on.h"

@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT
+ *
+ * A step that a replay predicted, read from its JSON, as a side of a comparison (side.h).
+ */
 #include "compare/side.h"
 
 #include "base/err.h"

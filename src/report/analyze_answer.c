@@ -1,4 +1,8 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT
+ *
+ * The answer that the first screen and the page of `specter analyze` begin with: verdict, parts of
+ * a step, and of each finding its cost and advice (analyze_internal.h).
+ */
 #include "report/analyze_internal.h"
 
 #include "base/arena.h"

@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT
+ *
+ * `specter analyze --json` (analyze_report.h; docs/analyze.md has the keys).
+ */
 #include "report/analyze_report.h"
 
 #include "base/arena.h"

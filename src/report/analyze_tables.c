@@ -1,4 +1,8 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT
+ *
+ * `specter analyze --table` and `--list-tables`, over the sheets of analyze_sheets.h
+ * (analyze_report.h).
+ */
 #include "report/analyze_report.h"
 
 #include "base/opt.h"

@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT
+ *
+ * `specter analyze --full`: all of the report as text (analyze_report.h).
+ */
 #include "report/analyze_report.h"
 
 #include "base/arena.h"

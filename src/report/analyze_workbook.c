@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT
+ *
+ * The workbooks of an analysis (workbooks.h).
+ */
 #include "report/workbooks.h"
 
 #include "base/buf.h"

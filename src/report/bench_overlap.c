@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT
+ *
+ * The report of `specter bench overlap` (bench_report.h).
+ */
 #include "report/bench_report.h"
 
 #include "base/buf.h"

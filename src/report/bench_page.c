@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT
+ *
+ * The page of a benchmark: checks, curves, heat maps, temperatures, drift (bench_report.h).
+ */
 #include "report/bench_report.h"
 
 #include "base/arena.h"

@@ -1,4 +1,8 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT
+ *
+ * What `specter bench collective` measured in the forms of other programs, and as JSON
+ * (bench_report.h).
+ */
 #include "report/bench_report.h"
 
 #include "base/buf.h"

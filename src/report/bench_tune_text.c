@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT
+ *
+ * The text of `specter bench tune`; its files and JSON are bench_tune.c (bench_report.h).
+ */
 #include "report/bench_report.h"
 
 #include "base/arena.h"

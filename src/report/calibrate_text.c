@@ -1,4 +1,8 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT
+ *
+ * The report of `specter calibrate`: what a fit gains, found, and could not determine
+ * (calib_report.h).
+ */
 #include "report/calib_report.h"
 
 #include "base/buf.h"

@@ -1,4 +1,8 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT
+ *
+ * Rules of findings about where time goes: parts of a step, steps, the critical path, a pipeline's
+ * bubble (rule_ functions of analyze_internal.h).
+ */
 #include "report/analyze_internal.h"
 
 #include "base/buf.h"

@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT
+ *
+ * The types of a GPU's time that the workbooks of analyses and comparisons share (workbooks.h).
+ */
 #include "report/workbooks.h"
 
 #include <math.h>

@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT
+ *
+ * Hangs as sentences and as JSON (findings.h).
+ */
 #include "report/findings.h"
 
 #include "base/arena.h"

@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT
+ *
+ * `specter replay --json` (replay_report.h; docs/replay.md has the keys).
+ */
 #include "report/replay_report.h"
 
 #include "base/arena.h"

@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT
+ *
+ * `specter replay --full`: all of the report as text (replay_report.h).
+ */
 #include "report/replay_report.h"
 
 #include "base/buf.h"

@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT
+ *
+ * One step as recorded and as predicted, in the timeline of a replay's page (replay_internal.h).
+ */
 #include "report/replay_internal.h"
 
 #include "base/arena.h"

@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT
+ *
+ * A recorded run in the timeline of a page (page_timeline.h).
+ */
 #include "report/page_timeline.h"
 
 #include "analysis/analysis.h"

@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT
+ *
+ * Sheet of what the ranks ran with: variables and versions.
+ */
 #include "analysis/settings.h"
 #include "report/analyze_sheets.h"
 #include "report/sheet.h"

@@ -1,4 +1,8 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT
+ *
+ * All of the report of `specter validate`: tables, rows, JSON (calib_report.h); its first screen
+ * is validate_summary.c.
+ */
 #include "report/calib_report.h"
 
 #include "base/arena.h"

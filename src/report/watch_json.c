@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT
+ *
+ * `specter watch --json` (watch_report.h; docs/watch.md has the keys).
+ */
 #include "report/findings.h"
 #include "report/json_add.h"
 #include "report/op_text.h"

@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT
+ *
+ * `specter watch --openmetrics`: metrics for Prometheus (watch_report.h).
+ */
 #include "report/op_text.h"
 #include "report/table.h"
 #include "report/watch_report.h"

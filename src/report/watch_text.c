@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT
+ *
+ * The screen of `specter watch` (watch_report.h).
+ */
 #include "report/watch_report.h"
 
 #include "base/arena.h"

@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT
+ *
+ * One workbook file, over libxlsxwriter (workbooks.h).
+ */
 #include "report/workbooks.h"
 
 #include "base/err.h"
