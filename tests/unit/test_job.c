@@ -31,10 +31,10 @@ TEST(job_parts_have_numbers)
     struct run run;
     load_beside_text(&run, "env",
                      "SLURM_JOB_ID=3\nSLURM_JOB_NODELIST=n1\nSLURM_TASKS_PER_NODE=1\n"
-                     "SLURM_JOB_NODELIST_HET_GROUP_-4=n9\nSLURM_JOB_NODELIST_HET_GROUP_-99=n9\n"
-                     "SLURM_TASKS_PER_NODE_HET_GROUP_-18=8\nSLURM_JOB_NODELIST_HET_GROUP_16=n9\n"
-                     "SLURM_JOB_NODELIST_HET_GROUP_0x=n9\nSLURM_JOB_NODELIST_HET_GROUP_=n9\n");
-    CHECK_STR(note_with(&run, "n9"), "");
+                     "SLURM_JOB_NODELIST_HET_GROUP_-4=n-9\nSLURM_JOB_NODELIST_HET_GROUP_-99=n-9\n"
+                     "SLURM_TASKS_PER_NODE_HET_GROUP_-18=8\nSLURM_JOB_NODELIST_HET_GROUP_16=n-9\n"
+                     "SLURM_JOB_NODELIST_HET_GROUP_0x=n-9\nSLURM_JOB_NODELIST_HET_GROUP_=n-9\n");
+    CHECK_STR(note_with(&run, "n-9"), "");
     CHECK_STR(run.ranks[0].host, "n1");
     run_release(&run);
 }
