@@ -111,6 +111,8 @@ static void describe(const struct ras_text *t, struct ras_member *m, const struc
                      const struct ras_listed *process)
 {
     m->comm_rank = process->comm_rank;
+    if (s->kind == SET_SILENT && process->pid < 0 && s->count == 1 && t->nlost == 1)
+        process = &t->lost; /* the one rank of the one process */
     if (process->pid >= 0) {
         m->pid = process->pid;
         m->device = process->device;
@@ -345,9 +347,10 @@ void ras_note_sets(struct ras_text *t)
         const struct ras_set *s = &t->sets[i];
         if (s->kind == SET_SILENT && s->nlisted == 0 && s->count > 0)
             run_note(f->run, false,
-                     "%s: %lld ranks of communicator %s do not answer RAS, and are not listed: "
-                     "they count as the others; `ncclras -v` lists them",
-                     f->label, (long long)s->count, f->comms[s->comm].name);
+                     "%s: %lld rank%s of communicator %s not answering RAS and not listed: counted "
+                     "as the others; `ncclras -v` lists them",
+                     f->label, (long long)s->count, s->count > 1 ? "s" : "",
+                     f->comms[s->comm].name);
     }
     if (chosen < f->ncomms && t->gpus > f->comms[chosen].size)
         run_note(f->run, false,

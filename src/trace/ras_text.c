@@ -22,7 +22,7 @@
 
 /* Where a line stands. */
 struct place {
-    enum { IN_NOTHING, IN_SUMMARY, IN_TABLE, IN_DEAD, IN_COMM } part;
+    enum { IN_NOTHING, IN_SUMMARY, IN_TABLE, IN_LOST, IN_DEAD, IN_COMM } part;
     uint32_t comm; /* of the section; NO_COMM */
     uint8_t kind;  /* of the sets of ranks that follow */
     int function;
@@ -190,6 +190,17 @@ static bool read_heading(struct ras_text *t, struct place *at, const char *text)
     return true;
 }
 
+/* "The missing ranks: 3 4", as NVIDIA's manual shows them. */
+static void read_missing(struct ras_text *t, const char *text)
+{
+    const char *p = strchr(text, ':');
+    while (p != NULL && *(p += strcspn(p, "0123456789")) != '\0') {
+        char *end;
+        add_listed(t, strtoll(p, &end, 10), "");
+        p = end;
+    }
+}
+
 /* Lines of a communicator's section. */
 static void read_section(struct ras_text *t, struct place *at, const char *text)
 {
@@ -199,6 +210,8 @@ static void read_section(struct ras_text *t, struct place *at, const char *text)
     if (sscanf(text, "Missing communicator data from %9lld", &n) == 1 && n >= 0) {
         at->kind = SET_SILENT;
         add_set(t, at, n);
+    } else if (begins(text, "The missing rank") && at->kind == SET_SILENT) {
+        read_missing(t, text);
     } else if (begins(text, "Initialization error")) {
         at->kind = SET_INIT_ERROR;
     } else if (begins(text, "Asynchronous error")) {
@@ -243,15 +256,24 @@ static void read_summary(struct ras_text *t, const char *text)
         t->gpus = n[found - 1];
 }
 
-static void read_dead(struct ras_text *t, const char *text)
+/* "Process 3487984 on node 172.16.64.213 managing GPU 5", of those that do not answer or are dead.
+ */
+static void read_lost(struct ras_text *t, const struct place *at, const char *text)
 {
-    long long pid;
+    long long pid, device = -1;
     char host[256];
-    if (sscanf(text, "Process %18lld on node %255s", &pid, host) != 2)
+    struct ras_listed process = {.comm_rank = -1};
+    if (sscanf(text, "Process %18lld on node %255s managing GPU %9lld", &pid, host, &device) < 2)
+        return;
+    process.pid = pid;
+    process.device = device;
+    process.host = intern_add(&t->f->run->names, host, strlen(host));
+    t->lost = process;
+    t->nlost++;
+    if (at->part != IN_DEAD)
         return;
     ARRAY_GROW(t->dead, t->cap_dead, t->ndead + 1);
-    t->dead[t->ndead++] =
-        (struct ras_listed){.pid = pid, .host = intern_add(&t->f->run->names, host, strlen(host))};
+    t->dead[t->ndead++] = process;
 }
 
 static void read_line(struct ras_text *t, struct place *at, const char *text)
@@ -264,8 +286,10 @@ static void read_line(struct ras_text *t, struct place *at, const char *text)
         at->part = IN_TABLE;
     else if (begins(text, "Warnings"))
         t->warnings = true, *at = (struct place){.comm = NO_COMM};
-    else if (begins(text, "Errors") || begins(text, "TIMEOUT") || begins(text, "INCOMPLETE"))
+    else if (begins(text, "Errors") || begins(text, "TIMEOUT"))
         *at = (struct place){.comm = NO_COMM};
+    else if (begins(text, "INCOMPLETE"))
+        at->part = IN_LOST;
     else if (begins(text, "DEAD"))
         at->part = IN_DEAD;
     else if (text[0] == '#' && read_heading(t, at, text))
@@ -274,8 +298,8 @@ static void read_line(struct ras_text *t, struct place *at, const char *text)
         read_summary(t, text);
     else if (at->part == IN_TABLE)
         read_group(t, text);
-    else if (at->part == IN_DEAD)
-        read_dead(t, text);
+    else if (at->part == IN_DEAD || at->part == IN_LOST)
+        read_lost(t, at, text);
     else if (at->part == IN_COMM)
         read_section(t, at, text);
 }
@@ -348,7 +372,7 @@ static void read_snapshot(struct ras_text *t, const struct span *span)
     struct place at = {.comm = NO_COMM};
     const char *text = span->title;
     ras_clear(t->f);
-    t->ngroups = t->nsets = t->nlisted = t->ndead = 0;
+    t->ngroups = t->nsets = t->nlisted = t->ndead = t->nlost = 0;
     t->gpus = 0;
     t->warnings = t->open = false;
     t->line = span->line;

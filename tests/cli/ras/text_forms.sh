@@ -56,6 +56,18 @@ sed 's/node 10.137.190.124/node a\x1b[31mb/' of_2_24 | sed 's/172.16.64.210/a\x1
     echo '  Rank 1 has launched up to operation 8 -- [process information not found]'
 } >smaller && answer smaller
 of_32 8 4 OK >well && answer well
+# as NVIDIA's manual shows it: ranks that do not answer by their numbers alone, and whose process that is
+silent() { # WORD: what RAS takes the process for
+    of_32 1 32 INCOMPLETE | sed '/^Errors$/,$d'
+    printf '%s\n' Errors ====== '' "$1" '  Missing communicator data from 1 job process' \
+        '  Process 3487984 on node 172.16.64.213 managing GPU 5' '' '#0-0 (cf264af53edbe986) INCOMPLETE' \
+        '  Missing communicator data from 1 rank' '  The missing rank: 21' '' Warnings ======== '' TIMEOUT \
+        '  Encountered 2 communication timeouts while gathering communicator data'
+}
+silent INCOMPLETE >stopped && answer stopped
+silent DEAD >dead && answer dead
+silent INCOMPLETE | sed 's/from 1 rank/from 2 ranks/; s/rank: 21/ranks: 3 21/' >stopped2 && answer stopped2
+silent INCOMPLETE | sed '/The missing/d' >unlisted && answer unlisted
 
 echo "== wider columns, as 2.30 prints them; parts of a text"
 sed 's/^Group     Comms     Nodes/Group     Comms      Nodes/; 1,/^=============$/d' of_2_24 >wider && answer wider
