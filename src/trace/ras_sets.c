@@ -345,12 +345,17 @@ void ras_note_sets(struct ras_text *t)
         run_note(f->run, false, "%s: so it is in %zu more communicators", f->label, noted - 8);
     for (size_t i = 0; i < t->nsets; i++) {
         const struct ras_set *s = &t->sets[i];
-        if (s->kind == SET_SILENT && s->nlisted == 0 && s->count > 0)
-            run_note(f->run, false,
-                     "%s: %lld rank%s of communicator %s not answering RAS and not listed: counted "
-                     "as the others; `ncclras -v` lists them",
-                     f->label, (long long)s->count, s->count > 1 ? "s" : "",
-                     f->comms[s->comm].name);
+        const char *plural = s->count > 1 ? "s" : "";
+        if (s->kind != SET_SILENT || s->nlisted > 0 || s->count <= 0)
+            continue;
+        if (f->summary.len == 0)
+            buf_printf(&f->summary, "NCCL's RAS: %lld rank%s of communicator %s do%s not answer. ",
+                       (long long)s->count, plural, f->comms[s->comm].name,
+                       s->count > 1 ? "" : "es");
+        run_note(f->run, false,
+                 "%s: %lld rank%s of communicator %s not answering RAS and not listed: counted as "
+                 "the others; `ncclras -v` lists them",
+                 f->label, (long long)s->count, plural, f->comms[s->comm].name);
     }
     if (chosen < f->ncomms && t->gpus > f->comms[chosen].size)
         run_note(f->run, false,
