@@ -31,13 +31,17 @@ struct nccl_tests_command {
 struct nccl_tests_reader {
     struct bench_result *r;
     const char *file;
+    size_t first_run; /* of the file */
     size_t line, run; /* where it stands; the run that rows go to */
     struct nccl_tests_columns columns;
     struct nccl_tests_command command; /* the last one before the header that names a program */
     struct nccl_tests_command reading; /* one whose lines have not ended */
     struct nccl_tests_ranks ranks;     /* of the header */
-    bool begun, ended;                 /* the header's first and last line came */
-    size_t empty, empty_line;          /* rows of 0 bytes, and where the first stands */
+    uint64_t max_bytes, step;          /* of the header: the largest size, and to the next one; 0 */
+    bool by_factor;                    /* step is one */
+    bool whole, failed;       /* the line behind the table came, or one that says why it ends */
+    bool begun, ended;        /* the header's first and last line came */
+    size_t empty, empty_line; /* rows of 0 bytes, and where the first stands */
     size_t damaged;
     struct buf text; /* of the line, terminated; owned */
 };
@@ -60,16 +64,35 @@ static void forget_ranks(struct nccl_tests_reader *rd)
     nccl_tests_ranks_reset(&rd->ranks);
 }
 
+/* After the last line of a run: notes where its table ends before the last size. */
+static void end_run(struct nccl_tests_reader *rd)
+{
+    const struct bench_run *run = run_of(rd);
+    const struct bench_row *last = run->nrows > 0 ? &run->rows[run->nrows - 1] : NULL;
+    if (last == NULL || rd->whole || rd->ranks.alone || rd->step == 0 ||
+        last->bytes > rd->max_bytes)
+        return;
+    if (rd->by_factor ? last->bytes <= rd->max_bytes / rd->step
+                      : last->bytes <= rd->max_bytes - rd->step)
+        bench_note(rd->r, rd->file, last->line,
+                   "the table ends at %llu of %llu bytes: the log is cut, or the run stopped there",
+                   (unsigned long long)last->bytes, (unsigned long long)rd->max_bytes);
+}
+
 static void begin_run(struct nccl_tests_reader *rd)
 {
-    struct bench_run *run = bench_run_add(rd->r);
+    struct bench_run *run;
+    if (rd->r->nruns > rd->first_run)
+        end_run(rd);
+    run = bench_run_add(rd->r);
     rd->run = rd->r->nruns - 1;
     run->file = rd->file;
     run->line = rd->line;
     run->backend = "nccl";
     rd->columns.n = 0;
     rd->columns.in_place_only = false;
-    rd->begun = false;
+    rd->begun = rd->whole = rd->failed = false;
+    rd->max_bytes = rd->step = 0;
     forget_ranks(rd);
 }
 
@@ -95,6 +118,21 @@ static struct bench_run *header(struct nccl_tests_reader *rd)
 }
 
 /* ---- lines of the header ---- */
+
+/* "... minBytes 8 maxBytes 134217728 step: 2(factor) ...", or "step: 1048576(bytes)". */
+static void read_sizes(struct nccl_tests_reader *rd, const char *options)
+{
+    const char *max = strstr(options, "maxBytes "), *step = strstr(options, "step: ");
+    char *end;
+    rd->max_bytes = rd->step = 0;
+    if (max == NULL || step == NULL)
+        return;
+    rd->max_bytes = strtoull(max + strlen("maxBytes "), NULL, 10);
+    rd->step = strtoull(step + strlen("step: "), &end, 10);
+    rd->by_factor = strncmp(end, "(factor)", 8) == 0;
+    if (rd->step > rd->max_bytes || (rd->by_factor && rd->step < 2))
+        rd->step = 0;
+}
 
 /* The word behind `mark`; "" where it is not there. */
 static const char *word_behind(struct nccl_tests_reader *rd, const char *text, const char *mark)
@@ -140,6 +178,7 @@ static bool header_line(struct nccl_tests_reader *rd, const char *text)
         if (sscanf(strstr(text, "nThread "), "nThread %d nGpus %d", &threads, &gpus) == 2 &&
             threads > 0 && gpus > 0 && (int64_t)threads * gpus < NCCL_TESTS_RANK_MAX)
             rd->ranks.per_process = threads * gpus;
+        read_sizes(rd, text);
         if (run_of(rd)->program[0] == '\0')
             run_of(rd)->program = rd->command.program;
         return true;
@@ -217,6 +256,26 @@ static void debug_line(struct nccl_tests_reader *rd, const char *text)
         run_of(rd)->library =
             arena_printf(&rd->r->arena, "RCCL %s", bench_keep(rd->r, at, strcspn(at, "-+ \t\r")));
     }
+}
+
+/* Lines behind the table, and "HOST: Test NCCL failure common.cu:392 'unhandled cuda error'" of
+ * each process. */
+static void closing_line(struct nccl_tests_reader *rd, const char *text)
+{
+    static const char nccl[] = "Test NCCL failure ", cuda[] = "Test CUDA failure ";
+    const char *at = strstr(text, nccl), *why;
+    if (at == NULL)
+        at = strstr(text, cuda);
+    if (at != NULL && !rd->failed) {
+        why = strchr(at, '\'');
+        rd->r->damaged = true;
+        rd->failed = rd->whole = true;
+        bench_note(
+            rd->r, rd->file, rd->line, "the run failed: %s",
+            bench_keep(rd->r, why != NULL ? why : at, strcspn(why != NULL ? why : at, "\r")));
+    }
+    if (strstr(text, "Out of bounds values") != NULL || strstr(text, "Avg bus bandwidth") != NULL)
+        rd->whole = true;
 }
 
 /* ---- a command line ---- */
@@ -312,6 +371,7 @@ static void one_line(struct nccl_tests_reader *rd)
             rd->empty_line = rd->line;
         break;
     case NCCL_TESTS_NO_ROW:
+        closing_line(rd, text);
         command_line(rd);
         break;
     default:
@@ -322,6 +382,7 @@ static void one_line(struct nccl_tests_reader *rd)
 /* Fills in what holds for all rows of a run, and notes what was passed over. */
 static void finish(struct nccl_tests_reader *rd, size_t first)
 {
+    end_run(rd);
     for (size_t i = first; i < rd->r->nruns; i++) {
         struct bench_run *run = &rd->r->runs[i];
         enum specter_comm_op op = measured_op(run->program);
@@ -343,7 +404,7 @@ int bench_read_nccl_tests(struct bench_result *r, struct stream *s, const char *
 {
     struct nccl_tests_reader rd = {
         .r = r, .file = file, .line = 1, .command.program = "", .text = BUF_INIT};
-    const size_t first = r->nruns;
+    const size_t first = rd.first_run = r->nruns;
     struct lines l;
     int rc;
     begin_run(&rd);

@@ -480,6 +480,50 @@ TEST(bench_read_names_are_safe)
     CHECK_STR(bench_setting(&result.runs[0], "NCCL_X"), "?]0;x?");
 }
 
+/* ---- runs that stop ---- */
+
+#define SIZES(max) \
+    "# nThread 1 nGpus 2 minBytes 1048576 maxBytes " max " step: 2(factor) warmup iters: 5\n"
+
+static const char *first_note(void)
+{
+    return result.nnotes > 0 ? result.notes[0] : "";
+}
+
+TEST(bench_read_table_that_stops)
+{
+    CHECK_INT(read_text(SIZES("8388608") COLUMNS ROW), 0);
+    CHECK_HAS(first_note(),
+              "the table ends at 1048576 of 8388608 bytes: the log is cut, or the run");
+    CHECK(!result.damaged);
+    CHECK_INT(read_text(SIZES("8388608") COLUMNS ROW "# Out of bounds values : 0 OK\n"), 0);
+    CHECK_STR(first_note(), "");
+    CHECK_INT(read_text(SIZES("2097151") COLUMNS ROW), 0);
+    CHECK_STR(first_note(), "");
+    CHECK_INT(read_text(SIZES("8388608") COLUMNS ROW SIZES("1048576") COLUMNS ROW), 0);
+    CHECK_HAS(first_note(), "the table ends at 1048576 of 8388608 bytes");
+}
+
+TEST(bench_read_run_that_fails)
+{
+    static const char failure[] =
+        "n1: Test NCCL failure common.cu:392 'unhandled system error (run with NCCL_DEBUG=INFO)'\n"
+        " .. n1 pid 5068: Test failure common.cu:590\n"
+        "n2: Test NCCL failure common.cu:392 'remote process exited'\n";
+    struct buf text = BUF_INIT;
+    buf_printf(&text, "%s%s", SIZES("8388608") COLUMNS ROW, failure);
+    CHECK_INT(read_text(text.data), 0);
+    CHECK_INT(result.nnotes, 1);
+    CHECK_HAS(first_note(), "the run failed: 'unhandled system error (run with NCCL_DEBUG=INFO)'");
+    CHECK(result.damaged);
+    buf_reset(&text);
+    buf_printf(&text, "%s%s", SIZES("8388608") COLUMNS, failure);
+    CHECK_INT(read_text(text.data), -1);
+    CHECK_HAS(said.msg, "no measured row of nccl-tests in it; ");
+    CHECK_HAS(said.msg, "the run failed: 'unhandled system error");
+    buf_release(&text);
+}
+
 /* ---- damage ---- */
 
 static const struct {
