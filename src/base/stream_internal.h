@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * What stream.c, which reads the file and finds the members of an archive, shares with
- * stream_codec.c, which unpacks it.
+ * What stream.c, which reads the file, shares with stream_codec.c, which unpacks it, and
+ * stream_tar.c, which finds the members of an archive.
  *
  * An error below the last good byte is kept in the stream and returned when that byte has been
  * taken.
@@ -68,6 +68,27 @@ struct stream {
 
 /* For a codec: makes sure there is packed input. 1 yes, 0 the file is at its end, -1 error. */
 int stream_input(struct stream *s);
+
+/* For an archive: up to len decoded bytes; less only at the end or before an error. */
+size_t stream_take(struct stream *s, char *buf, size_t len);
+
+/* Passes over a byte order mark. */
+void stream_skip_mark(struct stream *s);
+
+/* Looks at the first bytes of a member: whether it is packed itself. What is wrong with it is said
+ * when it is read, so that other members stand. */
+void stream_open_member(struct stream *s);
+
+/* Fills e with the error that the stream keeps. Returns -1. */
+int stream_kept_error(const struct stream *s, struct err *e);
+
+#define STREAM_TAR_BLOCK 512
+
+/* Returns whether a block is the header of a member. */
+bool stream_is_tar_header(const char *block);
+
+/* Notes what is wrong in an archive, at the byte that comes next. Returns -1. */
+int stream_tar_damaged(struct stream *s, const char *what);
 
 /* Notes what is wrong at the first packed byte not consumed. Returns -1. */
 int stream_damaged(struct stream *s, const char *what);
