@@ -4,6 +4,8 @@
 echo 'Time (%),Total Time (ns),Instances,Avg (ns),Name' >kernels.csv && "$SPECTER" analyze kernels.csv 2>&1
 echo 'Start (ns),Duration (ns),CorrId,GrdX,Name' >gpu_trace.csv && "$SPECTER" analyze gpu_trace.csv 2>&1
 echo '        Name    Self CPU %      Self CPU   CPU total %' >table.txt && "$SPECTER" analyze table.txt 2>&1
+echo 'Comm. Op            Message Size        Count' >train.log && "$SPECTER" analyze train.log 2>&1
+echo ' #bytes     #iterations    BW peak[Gb/sec]    BW average[Gb/sec]' >ib.txt && "$SPECTER" analyze ib.txt 2>&1
 echo 'n:1:2 [0] NCCL INFO comm 0x1 rank 0 nranks 2 - Init COMPLETE' >nccl.log && "$SPECTER" analyze nccl.log 2>&1
 # what launchers put before lines, and what NCCL says between them, hides nothing
 "$SPECTER" analyze "$TESTDATA/nccl_tests/mpirun.log" 2>&1 | sed "s|$TESTDATA/||"
