@@ -225,3 +225,41 @@ TEST(comm_choice_racks_are_filled_evenly)
     double gather = us_of("gb200", "gb200_nvl72", SPECTER_ALLGATHER, 8 * GiB, 512);
     CHECK(reduce < 2 * (scatter + gather));
 }
+
+static const struct {
+    const char *gpu, *net;
+} amd[] = {{"mi300x", "mi300x_8x400g"}, {"mi300x", "oci_mi300x"}, {"mi355x", "mi355x_8x400g"}};
+
+/* Where latency is all, RCCL's tuner knows its GPUs better than constants of NVIDIA's. */
+TEST(comm_choice_small_messages_take_what_rccl_says)
+{
+    for (size_t i = 0; i < COUNT(amd); i++) {
+        const struct gpu_profile *gpu = gpu_profile_find(amd[i].gpu, NULL);
+        const struct network_profile *net = network_profile_find(amd[i].net, NULL);
+        for (int nodes = 1; nodes <= 8; nodes *= 2) {
+            struct comm_candidate list[COMM_CANDIDATES_MAX];
+            struct layout where = layout_dense(net, 8 * nodes);
+            int n = model_collective_candidates(gpu, net, SPECTER_ALLREDUCE, 8, where, list, NULL);
+            for (int k = 0; k < n; k++) {
+                if (list[k].chosen)
+                    CHECK_DOUBLE(list[k].cost.us / list[k].nccl_us, 1, 0.08);
+            }
+        }
+    }
+}
+
+/* RCCL changes from LL to LL128 and Simple at sizes where AMD has measured them to be alike. */
+TEST(comm_choice_rccl_changes_protocols_where_they_are_alike)
+{
+    static const enum specter_comm_op ops[] = {SPECTER_ALLREDUCE, SPECTER_ALLGATHER,
+                                               SPECTER_REDUCESCATTER};
+    for (size_t i = 0; i < COUNT(amd); i++) {
+        for (size_t o = 0; o < COUNT(ops); o++) {
+            for (double bytes = 8; bytes < GiB; bytes *= 2) {
+                double half = us_of(amd[i].gpu, amd[i].net, ops[o], bytes, 16);
+                double whole = us_of(amd[i].gpu, amd[i].net, ops[o], 2 * bytes, 16);
+                check_slower(amd[i].net, ops[o], bytes, 16, 1.4 * whole, half);
+            }
+        }
+    }
+}

@@ -121,7 +121,7 @@ TEST(profile_network_figures)
         {"oci_h100", "nvswitch", "roce", "intel", 8, 0, 450, 450, 16, 200},
         {"oci_b300", "nvswitch", "roce", NULL, 8, 0, 900, 900, 16, 400},
         {"oci_mi300x", "xgmi_mesh", "roce", "intel", 8, 0, 7 * 64, 64, 8, 400},
-        {"mi300x_8x400g", "xgmi_mesh", "infiniband", NULL, 8, 0, 7 * 64, 64, 8, 400},
+        {"mi300x_8x400g", "xgmi_mesh", "roce", NULL, 8, 0, 7 * 64, 64, 8, 400},
         {"mi355x_8x400g", "xgmi_mesh", "roce", NULL, 8, 0, 7 * 76.8, 76.8, 8, 400},
         {"a100_4x200g", "nvswitch", "infiniband", NULL, 8, 0, 300, 300, 4, 200},
         {"a100_8x200g_roce", "nvswitch", "roce", NULL, 8, 0, 300, 300, 8, 200},
