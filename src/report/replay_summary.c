@@ -95,8 +95,10 @@ void replay_summary(struct replay *rep, struct screen *screen)
     if (rep->own_error > REPLAY_ERROR_MAX)
         screen_line(screen, SCREEN_BAD, REPLAY_NOT_TRUSTED, 0);
     replay_basis_text(&basis, rep);
-    buf_printf(&last, "More: --full (assumptions, %zu note%s), --html FILE, --timeline FILE",
-               nnotes, nnotes == 1 ? "" : "s");
+    buf_puts(&last, "More: --full (assumptions");
+    if (nnotes > 0)
+        buf_printf(&last, ", %zu note%s", nnotes, nnotes == 1 ? "" : "s");
+    buf_puts(&last, "), --html FILE, --timeline FILE");
     others = TABLE_HEAD + BLANKS + screen_height(screen, basis.data, 0) +
              screen_height(screen, last.data, 0);
     left = screen_left(screen) > others ? screen_left(screen) - others : 1;
