@@ -97,6 +97,11 @@ struct read_job {
     bool ready;
 };
 
+/* load_other.c: what a file is that holds no trace, as a sentence goes on behind its name and "is",
+ * or as it stands where it begins with LOAD_LOOKS_LIKE; NULL: not known. */
+#define LOAD_LOOKS_LIKE "looks like "
+const char *load_what_else(const char *label, const char *head, size_t len);
+
 /* load_find.c: fills the list. 0, or -1 with e filled. */
 int load_find(struct load *l, struct err *e);
 const char *load_printable(struct run *run, const char *text);

@@ -132,86 +132,10 @@ static bool own_document(const char *head, size_t len)
     return false;
 }
 
-#define LOOKS_LIKE "looks like "
-
-/* Returns whether a line names the columns of nccl-tests ("#  ...  algbw   busbw #wrong") or its
- * options ("# nThread 1 nGpus 1 minBytes 8 ..."), behind whatever a launcher puts before it. */
-static bool is_nccl_tests(const char *head, size_t len)
-{
-    static const char first[] = "algbw", second[] = "busbw", options[] = "# nThread ";
-    const char *const end = head + len, *p, *next;
-    for (const char *line = head; line < end; line = next) {
-        next = memchr(line, '\n', (size_t)(end - line));
-        next = next != NULL ? next + 1 : end;
-        p = memchr(line, '#', (size_t)(next - line));
-        if (p == NULL)
-            continue;
-        if ((size_t)(next - p) >= sizeof options && memcmp(p, options, sizeof options - 1) == 0)
-            return true;
-        p = memmem(p, (size_t)(next - p), first, sizeof first - 1);
-        p = p != NULL ? p + sizeof first - 1 : next;
-        while (p < next && *p == ' ')
-            p++;
-        if ((size_t)(next - p) >= sizeof second && memcmp(p, second, sizeof second - 1) == 0)
-            return true;
-    }
-    return false;
-}
-
-/* What a file is that holds no trace, by words in its head; NULL not known. */
-static const char *what_else(const char *label, const char *head, size_t len)
-{
-    static const char rocprof[] =
-        "of rocprofv3, which is not read: PyTorch's profiler records the same";
-    static const struct {
-        const char *word, *what;
-    } others[] = {
-        {"Total Time (ns)",
-         "a summary by nsys stats, without times: give the report (.nsys-rep) or its "
-         "SQLite export"},
-        {"CorrId", "a table by nsys stats: give the report (.nsys-rep) or its SQLite export"},
-        {"  Self CPU %  ",
-         "a table of PyTorch's profiler, without times: give what export_chrome_trace() writes"},
-        {"Comm. Op            Message Size",
-         LOOKS_LIKE "DeepSpeed's communication log, which has sums of the host's times alone"},
-        {"BW average[", LOOKS_LIKE "output of perftest, which is of a link and no job"},
-        {"] NCCL INFO ", LOOKS_LIKE "NCCL's own log, which holds no times"},
-        {"\"KERNEL_DISPATCH\"", rocprof},
-        {"\"rocprofiler-sdk-tool\"", rocprof},
-    };
-    static const struct {
-        const char *begin, *what;
-    } begins[] = {
-        {"version https://git-lfs.github.com/",
-         "a pointer of Git LFS, not the file itself: git lfs pull"},
-        {"<!DOCTYPE html", "a web page: download the file itself"},
-        {"<html", "a web page: download the file itself"},
-    };
-    const char *suffix = strstr(label, ".xplane.pb"), *zip = strstr(label, ".zip");
-    if (is_own_export(head, len))
-        return "drawn by specter, not recorded: give the traces that it was made of";
-    if (suffix != NULL && strcmp(suffix, ".xplane.pb") == 0)
-        return "XLA's own form: give the Chrome trace that it writes beside it (.trace.json.gz)";
-    if (zip != NULL && strcmp(zip, ".zip") == 0)
-        return "a zip archive, which is not read: unpack it";
-    for (size_t i = 0; i < sizeof begins / sizeof *begins; i++) {
-        const size_t n = strlen(begins[i].begin);
-        if (len >= n && strncasecmp(head, begins[i].begin, n) == 0)
-            return begins[i].what;
-    }
-    if (is_nccl_tests(head, len))
-        return LOOKS_LIKE "output of nccl-tests, which `specter bench report` reads";
-    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
-        if (head_has(head, len, others[i].word))
-            return others[i].what;
-    }
-    return NULL;
-}
-
 /* A file of no known format: of another kind when it begins as JSON does, else damaged. */
 static void not_a_trace(struct load *l, const char *label, const char *head, size_t len)
 {
-    const char *what = what_else(label, head, len);
+    const char *what = load_what_else(label, head, len);
     struct err e;
     size_t i = 0;
     if (own_document(head, len))
@@ -272,7 +196,7 @@ static struct source *inspect(struct load *l, struct stream *s, const char *path
         else if (n >= 0 && named_like_trace(base_name(label)))
             not_a_trace(l, label, head, (size_t)n);
         else if (n > 0 && l->other_what == NULL &&
-                 (l->other_what = what_else(label, head, (size_t)n)) != NULL)
+                 (l->other_what = load_what_else(label, head, (size_t)n)) != NULL)
             l->other = base_name(label);
         return NULL;
     }
@@ -558,7 +482,7 @@ int load_find(struct load *l, struct err *e)
         const char *head;
         struct err unread;
         ssize_t n = stream_peek(s, &head, &unread);
-        const char *what = n > 0 ? what_else(stream_label(s), head, (size_t)n) : NULL;
+        const char *what = n > 0 ? load_what_else(stream_label(s), head, (size_t)n) : NULL;
         err_set(&l->first, ERR_INPUT, "%s: %s", stream_label(s),
                 what != NULL ? what : "not a trace of a known format");
     }
@@ -580,8 +504,9 @@ int load_nothing(const struct load *l, struct err *e)
             "no traces among the first %zu files and folders of '%s': more are not looked at",
             l->entries_max, path);
     if (l->other != NULL)
-        return err_set(e, ERR_INPUT, "no traces in '%s': '%s' %s%s", path, l->other,
-                       strncmp(l->other_what, LOOKS_LIKE, sizeof LOOKS_LIKE - 1) == 0 ? "" : "is ",
-                       l->other_what);
+        return err_set(
+            e, ERR_INPUT, "no traces in '%s': '%s' %s%s", path, l->other,
+            strncmp(l->other_what, LOAD_LOOKS_LIKE, sizeof LOAD_LOOKS_LIKE - 1) == 0 ? "" : "is ",
+            l->other_what);
     return err_set(e, ERR_INPUT, "no traces in '%s'", path);
 }
