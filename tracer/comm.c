@@ -133,7 +133,7 @@ static void keep_name(struct traced_comm *c, const char *name)
     c->name[COMM_NAME_MAX - 1] = '\0';
 }
 
-static struct traced_comm *keep(const struct comm_init *init)
+static struct traced_comm *keep_comm(const struct comm_init *init)
 {
     struct traced_comm *c = comm_table_take();
     if (c == NULL) {
@@ -153,7 +153,7 @@ uint64_t comm_without_room(void)
 
 struct traced_comm *comm_keep(const struct comm_init *init, struct traced_comm *others)
 {
-    struct traced_comm *c = keep(init);
+    struct traced_comm *c = keep_comm(init);
     if (c == NULL)
         return others;
     atomic_store_explicit(&c->next, others, memory_order_relaxed);
@@ -199,7 +199,7 @@ struct traced_comm *comm_end_wait(struct traced_comm *kept, ncclComm_t handle, b
 
 struct traced_comm *comm_add(ncclComm_t handle, const struct comm_init *init)
 {
-    struct traced_comm *c = keep(init);
+    struct traced_comm *c = keep_comm(init);
     if (c != NULL)
         return add_kept(c, handle);
     comm_end(handle);
@@ -208,7 +208,7 @@ struct traced_comm *comm_add(ncclComm_t handle, const struct comm_init *init)
 }
 
 /* Returns false where NCCL refused: it is asked again at the next use. */
-static bool ask(int32_t *what, enum hook_id getter, ncclComm_t handle, function from)
+static bool ask_nccl(int32_t *what, enum hook_id getter, ncclComm_t handle, function from)
 {
     ncclResult_t (*get)(ncclComm_t, int *) =
         (ncclResult_t(*)(ncclComm_t, int *))resolve_beside(getter, from);
@@ -227,9 +227,9 @@ static void ask_all(struct traced_comm *c, ncclComm_t handle, function from)
     bool all = true;
     if (!atomic_compare_exchange_strong(&c->known, &was, COMM_ASKING))
         return;
-    all &= ask(&c->init.size, GETTER_ncclCommCount, handle, from);
-    all &= ask(&c->init.rank, GETTER_ncclCommUserRank, handle, from);
-    all &= ask(&c->init.device, GETTER_ncclCommCuDevice, handle, from);
+    all &= ask_nccl(&c->init.size, GETTER_ncclCommCount, handle, from);
+    all &= ask_nccl(&c->init.rank, GETTER_ncclCommUserRank, handle, from);
+    all &= ask_nccl(&c->init.device, GETTER_ncclCommCuDevice, handle, from);
     atomic_store_explicit(&c->known, all ? COMM_KNOWN : COMM_TO_ASK, memory_order_release);
     atomic_fetch_add(&changes, 1);
 }
@@ -317,7 +317,7 @@ void comm_end(ncclComm_t handle)
 
 /* ---- numbers ---- */
 
-static int64_t take(struct traced_comm *c, struct comm_counter *counter, uint32_t group)
+static int64_t take_number(struct traced_comm *c, struct comm_counter *counter, uint32_t group)
 {
     uint64_t taken = atomic_load_explicit(&counter->in_group, memory_order_relaxed);
     if (group != NO_ID) {
@@ -361,7 +361,7 @@ void comm_give_back(uint32_t group)
 
 int64_t comm_next_collective(struct traced_comm *c, uint32_t group)
 {
-    return c->init.id != 0 ? take(c, &c->collectives, group) : -1;
+    return c->init.id != 0 ? take_number(c, &c->collectives, group) : -1;
 }
 
 bool comm_is(const struct traced_comm *c, ncclComm_t handle)
@@ -421,7 +421,7 @@ int64_t comm_next_p2p(struct traced_comm *c, int peer, bool is_recv, uint32_t gr
     p = counters_of(c);
     if (p == NULL || peer >= p->peers)
         return -1;
-    return take(c, &p->count[(is_recv ? p->peers : 0) + peer], group);
+    return take_number(c, &p->count[(is_recv ? p->peers : 0) + peer], group);
 }
 
 /* ---- what NCCL has told ---- */
@@ -452,7 +452,7 @@ uint64_t comm_split_id(struct traced_comm *parent, int color, uint32_t group, in
     struct {
         uint64_t parent;
         int64_t seq, color;
-    } from = {parent->init.id, take(parent, &parent->splits, group), color};
+    } from = {parent->init.id, take_number(parent, &parent->splits, group), color};
     *split_seq = from.seq;
     return from.parent != 0 ? comm_hash(&from, sizeof from, 0) : 0;
 }
@@ -490,7 +490,7 @@ uint64_t comm_shrink_id(struct traced_comm *parent, uint64_t left_out, uint32_t 
         int64_t seq;
     } from = {parent->init.id, left_out, COMM_UNKNOWN};
     if (shrinks != NULL)
-        from.seq = take(parent, &shrinks->made, group);
+        from.seq = take_number(parent, &shrinks->made, group);
     *split_seq = from.seq;
     if (from.parent == 0 || shrinks == NULL)
         return 0;
@@ -508,8 +508,8 @@ static void free_slot(struct traced_comm *c)
     comm_table_remove(c);
 }
 
-static void visit(struct traced_comm *c, void (*write)(const struct traced_comm *c, void *arg),
-                  void *arg)
+static void visit_comm(struct traced_comm *c, void (*write)(const struct traced_comm *c, void *arg),
+                       void *arg)
 {
     int state = atomic_load_explicit(&c->state, memory_order_acquire);
     bool known = atomic_load_explicit(&c->known, memory_order_acquire) == COMM_KNOWN;
@@ -531,7 +531,7 @@ void comm_visit_new(void (*write)(const struct traced_comm *c, void *arg), void 
         return;
     changes_seen = now;
     for (uint32_t i = 0; (c = comm_table_at(i)) != NULL; i++)
-        visit(c, write, arg);
+        visit_comm(c, write, arg);
 }
 
 void comm_reset(void)

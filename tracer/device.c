@@ -144,7 +144,7 @@ static bool is_capture_error(CUresult result)
 
 /* Its events are gone (cudaDeviceReset) or no longer answer (a failed kernel). The slot stays, so
  * that spans under way find it; a context that comes back gets another. */
-static void lose(struct device_context *c)
+static void lose_context(struct device_context *c)
 {
     atomic_store_explicit(&c->state, CONTEXT_LOST, memory_order_release);
 }
@@ -294,11 +294,11 @@ uint32_t span_take(CUstream stream, int owner_device, struct record *r)
     return span != NO_SPAN ? reset_span(span) : NO_SPAN;
 }
 
-static bool mark(uint32_t span, CUevent event, CUstream stream)
+static bool record_event(uint32_t span, CUevent event, CUstream stream)
 {
     CUresult result = driver.EventRecord(event, stream);
     if (result != CUDA_SUCCESS && !is_capture_error(result))
-        lose(&contexts[spans[span].context]);
+        lose_context(&contexts[spans[span].context]);
     return result == CUDA_SUCCESS;
 }
 
@@ -308,12 +308,12 @@ bool span_start(uint32_t span, CUstream stream)
     if (s->start == NULL)
         return false;
     s->base = timeline_newest(&contexts[s->context].timeline);
-    return mark(span, s->start, stream);
+    return record_event(span, s->start, stream);
 }
 
 bool span_stop(uint32_t span, CUstream stream)
 {
-    return mark(span, spans[span].stop, stream);
+    return record_event(span, spans[span].stop, stream);
 }
 
 static void close_as(uint32_t span, uint32_t count, enum span_state state)
@@ -410,7 +410,7 @@ static void open_context(struct device_context *c)
     CUdevice device;
     CUcontext popped;
     if (driver.CtxPushCurrent(atomic_load(&c->handle)) != CUDA_SUCCESS) {
-        lose(c);
+        lose_context(c);
         return;
     }
     if (driver.CtxGetDevice(&device) == CUDA_SUCCESS &&
@@ -448,13 +448,14 @@ void device_serve(bool last, timeline_write_fn *write, void *arg)
             continue;
         grow_if_low(c);
         if (!timeline_serve(&c->timeline, last, c->device, write, arg))
-            lose(c);
+            lose_context(c);
     }
 }
 
 /* ---- answers ---- */
 
-static void settle(struct span *s, enum specter_timing timing, int64_t start_ns, int64_t dur_ns)
+static void settle_span(struct span *s, enum specter_timing timing, int64_t start_ns,
+                        int64_t dur_ns)
 {
     s->timing = (uint8_t)timing;
     s->start_ns = start_ns;
@@ -478,11 +479,11 @@ static void ask_events(struct span *s)
         (result == CUDA_SUCCESS && !timeline_is_placed(&c->timeline, s->base)))
         return;
     if (result == CUDA_SUCCESS && timeline_elapsed(s->start, s->stop, &dur_ns)) {
-        settle(s, SPECTER_TIMING_DEVICE, start_of(s), dur_ns);
+        settle_span(s, SPECTER_TIMING_DEVICE, start_of(s), dur_ns);
     } else {
         if (!is_capture_error(result))
-            lose(c);
-        settle(s, SPECTER_TIMING_HOST, NO_TIME, NO_TIME);
+            lose_context(c);
+        settle_span(s, SPECTER_TIMING_HOST, NO_TIME, NO_TIME);
     }
 }
 

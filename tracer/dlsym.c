@@ -198,7 +198,7 @@ static int note_unloaded(struct dl_phdr_info *info, size_t size, void *data)
     return 1;
 }
 
-static unsigned long long unloaded(void)
+static unsigned long long count_unloaded(void)
 {
     unsigned long long n = 0;
     loader_objects(note_unloaded, &n);
@@ -208,9 +208,9 @@ static unsigned long long unloaded(void)
 __attribute__((visibility("default"))) int dlclose(void *handle)
 {
     int (*next)(void *) = next_dlclose();
-    unsigned long long before = unloaded();
+    unsigned long long before = count_unloaded();
     int result = next != NULL ? next(handle) : -1, saved = errno;
-    if (unloaded() != before) {
+    if (count_unloaded() != before) {
         struct signal_block blocked;
         signal_block_begin(&blocked);
         resolve_unloaded();

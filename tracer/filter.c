@@ -68,7 +68,7 @@ static bool take_turn(uint32_t of)
 
 /* Returns whether a record is wanted while `closed` is set: the delay is over, or this is the mark
  * that ended the last iteration. */
-static bool opens(enum record_kind kind)
+static bool is_open_for(enum record_kind kind)
 {
     unsigned why = atomic_load_explicit(&closed, memory_order_relaxed);
     if (kind == RECORD_MARK && closing) {
@@ -85,7 +85,7 @@ bool filter_wants(enum record_kind kind)
     uint32_t of;
     if (!config->record_ops || !config->wanted[kind])
         return false;
-    if (atomic_load_explicit(&closed, memory_order_relaxed) != 0 && !opens(kind))
+    if (atomic_load_explicit(&closed, memory_order_relaxed) != 0 && !is_open_for(kind))
         return false;
     if (kind != RECORD_GEMM)
         return true;
@@ -204,7 +204,7 @@ void governor_count(const struct record *r)
 }
 
 /* The tracer's share of the time since the last update. */
-static double share(int64_t elapsed_ns, double pair_ns)
+static double tracer_share(int64_t elapsed_ns, double pair_ns)
 {
     return ((double)governor.now.records * governor.record_ns +
             (double)governor.now.pairs * pair_ns) /
@@ -217,7 +217,7 @@ uint32_t governor_update(double pair_ns)
     bool over;
     if (governor.limit == 0 || elapsed_ns < UPDATE_NS)
         return 0;
-    over = governor.now.gemms > 0 && share(elapsed_ns, pair_ns) > governor.limit;
+    over = governor.now.gemms > 0 && tracer_share(elapsed_ns, pair_ns) > governor.limit;
     governor.over = over ? governor.over + 1 : 0;
     governor.now = (struct pace_counts){0};
     governor.since_ns += elapsed_ns;

@@ -245,7 +245,7 @@ static int write_all(int to, const char *bytes, size_t len)
 }
 
 /* Moves a slot's line, if there is one, to `to`, and returns its end there. */
-static char *squeeze(char *to, const char *slot, size_t len)
+static char *move_line(char *to, const char *slot, size_t len)
 {
     len--;
     while (len > 0 && slot[len - 1] == ' ')
@@ -271,7 +271,7 @@ static int copy_slots(struct flight *f, int band, uint64_t from, uint64_t to, in
             (ssize_t)(n * bytes))
             return EIO;
         for (uint64_t i = 0; i < n; i++)
-            end = squeeze(end, block + i * bytes, bytes);
+            end = move_line(end, block + i * bytes, bytes);
         error = write_all(fd, block, (size_t)(end - block));
     }
     return error;

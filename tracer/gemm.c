@@ -196,7 +196,7 @@ static uint32_t batch_count(int64_t batch)
 }
 
 /* Describes what all calls with a handle have. false: the call leaves no record. */
-static bool start(struct call *c, cublasHandle_t handle, const struct gemm_types *t)
+static bool start_gemm(struct call *c, cublasHandle_t handle, const struct gemm_types *t)
 {
     struct record *r = &c->r;
     call_start_record(c, &call_stream_op, RECORD_GEMM, (uint16_t)c->hook);
@@ -215,7 +215,7 @@ static bool start(struct call *c, cublasHandle_t handle, const struct gemm_types
 void describe_gemm(struct call *c, const struct gemm_args *a)
 {
     struct record *r = &c->r;
-    if (!start(c, a->handle, &a->types))
+    if (!start_gemm(c, a->handle, &a->types))
         return;
     if (r->gemm.unit == 8)
         r->gemm.unit = a->complex_flop;
@@ -234,21 +234,21 @@ void describe_gemm(struct call *c, const struct gemm_args *a)
 
 /* ---- groups of products: what all have in common, and the sum ---- */
 
-static int64_t entry(const struct grouped_args *a, const void *array, int64_t at)
+static int64_t entry_at(const struct grouped_args *a, const void *array, int64_t at)
 {
     return a->wide ? ((const int64_t *)array)[at] : ((const int *)array)[at];
 }
 
 /* The value of all entries; -1 when they differ. */
-static int64_t common(const struct grouped_args *a, const void *array)
+static int64_t common_entry(const struct grouped_args *a, const void *array)
 {
     if (array == NULL)
         return -1;
     for (int64_t i = 1; i < a->count; i++) {
-        if (entry(a, array, i) != entry(a, array, 0))
+        if (entry_at(a, array, i) != entry_at(a, array, 0))
             return -1;
     }
-    return entry(a, array, 0);
+    return entry_at(a, array, 0);
 }
 
 static char common_trans(const struct grouped_args *a, const cublasOperation_t *array)
@@ -280,10 +280,10 @@ static void add_groups(const struct grouped_args *a, uint8_t unit, int64_t *batc
     *batch = a->size != NULL ? 0 : -1;
     *flop = known && a->size != NULL ? 0 : UINT64_MAX;
     for (int64_t i = 0; a->size != NULL && i < a->count; i++) {
-        int64_t size = entry(a, a->size, i);
-        uint64_t more =
-            known ? record_flop(unit, entry(a, a->m, i), entry(a, a->n, i), entry(a, a->k, i), size)
-                  : UINT64_MAX;
+        int64_t size = entry_at(a, a->size, i);
+        uint64_t more = known ? record_flop(unit, entry_at(a, a->m, i), entry_at(a, a->n, i),
+                                            entry_at(a, a->k, i), size)
+                              : UINT64_MAX;
         if (*batch >= 0 && (size < 0 || __builtin_add_overflow(*batch, size, batch)))
             *batch = -1;
         if (*flop != UINT64_MAX && __builtin_add_overflow(*flop, more, flop))
@@ -296,21 +296,21 @@ void describe_gemm_grouped(struct call *c, const struct grouped_args *a)
     struct record *r = &c->r;
     int64_t batch;
     uint64_t flop;
-    if (a->count <= 0 || !start(c, a->handle, &a->types))
+    if (a->count <= 0 || !start_gemm(c, a->handle, &a->types))
         return;
     add_groups(a, r->gemm.unit, &batch, &flop);
     r->gemm.groups = batch_count(a->count);
     r->gemm.batch = batch_count(batch);
-    r->gemm.m = common(a, a->m);
-    r->gemm.n = common(a, a->n);
-    r->gemm.k = common(a, a->k);
+    r->gemm.m = common_entry(a, a->m);
+    r->gemm.n = common_entry(a, a->n);
+    r->gemm.k = common_entry(a, a->k);
     if (r->gemm.m < 0 || r->gemm.n < 0 || r->gemm.k < 0) {
         r->gemm.n = r->gemm.k = -1; /* n below 0 says that flop stands in the place of m */
         r->gemm.flop = flop;
     }
-    r->gemm.lda = common(a, a->lda);
-    r->gemm.ldb = common(a, a->ldb);
-    r->gemm.ldc = common(a, a->ldc);
+    r->gemm.lda = common_entry(a, a->lda);
+    r->gemm.ldb = common_entry(a, a->ldb);
+    r->gemm.ldc = common_entry(a, a->ldc);
     r->gemm.trans[0] = common_trans(a, a->transa);
     r->gemm.trans[1] = common_trans(a, a->transb);
     if (beta_is_on_host(c, a->handle))

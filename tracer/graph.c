@@ -25,28 +25,28 @@ static struct handles graphs, execs;
 static _Atomic uint32_t launches[DEVICE_CAPTURES]; /* so far, by capture */
 static _Atomic uint32_t captures_running;
 
-static _Atomic uint64_t *home(struct handles *h, const void *handle, int probe)
+static _Atomic uint64_t *slot_of(struct handles *h, const void *handle, int probe)
 {
     uint64_t hash = (uintptr_t)handle * UINT64_C(0x9e3779b97f4a7c15) >> 40;
     return &h->words[(hash + (uint64_t)probe) & (HANDLES - 1)];
 }
 
-static void forget(struct handles *h, const void *handle)
+static void forget_handle(struct handles *h, const void *handle)
 {
     for (int i = 0; i < PROBES; i++) {
-        uint64_t word = atomic_load(home(h, handle, i));
+        uint64_t word = atomic_load(slot_of(h, handle, i));
         if ((word & HANDLE_MASK) == (uintptr_t)handle)
-            atomic_compare_exchange_strong(home(h, handle, i), &word, 0);
+            atomic_compare_exchange_strong(slot_of(h, handle, i), &word, 0);
     }
 }
 
 /* In a full neighbourhood the handle stays unknown. */
-static void remember(struct handles *h, const void *handle, uint32_t capture)
+static void remember_handle(struct handles *h, const void *handle, uint32_t capture)
 {
-    forget(h, handle);
+    forget_handle(h, handle);
     for (int i = 0; i < PROBES && handle != NULL && capture < DEVICE_CAPTURES; i++) {
         uint64_t empty = 0, word = (uintptr_t)handle | (uint64_t)(capture + 1) << HANDLE_BITS;
-        if (atomic_compare_exchange_strong(home(h, handle, i), &empty, word))
+        if (atomic_compare_exchange_strong(slot_of(h, handle, i), &empty, word))
             return;
     }
 }
@@ -54,7 +54,7 @@ static void remember(struct handles *h, const void *handle, uint32_t capture)
 static uint32_t look_up(struct handles *h, const void *handle)
 {
     for (int i = 0; i < PROBES && handle != NULL; i++) {
-        uint64_t word = atomic_load_explicit(home(h, handle, i), memory_order_acquire);
+        uint64_t word = atomic_load_explicit(slot_of(h, handle, i), memory_order_acquire);
         if ((word & HANDLE_MASK) == (uintptr_t)handle)
             return (uint32_t)(word >> HANDLE_BITS) - 1;
     }
@@ -88,10 +88,10 @@ static void graph_begin(struct call *c)
         c->graph.captured = device_is_captured(c->stream);
         break;
     case GRAPH_DESTROY: /* the handle may come back at once */
-        forget(&graphs, c->graph.of);
+        forget_handle(&graphs, c->graph.of);
         break;
     case GRAPH_EXEC_DESTROY:
-        forget(&execs, c->graph.of);
+        forget_handle(&execs, c->graph.of);
         break;
     case GRAPH_INSTANTIATE:
     case GRAPH_UPDATE:
@@ -101,7 +101,7 @@ static void graph_begin(struct call *c)
 }
 
 /* The handle that the library has written. */
-static const void *made(const struct call *c)
+static const void *handle_made(const struct call *c)
 {
     const void *handle = NULL;
     if (c->graph.made != NULL)
@@ -114,7 +114,7 @@ static void end_capture(struct call *c, bool ok)
 {
     uint32_t running = atomic_load(&captures_running);
     if (ok)
-        remember(&graphs, made(c), c->graph.id);
+        remember_handle(&graphs, handle_made(c), c->graph.id);
     if (!c->graph.captured || device_is_captured(c->stream))
         return;
     if (c->graph.id != NO_ID)
@@ -134,13 +134,13 @@ static void graph_end(struct call *c)
         atomic_fetch_add(&captures_running, 1);
         break;
     case GRAPH_INSTANTIATE:
-        remember(&execs, made(c), look_up(&graphs, c->graph.of));
+        remember_handle(&execs, handle_made(c), look_up(&graphs, c->graph.of));
         break;
     case GRAPH_UPDATE:
-        remember(&execs, c->graph.made, look_up(&graphs, c->graph.of));
+        remember_handle(&execs, c->graph.made, look_up(&graphs, c->graph.of));
         break;
     case GRAPH_CLONE:
-        remember(&graphs, made(c), look_up(&graphs, c->graph.of));
+        remember_handle(&graphs, handle_made(c), look_up(&graphs, c->graph.of));
         break;
     case GRAPH_CAPTURE_END:
     case GRAPH_DESTROY:

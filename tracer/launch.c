@@ -144,7 +144,7 @@ static void flush(struct thread *t, struct launch_run *run)
     call_publish(t, ring_slot(&t->ring), &r);
 }
 
-static CUstream plain(CUstream stream)
+static CUstream plain_stream(CUstream stream)
 {
     return stream != NULL ? stream : CU_STREAM_LEGACY;
 }
@@ -152,7 +152,7 @@ static CUstream plain(CUstream stream)
 void launch_flush(struct thread *t, CUstream stream)
 {
     for (int i = 0; t->launches.gathered > 0 && i < LAUNCH_STREAMS; i++) {
-        if (t->launches.runs[i].stream == plain(stream))
+        if (t->launches.runs[i].stream == plain_stream(stream))
             flush(t, &t->launches.runs[i]);
     }
 }
@@ -186,7 +186,7 @@ void launch_forget_stream(struct thread *t, CUstream stream)
 {
     launch_flush(t, stream);
     for (int i = 0; i < LAUNCH_STREAMS; i++) {
-        if (t->launches.runs[i].stream == plain(stream))
+        if (t->launches.runs[i].stream == plain_stream(stream))
             t->launches.runs[i].stream = NULL;
     }
 }
@@ -216,7 +216,7 @@ static struct launch_run *run_of(struct launch_runs *l, CUstream stream, int own
     return NULL;
 }
 
-static struct launch_run *oldest(struct launch_runs *l)
+static struct launch_run *oldest_run(struct launch_runs *l)
 {
     struct launch_run *found = &l->runs[0];
     for (int i = 1; i < LAUNCH_STREAMS; i++) {
@@ -238,7 +238,7 @@ static struct launch_run *take_run(struct thread *t, CUstream stream)
         return NULL;
     run = run_of(&t->launches, stream, device, graph);
     if (run == NULL) {
-        run = oldest(&t->launches);
+        run = oldest_run(&t->launches);
         flush(t, run);
         run->stream = stream;
         run->owner = device;
@@ -291,7 +291,7 @@ void describe_launch(struct call *c, enum kernel_handle handle, const void *func
 {
     static const struct call_handlers counted = {false, launch_begin, launch_end, NULL};
     c->handlers = filter_wants(RECORD_UNTRACED) ? &counted : &call_unrecorded;
-    c->stream = plain(stream);
+    c->stream = plain_stream(stream);
     c->launch = (struct launch_call){handle, func};
 }
 

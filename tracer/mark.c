@@ -29,7 +29,7 @@ static void copy_name(char to[MARK_NAME_MAX], const char *name)
 
 /* ---- one record ---- */
 
-static void lose(void)
+static void count_lost(void)
 {
     if (filter_wants(RECORD_MARK))
         atomic_fetch_add_explicit(&tracer.lost, 1, memory_order_relaxed);
@@ -37,22 +37,23 @@ static void lose(void)
 
 /* The calling thread when marks are looked at. Never starts the tracer. `begins`: what comes now
  * would lead to a record, which is lost at the tracer's end. */
-static struct thread *marking(bool begins)
+static struct thread *marking_thread(bool begins)
 {
     int state = atomic_load_explicit(&tracer.state, memory_order_acquire), saved = errno;
     struct thread *t;
     if (state == TRACER_ENDING && thread_depth == 0 && begins)
-        lose();
+        count_lost();
     if (thread_depth > 0 || (state != TRACER_ON && state != TRACER_LOSING))
         return NULL;
     t = thread_self();
     if (t == NULL)
-        lose();
+        count_lost();
     errno = saved;
     return t;
 }
 
-static struct record blank(enum specter_mark kind, uint16_t tid, const char *name, int64_t from_ns)
+static struct record mark_record(enum specter_mark kind, uint16_t tid, const char *name,
+                                 int64_t from_ns)
 {
     struct record r = record_blank;
     r.kind = RECORD_MARK;
@@ -63,7 +64,7 @@ static struct record blank(enum specter_mark kind, uint16_t tid, const char *nam
     return r;
 }
 
-static void publish(struct thread *t, const struct record *r)
+static void leave_record(struct thread *t, const struct record *r)
 {
     int saved = errno;
     call_record_mark(t, r);
@@ -73,10 +74,10 @@ static void publish(struct thread *t, const struct record *r)
 /* The filter hears of it first: the mark that begins the first iteration wanted is recorded. */
 static void put_moment(struct thread *t, enum specter_mark kind, const char *name)
 {
-    struct record r = blank(kind, t->tid, name, tracer_now());
+    struct record r = mark_record(kind, t->tid, name, tracer_now());
     if (kind == SPECTER_MARK_ITERATION)
         filter_iteration();
-    publish(t, &r);
+    leave_record(t, &r);
 }
 
 static bool is_marker(const char *name)
@@ -106,12 +107,12 @@ static struct open_ranges *ranges_of(struct thread *t)
     return there;
 }
 
-static bool seize(struct open_ranges *s)
+static bool try_lock(struct open_ranges *s)
 {
     return !atomic_exchange_explicit(&s->busy, true, memory_order_acquire);
 }
 
-static void let_go(struct open_ranges *s)
+static void unlock(struct open_ranges *s)
 {
     atomic_store_explicit(&s->busy, false, memory_order_release);
 }
@@ -128,7 +129,7 @@ static int push(struct open_ranges *s, const void *domain, const char *name, int
 {
     int level = count_of(s, domain);
     if (s->depth == RANGES_MAX) {
-        lose();
+        count_lost();
         return level + (int)s->above++;
     }
     s->open[s->depth].start_ns = now_ns;
@@ -142,17 +143,17 @@ static int push(struct open_ranges *s, const void *domain, const char *name, int
  * what is not recorded, because a negative value would be the program's error. */
 static int push_range(const void *domain, const char *name)
 {
-    struct thread *t = marking(true);
+    struct thread *t = marking_thread(true);
     struct open_ranges *s = t != NULL ? ranges_of(t) : NULL;
     int level = 0;
     if (t == NULL)
         return 0;
     note_start(t, name);
     if (s == NULL) {
-        lose();
-    } else if (seize(s)) {
+        count_lost();
+    } else if (try_lock(s)) {
         level = push(s, domain, name, tracer_now());
-        let_go(s);
+        unlock(s);
     }
     return level;
 }
@@ -174,23 +175,23 @@ static bool pop(struct open_ranges *s, const void *domain, struct open_range *ou
 /* Ends the innermost range of the domain. Returns how many remain open; 0 as above. */
 static int pop_range(const void *domain)
 {
-    struct thread *t = marking(false);
+    struct thread *t = marking_thread(false);
     struct open_ranges *s =
         t != NULL ? atomic_load_explicit(&t->ranges, memory_order_relaxed) : NULL;
     struct open_range range;
     bool found = false;
     int level = 0;
-    if (s == NULL || !seize(s))
+    if (s == NULL || !try_lock(s))
         return 0;
     if (s->above > 0)
         level = count_of(s, domain) + (int)--s->above;
     else if ((found = pop(s, domain, &range)))
         level = count_of(s, domain);
-    let_go(s);
+    unlock(s);
     if (found) {
-        struct record r = blank(SPECTER_MARK_RANGE, t->tid, range.name, range.start_ns);
+        struct record r = mark_record(SPECTER_MARK_RANGE, t->tid, range.name, range.start_ns);
         r.host_end_ns = tracer_now();
-        publish(t, &r);
+        leave_record(t, &r);
     }
     return level;
 }
@@ -198,14 +199,15 @@ static int pop_range(const void *domain)
 void mark_abandon(struct thread *t, mark_writer *write)
 {
     struct open_ranges *s = atomic_load_explicit(&t->ranges, memory_order_acquire);
-    if (s == NULL || !seize(s))
+    if (s == NULL || !try_lock(s))
         return;
     for (uint32_t i = 0; i < s->depth && filter_wants(RECORD_MARK); i++) {
-        struct record r = blank(SPECTER_MARK_RANGE, t->tid, s->open[i].name, s->open[i].start_ns);
+        struct record r =
+            mark_record(SPECTER_MARK_RANGE, t->tid, s->open[i].name, s->open[i].start_ns);
         write(&r);
     }
     s->depth = s->above = 0;
-    let_go(s);
+    unlock(s);
 }
 
 /* ---- ranges between threads ---- */
@@ -223,7 +225,7 @@ static _Atomic uint64_t begun_count;
 /* Begins a range that may end in another thread. The id, 0 when it is not recorded. */
 static uint64_t begin_range(const char *name)
 {
-    struct thread *t = marking(true);
+    struct thread *t = marking_thread(true);
     uint64_t n;
     if (t == NULL)
         return 0;
@@ -240,7 +242,7 @@ static uint64_t begin_range(const char *name)
         atomic_store_explicit(&b->id, id, memory_order_release);
         return id;
     }
-    lose();
+    count_lost();
     return 0;
 }
 
@@ -249,19 +251,19 @@ static bool take_begun(struct begun *b, uint64_t id, struct record *r)
 {
     if (id <= BEGUN_FILLING || !atomic_compare_exchange_strong(&b->id, &id, BEGUN_FILLING))
         return false;
-    *r = blank(SPECTER_MARK_RANGE, b->tid, b->range.name, b->range.start_ns);
+    *r = mark_record(SPECTER_MARK_RANGE, b->tid, b->range.name, b->range.start_ns);
     atomic_store_explicit(&b->id, 0, memory_order_release);
     return true;
 }
 
 static void end_range(uint64_t id)
 {
-    struct thread *t = marking(false);
+    struct thread *t = marking_thread(false);
     struct record r;
     if (t == NULL || !take_begun(&begun[id % BEGUN_MAX], id, &r))
         return;
     r.host_end_ns = tracer_now();
-    publish(t, &r);
+    leave_record(t, &r);
 }
 
 void mark_abandon_begun(mark_writer *write)
@@ -284,14 +286,14 @@ void mark_reset(void)
 
 EXPORT void specter_mark(const char *name)
 {
-    struct thread *t = marking(true);
+    struct thread *t = marking_thread(true);
     if (t != NULL)
         put_moment(t, is_marker(name) ? SPECTER_MARK_ITERATION : SPECTER_MARK_MARK, name);
 }
 
 EXPORT void specter_iteration(const char *name)
 {
-    struct thread *t = marking(true);
+    struct thread *t = marking_thread(true);
     if (t != NULL)
         put_moment(t, SPECTER_MARK_ITERATION, name);
 }
@@ -335,7 +337,7 @@ static size_t put_utf8(char out[4], uint32_t c)
 }
 
 /* As UTF-8, as many whole characters as fit. */
-static const char *narrow(char out[MARK_NAME_MAX], const wchar_t *wide)
+static const char *to_utf8(char out[MARK_NAME_MAX], const wchar_t *wide)
 {
     size_t len = 0;
     for (; wide != NULL && *wide != L'\0'; wide++) {
@@ -410,7 +412,7 @@ static const char *message(const struct nvtx_attributes *a, char room[MARK_NAME_
     case NVTX_MESSAGE_ASCII:
         return a->message;
     case NVTX_MESSAGE_WIDE:
-        return narrow(room, a->message);
+        return to_utf8(room, a->message);
     case NVTX_MESSAGE_STRING:
         return string_text(a->message);
     default:
@@ -419,7 +421,7 @@ static const char *message(const struct nvtx_attributes *a, char room[MARK_NAME_
 }
 
 #define MESSAGE(_attributes) message(_attributes, (char[MARK_NAME_MAX]){0})
-#define NARROW(_wide) narrow((char[MARK_NAME_MAX]){0}, _wide)
+#define NARROW(_wide) to_utf8((char[MARK_NAME_MAX]){0}, _wide)
 
 /* ---- NVTX: the functions that a program's copy of it calls ---- */
 

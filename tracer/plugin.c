@@ -218,8 +218,8 @@ static bool is_kernel(const void *handle)
     return handle != PLUGIN_OTHER && ((uintptr_t)handle & 1) != 0;
 }
 
-/* The event, kept in its slot until unpin(); NULL: it is gone, or was never ours. */
-static struct tracked_event *pin(const void *handle)
+/* The event, kept in its slot until unpin_event(); NULL: it is gone, or was never ours. */
+static struct tracked_event *pin_event(const void *handle)
 {
     uintptr_t h = (uintptr_t)handle, slot = h >> 1 & ((1u << EVENT_BITS) - 1);
     struct tracked_event *e = &events[slot % EVENTS_MAX];
@@ -233,7 +233,7 @@ static struct tracked_event *pin(const void *handle)
     return NULL;
 }
 
-static void unpin(struct tracked_event *e)
+static void unpin_event(struct tracked_event *e)
 {
     atomic_fetch_sub_explicit(&e->word, PIN, memory_order_release);
 }
@@ -282,7 +282,8 @@ static uint64_t key_of_event(const struct plugin_op *w)
     return make_key(&p);
 }
 
-static bool fits(const struct launched_op *n, const struct profiler_context *x, uint64_t key)
+static bool is_of_context(const struct launched_op *n, const struct profiler_context *x,
+                          uint64_t key)
 {
     uint64_t member = atomic_load_explicit(&n->member, memory_order_relaxed);
     uint64_t bound = atomic_load_explicit(&x->member, memory_order_relaxed);
@@ -304,7 +305,7 @@ static uint64_t find_note(const struct profiler_context *x, uint64_t key, uint64
     for (uint64_t ticket = first; ticket <= last; ticket++) {
         const struct launched_op *n = &notes[ticket % NOTES_MAX];
         uint64_t word = atomic_load_explicit(&n->word, memory_order_acquire);
-        if (word != (ticket << 2 | NOTE_OPEN) || !fits(n, x, key))
+        if (word != (ticket << 2 | NOTE_OPEN) || !is_of_context(n, x, key))
             continue;
         if (batch != 0 && atomic_load_explicit(&n->batch, memory_order_relaxed) != batch)
             continue;
@@ -394,7 +395,8 @@ static void set_number(struct tracked_event *e, const struct launched_op *n)
 
 /* The number goes from the note to the event. Either the call stores it first and it is found here,
  * or the event is there first and the call finds that. */
-static void *join(struct profiler_context *x, struct launched_op *n, const struct plugin_op *w)
+static void *join_event(struct profiler_context *x, struct launched_op *n,
+                        const struct plugin_op *w)
 {
     struct tracked_event *e = event_alloc();
     uint64_t ticket = atomic_load_explicit(&n->word, memory_order_relaxed) >> 2, generation;
@@ -407,7 +409,7 @@ static void *join(struct profiler_context *x, struct launched_op *n, const struc
         atomic_store(&e->word, generation << 32 | PIN | EVENT_LIVE);
         atomic_store(&n->event, (uintptr_t)handle);
         set_number(e, n);
-        unpin(e);
+        unpin_event(e);
     }
     atomic_store_explicit(&n->word, ticket << 2 | NOTE_TAKEN, memory_order_release);
     return handle;
@@ -421,11 +423,11 @@ void plugin_number(const struct call *c, int64_t seq)
     if (c->note == PLUGIN_NO_NOTE ||
         !atomic_compare_exchange_strong(&n->seq, &open, seq >= 0 ? seq : SEQ_NONE))
         return;
-    e = pin((const void *)(uintptr_t)atomic_load(&n->event));
+    e = pin_event((const void *)(uintptr_t)atomic_load(&n->event));
     if (e == NULL)
         return;
     set_number(e, n);
-    unpin(e);
+    unpin_event(e);
 }
 
 /* The call failed: no event belongs to it, and an event that was assigned is not written. A call
@@ -439,11 +441,11 @@ static void drop_note(uint64_t ticket)
         return;
     atomic_compare_exchange_strong(&n->word, &open, ticket << 2 | NOTE_TAKEN);
     atomic_store(&n->seq, SEQ_NONE);
-    e = pin((const void *)(uintptr_t)atomic_load(&n->event));
+    e = pin_event((const void *)(uintptr_t)atomic_load(&n->event));
     if (e == NULL)
         return;
     atomic_store(&e->seq, SEQ_NONE);
-    unpin(e);
+    unpin_event(e);
 }
 
 void plugin_drop(const struct call *c)
@@ -504,43 +506,43 @@ void *plugin_op_start(void *context, const struct plugin_op *op)
         return PLUGIN_OTHER;
     if (launch.batch != 0)
         bind_comm(x, n);
-    return join(x, n, op);
+    return join_event(x, n, op);
 }
 
 void plugin_op_stop(void *event)
 {
-    struct tracked_event *e = is_kernel(event) ? NULL : pin(event);
+    struct tracked_event *e = is_kernel(event) ? NULL : pin_event(event);
     if (e == NULL)
         return;
     atomic_store(&e->issued, true);
-    unpin(e);
+    unpin_event(e);
 }
 
 void *plugin_kernel_start(void *of, uint64_t time_ns)
 {
     uint64_t first;
-    struct tracked_event *e = pin(of);
+    struct tracked_event *e = pin_event(of);
     if (e == NULL)
         return PLUGIN_OTHER;
     first = atomic_load_explicit(&e->first_ns, memory_order_relaxed);
     while (time_ns < first && !atomic_compare_exchange_weak(&e->first_ns, &first, time_ns))
         continue;
     atomic_fetch_add(&e->started, 1);
-    unpin(e);
+    unpin_event(e);
     return (void *)((uintptr_t)of | 1);
 }
 
 void plugin_kernel_stop(void *kernel, uint64_t time_ns)
 {
     uint64_t last;
-    struct tracked_event *e = is_kernel(kernel) ? pin(kernel) : NULL;
+    struct tracked_event *e = is_kernel(kernel) ? pin_event(kernel) : NULL;
     if (e == NULL)
         return;
     last = atomic_load_explicit(&e->last_ns, memory_order_relaxed);
     while (time_ns > last && !atomic_compare_exchange_weak(&e->last_ns, &last, time_ns))
         continue;
     atomic_fetch_add(&e->stopped, 1);
-    unpin(e);
+    unpin_event(e);
 }
 
 void plugin_end(void *context)

@@ -242,7 +242,7 @@ static bool is_of_versioned_library(enum hook_id id)
            (lib == LIB_CUBLAS || lib == LIB_CUBLASLT || lib == LIB_CUDART);
 }
 
-static void *usable(void *p)
+static void *unless_ours(void *p)
 {
     return p == NULL || object_of(p) == own_object() ? NULL : p;
 }
@@ -255,13 +255,13 @@ static void *ask_as(const struct symbol_query *r, void *handle, const char *vers
     loader_enter();
     as_caller_ask(&loader, r->code, handle, r->name, version, &found);
     loader_leave();
-    return usable(found);
+    return unless_ours(found);
 }
 
 /* Finds the function that follows ours in the global scope. */
 static void *ask_global(const struct symbol_query *r)
 {
-    return usable(real_dlsym(RTLD_NEXT, r->name));
+    return unless_ours(real_dlsym(RTLD_NEXT, r->name));
 }
 
 static const char *version_of(const void *found, const char *name)
@@ -471,7 +471,7 @@ int resolve_entry(enum hook_id id, function real)
 
 /* A signal handler may come between an entry and its wrapper, and make a call of its own: what was
  * left for another function is left for it. */
-static function entered(enum hook_id id)
+static function take_entered(enum hook_id id)
 {
     uint32_t index = resolve_entered - 1;
     int entry = (int)(index % RESOLVE_ENTRIES);
@@ -490,7 +490,7 @@ static function entered(enum hook_id id)
 
 function resolve(enum hook_id id, const void *caller)
 {
-    function real = resolve_entered != 0 ? entered(id) : NULL;
+    function real = resolve_entered != 0 ? take_entered(id) : NULL;
     uint32_t generation;
     int saved;
     if (real == NULL)

@@ -79,14 +79,14 @@ static bool take_from_dead(struct thread *t)
 /* ---- blocks ---- */
 
 /* A claimed block becomes the calling thread's. */
-static struct thread *own(struct thread *t, enum thread_state otherwise)
+static struct thread *own_block(struct thread *t, enum thread_state otherwise)
 {
     bool taken = take_life(t);
     atomic_store_explicit(&t->state, taken ? THREAD_OWNED : otherwise, memory_order_release);
     return taken ? t : NULL;
 }
 
-static struct thread *reuse(void)
+static struct thread *reuse_block(void)
 {
     for (uint32_t i = 0; i < THREADS_MAX; i++) {
         struct thread *t = atomic_load(&blocks[i]);
@@ -95,7 +95,7 @@ static struct thread *reuse(void)
             return NULL;
         if (atomic_load_explicit(&t->state, memory_order_relaxed) == THREAD_FREE &&
             atomic_compare_exchange_strong(&t->state, &was, THREAD_CLAIMED) &&
-            own(t, THREAD_FREE) != NULL)
+            own_block(t, THREAD_FREE) != NULL)
             return t;
     }
     return NULL;
@@ -118,7 +118,7 @@ static uint32_t slots_of(uint32_t n)
 }
 
 /* Enters the thread in the table, which has room while the number is below THREADS_MAX. */
-static void enter(struct thread *t)
+static void enter_block(struct thread *t)
 {
     for (uint32_t i = 0; i < THREADS_MAX; i++) {
         struct thread *none = NULL;
@@ -127,7 +127,7 @@ static void enter(struct thread *t)
     }
 }
 
-static struct thread *make(void)
+static struct thread *make_block(void)
 {
     struct thread *t;
     uint32_t n = atomic_load(&blocks_made), slots;
@@ -144,8 +144,8 @@ static struct thread *make(void)
     atomic_init(&t->state, THREAD_CLAIMED);
     ring_init(&t->ring, t->records, slots);
     init_life(t);
-    enter(t);
-    return own(t, THREAD_FREE);
+    enter_block(t);
+    return own_block(t, THREAD_FREE);
 }
 
 static void push_left(struct record *r)
@@ -163,7 +163,7 @@ static bool is_half_empty(struct ring *r)
 /* The block of a thread that has ended before the writer has come to it, with what is in its ring:
  * many threads may come and go between two of the writer's rounds. What the dead thread would have
  * left otherwise goes into the ring, as its. */
-static struct thread *inherit(void)
+static struct thread *inherit_block(void)
 {
     writer_wake();
     for (uint32_t i = 0; i < THREADS_MAX; i++) {
@@ -183,15 +183,15 @@ static struct thread *inherit(void)
     return NULL;
 }
 
-static struct thread *begin(void)
+static struct thread *find_block(void)
 {
-    struct thread *t = reuse();
+    struct thread *t = reuse_block();
     if (t == NULL)
-        t = make();
+        t = make_block();
     if (t == NULL)
-        t = inherit();
+        t = inherit_block();
     if (t == NULL)
-        t = reuse(); /* the writer may have freed them all between the two looks */
+        t = reuse_block(); /* the writer may have freed them all between the two looks */
     if (t == NULL)
         return NULL;
     t->tid = (uint16_t)atomic_fetch_add(&next_tid, 1);
@@ -214,7 +214,7 @@ struct thread *thread_begin(void)
         return NULL;
     }
     signal_block_begin(&blocked);
-    t = thread_own != NULL ? thread_own : begin();
+    t = thread_own != NULL ? thread_own : find_block();
     signal_block_end(&blocked);
     refused = t != NULL ? 0 : n + 1;
     return t;

@@ -39,7 +39,7 @@ static struct base *base_of(const struct device_timeline *t, uint32_t base)
 
 /* Records the event on our own, idle stream and watches it pass. *hi is NO_TIME when it did not
  * within the time that we are willing to spin. false: the context is of no more use. */
-static bool bracket(struct device_timeline *t, CUevent event, int64_t *lo, int64_t *hi)
+static bool bracket_event(struct device_timeline *t, CUevent event, int64_t *lo, int64_t *hi)
 {
     int64_t begun = clock_pace_ns();
     CUresult result;
@@ -56,14 +56,14 @@ static bool bracket(struct device_timeline *t, CUevent event, int64_t *lo, int64
 
 /* The tightest of a few brackets; if none closes in time the last one, which is closed when it is
  * seen to have passed. */
-static bool renew(struct device_timeline *t)
+static bool renew_base(struct device_timeline *t)
 {
     uint32_t newest = atomic_load(&t->newest) + 1;
     struct base *b = base_of(t, newest);
     b->lo = b->hi = b->dev_ns = NO_TIME;
     for (int i = 0; i < TIMELINE_TRIES; i++) {
         int64_t lo, hi;
-        if (!bracket(t, t->tries[i], &lo, &hi))
+        if (!bracket_event(t, t->tries[i], &lo, &hi))
             return false;
         if (b->hi == NO_TIME || (hi != NO_TIME && hi - lo < b->hi - b->lo)) {
             CUevent other = b->event;
@@ -89,7 +89,7 @@ bool timeline_open(struct device_timeline *t, int64_t origin_ns)
         ok = driver.EventCreate(&t->tries[i], CU_EVENT_DEFAULT) == CUDA_SUCCESS;
     for (int i = 0; ok && i < TIMELINE_BASES; i++)
         ok = driver.EventCreate(&t->bases[i].event, CU_EVENT_DEFAULT) == CUDA_SUCCESS;
-    return ok && renew(t);
+    return ok && renew_base(t);
 }
 
 /* Narrows the offset by the base's bracket, together with what was known before. */
@@ -109,7 +109,7 @@ static void refine_offset(struct device_timeline *t, const struct base *b)
 
 /* The base's place on the timeline, once it has passed: its host time for the first, then its
  * distance from the one before. */
-static bool place(struct device_timeline *t, uint32_t base)
+static bool place_base(struct device_timeline *t, uint32_t base)
 {
     struct base *b = base_of(t, base), *before = base_of(t, base - 1);
     int64_t ns = 0;
@@ -152,9 +152,9 @@ bool timeline_serve(struct device_timeline *t, bool last, int device, timeline_w
     int64_t age = clock_host_ns() - base_of(t, newest)->lo;
     bool again = t->poor > 0 && t->poor < POOR_MAX && age >= AGAIN_NS;
     if (t->placed == newest && (age >= PERIOD_NS || again || (last && age >= AGAIN_NS)) &&
-        !renew(t))
+        !renew_base(t))
         return false;
-    if (t->placed != atomic_load(&t->newest) && !place(t, t->placed + 1))
+    if (t->placed != atomic_load(&t->newest) && !place_base(t, t->placed + 1))
         return false;
     write_bases(t, last, device, write, arg);
     return true;

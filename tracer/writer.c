@@ -112,7 +112,7 @@ static void add_pending(const struct record *r, uint64_t id, bool admitted)
 }
 
 /* An operation's id; 0 for what is none. */
-static uint64_t number(const struct record *r)
+static uint64_t take_id(const struct record *r)
 {
     if (!record_is_op(r))
         return 0;
@@ -125,7 +125,7 @@ static void take_record(const struct record *record)
 {
     struct record r = *record;
     bool admitted = filter_admits(&r);
-    uint64_t id = admitted ? number(&r) : 0;
+    uint64_t id = admitted ? take_id(&r) : 0;
     governor_count(&r);
     if (r.span != NO_SPAN || (admitted && record_is_first_launch(&r)))
         add_pending(&r, id, admitted);
@@ -142,7 +142,7 @@ static void take_left(struct record *r)
 
 /* As far as there is room for what is not finished, and no more than the ring holds: a thread that
  * records as fast as we write keeps us neither from the others nor from the events to ask. */
-static void empty(struct ring *ring)
+static void empty_ring(struct ring *ring)
 {
     const struct record *r;
     for (uint32_t n = 0; n < ring->slots && writer.npending < PENDING_MAX; n++) {
@@ -158,7 +158,7 @@ static void drain(void)
 {
     struct thread *t;
     for (uint32_t i = 0; (t = threads_get(i)) != NULL; i++) {
-        empty(&t->ring);
+        empty_ring(&t->ring);
         threads_back(t);
         threads_end(t, take_left);
     }
@@ -217,7 +217,7 @@ static bool harvest_one(struct pending *p, bool anyhow)
     return true;
 }
 
-static struct record unfinished(const struct record *record)
+static struct record as_unfinished(const struct record *record)
 {
     struct record r = *record;
     r.timing = SPECTER_TIMING_NONE;
@@ -226,12 +226,12 @@ static struct record unfinished(const struct record *record)
     return r;
 }
 
-static void show(struct pending *p)
+static void write_unfinished(struct pending *p)
 {
     struct record r;
     if (p->shown != NOT_SHOWN || !p->admitted)
         return;
-    r = unfinished(&p->r);
+    r = as_unfinished(&p->r);
     p->shown = output_unfinished(&r, p->id);
 }
 
@@ -248,7 +248,7 @@ static void harvest(bool all)
         if (harvest_one(p, all || late))
             continue;
         if (late)
-            show(p);
+            write_unfinished(p);
         writer.nawaited += is_awaited(p);
         if (kept != i)
             writer.pending[kept] = *p;
@@ -278,7 +278,7 @@ static void answer_request(void)
     harvest(true);
     for (uint32_t i = 0; i < writer.npending; i++) {
         const struct record *r = &writer.pending[i].r;
-        show(&writer.pending[i]);
+        write_unfinished(&writer.pending[i]);
         now_ns = r->host_end_ns > now_ns ? r->host_end_ns : now_ns;
     }
     output_dump(now_ns);
@@ -304,9 +304,9 @@ static bool is_finished(void)
     return writer.nawaited == 0 && (writer.npending == PENDING_MAX || rings_are_empty());
 }
 
-static void abandon(const struct record *record, uint64_t id, int64_t shown)
+static void write_abandoned(const struct record *record, uint64_t id, int64_t shown)
 {
-    struct record r = unfinished(record);
+    struct record r = as_unfinished(record);
     output_abandoned(&r, id, shown);
 }
 
@@ -318,12 +318,12 @@ static void take_last(const struct record *record)
     enum span_answer answer;
     if (!filter_admits(&r))
         return;
-    id = number(&r);
+    id = take_id(&r);
     answer = r.span != NO_SPAN ? span_ask(&r) : SPAN_DONE;
     if (answer == SPAN_DONE)
         output_record(&r, id, NOT_SHOWN);
     else if (answer == SPAN_PENDING)
-        abandon(&r, id, NOT_SHOWN);
+        write_abandoned(&r, id, NOT_SHOWN);
 }
 
 static void drain_last(void)
@@ -384,7 +384,7 @@ static void finish(int64_t deadline_ns)
     output_flush();
     for (uint32_t i = 0; i < writer.npending; i++) {
         if (writer.pending[i].admitted)
-            abandon(&writer.pending[i].r, writer.pending[i].id, writer.pending[i].shown);
+            write_abandoned(&writer.pending[i].r, writer.pending[i].id, writer.pending[i].shown);
     }
     drain_last();
     warn_of_iterations();
