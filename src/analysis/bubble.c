@@ -49,8 +49,8 @@ static bool comparable(const struct run *run, uint32_t a, uint32_t b)
 }
 
 /* Data of a matched operation move while all members that are seen are in it. */
-static void moving(const struct bubble_builder *m, uint32_t r, const struct op *op,
-                   const struct match *match, int64_t *from, int64_t *to)
+static void find_moving(const struct bubble_builder *m, uint32_t r, const struct op *op,
+                        const struct match *match, int64_t *from, int64_t *to)
 {
     int64_t start, end;
     if (match->op != SPECTER_SEND) {
@@ -93,7 +93,7 @@ static void add_comm(struct bubble_builder *m, uint32_t r, uint32_t i, struct ra
     int64_t from = op->start_ns, to = op_end_ns(op);
     intervals_add(&sets->running, from, to);
     if (match != NULL)
-        moving(m, r, op, match, &from, &to);
+        find_moving(m, r, op, match, &from, &to);
     if (message && (match == NULL || !seen_both(m, match)))
         m->b->alone++;
     intervals_add(message ? &sets->full : &sets->busy, from, to);
@@ -156,7 +156,7 @@ static void spans_init(struct bubble_builder *m, uint32_t r)
 }
 
 /* Length of s within [start, end), which must not go back from call to call. */
-static int64_t within(const struct intervals *s, size_t *at, int64_t start, int64_t end)
+static int64_t length_within(const struct intervals *s, size_t *at, int64_t start, int64_t end)
 {
     int64_t sum = 0;
     while (*at < s->count && s->list[*at].end <= start)
@@ -191,15 +191,15 @@ static void add_window(struct bubble_times *t, struct reader_of *at, const struc
     int64_t to = works ? clamp(span->last, from, end) : from;
     int64_t full, busy, compute, running, sum = 0;
     for (int i = 0; i < 3; i++) {
-        full = within(&at->sets->full, &at->full, cuts[i], cuts[i + 1]);
+        full = length_within(&at->sets->full, &at->full, cuts[i], cuts[i + 1]);
         bubble[i] = cuts[i + 1] - cuts[i] - full;
         sum += bubble[i];
     }
-    ns_sum_add(&t->passes_ns, within(&at->sets->busy, &at->early, start, drains) +
-                                  within(&at->sets->compute, &at->late, drains, end));
-    compute = within(&at->sets->compute, &at->compute, start, end);
-    busy = within(&at->sets->busy, &at->busy, start, end);
-    running = within(&at->sets->running, &at->running, start, end);
+    ns_sum_add(&t->passes_ns, length_within(&at->sets->busy, &at->early, start, drains) +
+                                  length_within(&at->sets->compute, &at->late, drains, end));
+    compute = length_within(&at->sets->compute, &at->compute, start, end);
+    busy = length_within(&at->sets->busy, &at->busy, start, end);
+    running = length_within(&at->sets->running, &at->running, start, end);
     ns_sum_add(&t->window_ns, end - start);
     ns_sum_add(&t->compute_ns, compute);
     ns_sum_add(&t->other_ns, busy - compute);
@@ -209,7 +209,7 @@ static void add_window(struct bubble_times *t, struct reader_of *at, const struc
     ns_sum_add(&t->steady_ns, bubble[1]);
     ns_sum_add(&t->drain_ns, bubble[2]);
     ns_sum_add(&t->waiting_ns, running - (end - start - sum));
-    ns_sum_add(&t->idle_ns, to - from - within(&at->sets->running, &at->idle, from, to));
+    ns_sum_add(&t->idle_ns, to - from - length_within(&at->sets->running, &at->idle, from, to));
 }
 
 /* All windows of ranks that share them, which are one rank where clocks do not agree. */

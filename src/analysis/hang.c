@@ -173,7 +173,7 @@ static bool may_end(const struct hang_finder *f, const struct wait_node *node,
     return true;
 }
 
-static void keep(struct hangs *h, const struct hang *hang)
+static void store_hang(struct hangs *h, const struct hang *hang)
 {
     if (hang->possible && (hang->cause == HANG_ALL_CALLED || hang->cause == HANG_WORK)) {
         if (h->under_way++ == 0 || hang->waited_ns > h->oldest.waited_ns)
@@ -225,7 +225,7 @@ static void add_hang(struct hangs *h, struct hang_finder *f, uint32_t n)
     if (hang.at_least && hang.cause == HANG_NOT_CALLED)
         hang.instead_ns = last_call_ns(f, finder_rank(f, hang.ranks[0]));
     hang.possible = may_end(f, node, &hang);
-    keep(h, &hang);
+    store_hang(h, &hang);
 }
 
 /* Returns whether the head is device work that may run for ever: a kernel that has started, or
@@ -279,7 +279,7 @@ static void add_work(struct hangs *h, const struct hang_finder *f)
         return;
     hang.timed_out_ns = timed_out_ns(f, &hang);
     hang.possible = hang.at_least && hang.waited_ns < HANG_NS;
-    keep(h, &hang);
+    store_hang(h, &hang);
 }
 
 static int by_weight(const void *pa, const void *pb)

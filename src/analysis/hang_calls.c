@@ -218,7 +218,7 @@ static uint64_t of_others(const struct call_table *t, size_t m, size_t k)
 
 /* Returns whether, from k on (which is not 0 with a shift of -1), m's calls are those that the
  * others made `shift` numbers later. At least one must be. */
-static bool fits(const struct call_table *t, size_t m, size_t k, int shift)
+static bool fits_shift(const struct call_table *t, size_t m, size_t k, int shift)
 {
     bool any = false;
     for (; k < t->width; k++) {
@@ -233,7 +233,8 @@ static bool fits(const struct call_table *t, size_t m, size_t k, int shift)
     return any;
 }
 
-static void judge(struct call_verdict *v, const struct call_table *t, size_t m, size_t compared)
+static void judge_member(struct call_verdict *v, const struct call_table *t, size_t m,
+                         size_t compared)
 {
     for (size_t k = 0; k < compared; k++) {
         uint64_t own = t->rows[m * t->width + k];
@@ -242,9 +243,9 @@ static void judge(struct call_verdict *v, const struct call_table *t, size_t m, 
         if (own == 0 || (own == t->most[k] && !tied))
             continue;
         /* Another call in place of the right one is likelier than one call too many. */
-        if (fits(t, m, k, 1))
+        if (fits_shift(t, m, k, 1))
             v->fault = CALL_SKIPPED;
-        else if (!fits(t, m, k + 1, 0) && fits(t, m, k + 1, -1))
+        else if (!fits_shift(t, m, k + 1, 0) && fits_shift(t, m, k + 1, -1))
             v->fault = CALL_EXTRA;
         else
             v->fault = has_majority(t, k) ? CALL_OTHER : CALL_TIED;
@@ -301,7 +302,7 @@ void calls_compare(const struct members *of, int64_t seq)
     count_votes(&t);
     for (size_t m = 0; m < of->n; m++) {
         of->verdicts[m] = (struct call_verdict){.fault = CALL_SAME};
-        judge(&of->verdicts[m], &t, m, compared);
+        judge_member(&of->verdicts[m], &t, m, compared);
     }
     settle_ties(of->verdicts, of->n);
     for (size_t m = 0; m < of->n; m++) {

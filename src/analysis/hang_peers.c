@@ -138,7 +138,7 @@ static bool same_place(const struct rows *rows, const struct op *a, const struct
     return same_kind(rows, a, b) && (a->class == OP_P2P || a->coll.seq == b->coll.seq);
 }
 
-static const struct op *cell(const struct rows *rows, size_t m, size_t k)
+static const struct op *call_at(const struct rows *rows, size_t m, size_t k)
 {
     return k < rows->width ? rows->ops[m * rows->width + k] : NULL;
 }
@@ -148,34 +148,34 @@ static size_t most_at(const struct rows *rows, size_t k)
 {
     size_t most = SIZE_MAX, votes = 0, all = 0;
     for (size_t m = 0; m < rows->n; m++) {
-        const struct op *op = cell(rows, m, k);
+        const struct op *op = call_at(rows, m, k);
         if (op == NULL)
             continue;
         if (votes == 0)
             most = m;
-        votes = same_place(rows, op, cell(rows, most, k)) ? votes + 1 : votes - 1;
+        votes = same_place(rows, op, call_at(rows, most, k)) ? votes + 1 : votes - 1;
     }
     votes = 0;
     for (size_t m = 0; m < rows->n; m++) {
-        const struct op *op = cell(rows, m, k);
+        const struct op *op = call_at(rows, m, k);
         all += op != NULL;
-        votes += op != NULL && same_place(rows, op, cell(rows, most, k));
+        votes += op != NULL && same_place(rows, op, call_at(rows, most, k));
     }
     return votes >= 2 && 2 * votes > all ? most : SIZE_MAX;
 }
 
 static const struct op *of_most(const struct rows *rows, size_t k)
 {
-    return k < rows->width && rows->most[k] != SIZE_MAX ? cell(rows, rows->most[k], k) : NULL;
+    return k < rows->width && rows->most[k] != SIZE_MAX ? call_at(rows, rows->most[k], k) : NULL;
 }
 
 /* Returns whether, from k on, the member's calls are those that most made `shift` places later. At
  * least one must be. */
-static bool fits(const struct rows *rows, size_t m, size_t k, size_t own_shift, size_t shift)
+static bool fits_shift(const struct rows *rows, size_t m, size_t k, size_t own_shift, size_t shift)
 {
     bool any = false;
     for (; k < rows->width; k++) {
-        const struct op *own = cell(rows, m, k + own_shift), *most = of_most(rows, k + shift);
+        const struct op *own = call_at(rows, m, k + own_shift), *most = of_most(rows, k + shift);
         if (own == NULL || most == NULL)
             break;
         if (!same_kind(rows, own, most))
@@ -201,15 +201,15 @@ static int32_t own_comm(const struct rows *rows, size_t m, const struct op *of_o
     return -1;
 }
 
-static struct order_verdict judge(const struct rows *rows, size_t m)
+static struct order_verdict judge_member(const struct rows *rows, size_t m)
 {
     struct order_verdict v = {rows->members[m], rows->shared, -1, ORDER_UNKNOWN};
-    const struct op *own = cell(rows, m, 0), *most = of_most(rows, 0);
+    const struct op *own = call_at(rows, m, 0), *most = of_most(rows, 0);
     size_t k = 0;
     while (own != NULL && most != NULL && same_place(rows, own, most)) {
         v.fault = ORDER_SAME;
         k++;
-        own = cell(rows, m, k);
+        own = call_at(rows, m, k);
         most = of_most(rows, k);
     }
     if (own == NULL || most == NULL)
@@ -218,10 +218,10 @@ static struct order_verdict judge(const struct rows *rows, size_t m)
     if (same_kind(rows, own, most)) {
         v.comm = own->coll.comm;
         v.fault = own->coll.seq < most->coll.seq ? ORDER_FEWER : ORDER_MORE;
-    } else if (!fits(rows, m, k, 0, 1) && fits(rows, m, k, 1, 0)) {
+    } else if (!fits_shift(rows, m, k, 0, 1) && fits_shift(rows, m, k, 1, 0)) {
         v.comm = own->coll.comm;
         v.fault = ORDER_MORE;
-    } else if (fits(rows, m, k, 0, 1) || of_most(rows, k + 1) == NULL) {
+    } else if (fits_shift(rows, m, k, 0, 1) || of_most(rows, k + 1) == NULL) {
         v.comm = own_comm(rows, m, most);
         if (v.comm >= 0)
             v.fault = of_most(rows, k + 1) != NULL ? ORDER_FEWER : ORDER_OTHER;
@@ -256,7 +256,7 @@ static void compare_orders(struct order_verdicts *v, const struct run *run, cons
     for (size_t k = 0; k < rows.width; k++)
         rows.most[k] = most_at(&rows, k);
     for (size_t m = 0; m < n; m++) {
-        struct order_verdict one = judge(&rows, m);
+        struct order_verdict one = judge_member(&rows, m);
         if (one.fault == ORDER_UNKNOWN)
             continue;
         ARRAY_GROW(v->list, v->cap, v->count + 1);

@@ -45,7 +45,7 @@ static void put_rate(char *buf, size_t size, double per_s, const char *unit)
     snprintf(buf, size, "%.3g %s%s", per_s, prefixes[i], unit);
 }
 
-static int refuse(const struct excess *x, struct err *e)
+static int set_error(const struct excess *x, struct err *e)
 {
     char bytes[32], what[160], have[48], most[48];
     const struct op *op = x->op;
@@ -96,7 +96,7 @@ static bool check_gemm(const struct gpu_profile *gpu, const struct op *op, doubl
 
 /* ---- copies ---- */
 
-static bool says(const struct op *op, const char *const *words)
+static bool name_has(const struct op *op, const char *const *words)
 {
     for (; *words != NULL; words++) {
         if (strcasestr(op->name, *words) != NULL)
@@ -113,12 +113,12 @@ static bool check_copy(const struct gpu_profile *gpu, const struct op *op, doubl
     static const char *const fill[] = {"memset", NULL};
     double bytes = (double)op->bytes, l2 = gpu->l2_MB > 0 ? gpu->l2_MB * 1e6 : L2_UNKNOWN;
     x->unit = "B/s";
-    if (says(op, host) && gpu->pcie_GBps > 0) {
+    if (name_has(op, host) && gpu->pcie_GBps > 0) {
         x->limit = "the host link";
         x->most = larger(gpu->pcie_GBps, gpu->nvlink_GBps) * 1e9 * LIMIT_LINK;
-    } else if (bytes >= 4 * l2 && (says(op, device) || says(op, fill))) {
+    } else if (bytes >= 4 * l2 && (name_has(op, device) || name_has(op, fill))) {
         x->limit = "the memory";
-        x->most = gpu->mem_GBps * 1e9 * LIMIT_LINK / (says(op, fill) ? 1 : 2);
+        x->most = gpu->mem_GBps * 1e9 * LIMIT_LINK / (name_has(op, fill) ? 1 : 2);
     } else {
         return true;
     }
@@ -145,7 +145,7 @@ static int check_work(const struct limits *l, size_t r, struct err *e)
         ns = (double)(dur_ns + LIMIT_NS);
         if (op->class == OP_GEMM ? !check_gemm(gpu, op, ns, &x)
                                  : op_sized(op) && !check_copy(gpu, op, ns, &x))
-            return refuse(&x, e);
+            return set_error(&x, e);
     }
     return 0;
 }
@@ -244,12 +244,12 @@ static int check_moved(const struct member_times *t, double bytes, bool whole, s
     x.limit = "the memory";
     x.most = t->gpu->mem_GBps * 1e9 * LIMIT_MEMORY;
     if (x.rate > x.most)
-        return refuse(&x, e);
+        return set_error(&x, e);
     x.limit = "the links";
     x.most = links;
     if ((bytes - LIMIT_BUFFERED) / t->shortest_ns * 1e9 > links ||
         (whole && bytes / t->longest_ns * 1e9 > links))
-        return refuse(&x, e);
+        return set_error(&x, e);
     return 0;
 }
 

@@ -163,8 +163,8 @@ static bool is_spread(const struct messages *m, size_t first, size_t end, int se
 }
 
 /* The first messages of a step with this neighbour: one way, or both at once. */
-static void vote(struct stage_pair *pair, const struct messages *m, size_t first, size_t end,
-                 int self, const struct stage_message *msg)
+static void vote_direction(struct stage_pair *pair, const struct messages *m, size_t first,
+                           size_t end, int self, const struct stage_message *msg)
 {
     bool out = false, in = false, is_high = self == pair->high;
     if (pair->last_step[is_high] == msg->step + 1)
@@ -206,7 +206,7 @@ static void add_launch(struct stage_pairs *p, const struct run *run, const struc
         for (size_t i = first; i < end; i++) {
             const struct stage_message *msg = &m->list[i];
             struct stage_pair *pair = pair_of(p, run, msg->op, self, msg->peer);
-            vote(pair, m, first, end, self, msg);
+            vote_direction(pair, m, first, end, self, msg);
             if ((msg->op->coll.op == SPECTER_RECV) == receives)
                 count_message(pair, msg, self, m->computes);
         }
@@ -273,7 +273,7 @@ struct stage_finder {
     const char *refused; /* why the first group of ranks is no pipeline */
 };
 
-static void refuse(struct stage_finder *f, const char *why)
+static void refuse_group(struct stage_finder *f, const char *why)
 {
     f->s->others++;
     if (f->refused == NULL)
@@ -341,7 +341,7 @@ static void find_path(struct stage_finder *f, struct graph_of *g, uint32_t start
         n++;
     }
     if (bad)
-        refuse(f, "a rank has messages with several others, as no chain of stages has");
+        refuse_group(f, "a rank has messages with several others, as no chain of stages has");
     else
         add_path(f, g, start, n, false, NAN);
 }
@@ -367,7 +367,7 @@ static void find_ring(struct stage_finder *f, struct graph_of *g, uint32_t start
     if (least < most)
         add_path(f, g, g->list[closing].next, n, true, least);
     else
-        refuse(f, "a ring of ranks in which all pass on equally much is no pipeline");
+        refuse_group(f, "a ring of ranks in which all pass on equally much is no pipeline");
 }
 
 /* Returns whether the way on from here leads back, over ranks that have one neighbour each way. */
@@ -402,7 +402,7 @@ static void find_in(struct stage_finder *f, struct graph_of *g)
     for (uint32_t i = 0; i < g->count; i++)
         left = left || !g->list[i].seen;
     if (left)
-        refuse(f, "a rank has messages with several others, as no chain of stages has");
+        refuse_group(f, "a rank has messages with several others, as no chain of stages has");
 }
 
 static int by_family(const void *pa, const void *pb)
@@ -425,7 +425,7 @@ static void find_paths(struct stage_finder *f)
             if (list[end].votes != 0)
                 add_edge(&g, &list[end], (uint32_t)end);
             else
-                refuse(f, "messages go both ways at once, as no pipeline begins");
+                refuse_group(f, "messages go both ways at once, as no pipeline begins");
         }
         find_in(f, &g);
         free(g.list);

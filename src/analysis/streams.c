@@ -161,13 +161,13 @@ struct moments {
     struct sample launched, started, ended;
 };
 
-static int64_t later(int64_t a, int64_t b)
+static int64_t later_of(int64_t a, int64_t b)
 {
     return a > b ? a : b;
 }
 
 /* Walks through both sorted lists; between two moments the depth is constant. */
-static void measure(struct queue_depth *d, struct sample *begin, struct sample *end)
+static void measure_depth(struct queue_depth *d, struct sample *begin, struct sample *end)
 {
     size_t b = 0, n = begin->count;
     uint64_t depth = 0;
@@ -224,11 +224,11 @@ static void add_queues(struct queue_table *t, const struct rank *rank,
             }
             row->early += start < op->host_ns;
             sample_add(&m.launched, op->host_ns);
-            sample_add(&m.started, later(start, op->host_ns));
-            sample_add(&m.ended, later(end, op->host_ns));
+            sample_add(&m.started, later_of(start, op->host_ns));
+            sample_add(&m.ended, later_of(end, op->host_ns));
         }
-        measure(&row->waiting, &m.launched, &m.started);
-        measure(&row->outstanding, &m.launched, &m.ended);
+        measure_depth(&row->waiting, &m.launched, &m.started);
+        measure_depth(&row->outstanding, &m.launched, &m.ended);
         sample_reset(&m.launched);
         sample_reset(&m.started);
         sample_reset(&m.ended);

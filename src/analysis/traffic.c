@@ -26,7 +26,7 @@ struct items {
 
 /* A ring over n members on k nodes has k links between nodes (with k > 1), of n in all; a chain,
  * which starts or ends at the root, one fewer of both. */
-static struct wire ring(double per_link, int n, int nodes, int open)
+static struct wire ring_bytes(double per_link, int n, int nodes, int open)
 {
     struct wire w = {per_link * (n - open), NAN};
     if (nodes > 0)
@@ -41,13 +41,13 @@ struct wire wire_of(unsigned op, double bytes, int n, const struct comm_nodes *c
         return (struct wire){NAN, NAN};
     switch (op) {
     case SPECTER_ALLREDUCE:
-        return ring(2 * part, n, comm_nodes->nodes, 0);
+        return ring_bytes(2 * part, n, comm_nodes->nodes, 0);
     case SPECTER_ALLGATHER:
     case SPECTER_REDUCESCATTER:
-        return ring(part, n, comm_nodes->nodes, 0);
+        return ring_bytes(part, n, comm_nodes->nodes, 0);
     case SPECTER_BROADCAST:
     case SPECTER_REDUCE:
-        return ring(bytes, n, comm_nodes->nodes, 1);
+        return ring_bytes(bytes, n, comm_nodes->nodes, 1);
     case SPECTER_ALLTOALL:
     case SPECTER_ALLTOALLV:
         return (struct wire){part * n, part * n * comm_nodes->across};
@@ -201,7 +201,7 @@ static size_t row_end(const struct items *items, size_t from,
     return to;
 }
 
-static void sort(struct items *items, int (*by)(const void *, const void *))
+static void sort_items(struct items *items, int (*by)(const void *, const void *))
 {
     if (items->count > 0)
         qsort(items->list, items->count, sizeof *items->list, by);
@@ -230,7 +230,7 @@ static struct traffic_sum sum_of(const struct items *items, size_t from, size_t 
 
 static void make_rows(struct traffic *t, struct items *items)
 {
-    sort(items, by_kind);
+    sort_items(items, by_kind);
     for (size_t from = 0, to; from < items->count; from = to) {
         const struct traffic_instance *first = &items->list[from];
         struct traffic_row *row;
@@ -247,7 +247,7 @@ static void make_rows(struct traffic *t, struct items *items)
 
 static void make_sizes(struct traffic *t, struct items *items)
 {
-    sort(items, by_size);
+    sort_items(items, by_size);
     for (size_t from = 0, to; from < items->count; from = to) {
         struct size_row *row;
         int nodes;
@@ -284,7 +284,7 @@ static int rows_by_bytes(const void *x, const void *y)
 /* `group_of`: of each communicator; UINT32_MAX where none of its operations was recorded. */
 static void make_groups(struct traffic *t, struct items *items, uint32_t *group_of)
 {
-    sort(items, by_group);
+    sort_items(items, by_group);
     for (size_t from = 0, to; from < items->count; from = to) {
         const struct traffic_instance *first = &items->list[from];
         struct group_row *row;

@@ -105,7 +105,7 @@ static int parse(struct condition *c, const struct condition_table *t, const cha
     return parse_limit(c, p, end, e);
 }
 
-static bool holds(const struct condition *c, double value)
+static bool condition_holds(const struct condition *c, double value)
 {
     switch (c->relation) {
     case ABOVE:
@@ -133,7 +133,7 @@ static int judge_change(const struct condition *c, const void *of, struct err *e
     const struct condition_change is = c->table->change(of, c->name, &lacks);
     if (isnan(is.change))
         return lacks_number(c, lacks, e);
-    if (!holds(c, is.change) || (is.low < is.high && is.low <= 0 && is.high >= 0))
+    if (!condition_holds(c, is.change) || (is.low < is.high && is.low <= 0 && is.high >= 0))
         return 0;
     if (isnan(is.low))
         return err_set(e, ERR_INPUT,
@@ -145,7 +145,7 @@ static int judge_change(const struct condition *c, const void *of, struct err *e
                    c->text);
 }
 
-static int judge(const struct condition *c, const void *of, struct err *e)
+static int judge_one(const struct condition *c, const void *of, struct err *e)
 {
     static const int decimals[] = {
         [CONDITION_SHARE] = 4, [CONDITION_COUNT] = 0, [CONDITION_TIME] = 3};
@@ -155,7 +155,7 @@ static int judge(const struct condition *c, const void *of, struct err *e)
     double value = c->table->value(of, c->name, &lacks);
     if (isnan(value))
         return lacks_number(c, lacks, e);
-    if (holds(c, value))
+    if (condition_holds(c, value))
         return err_set(e, ERR_NO, "%s is %.*f: '%.*s' holds", name_of(c)->name,
                        decimals[name_of(c)->kind], value, c->len, c->text);
     return 0;
@@ -163,7 +163,8 @@ static int judge(const struct condition *c, const void *of, struct err *e)
 
 /* Every condition of the expression, judged on `of` unless it is NULL. One that holds decides; one
  * that cannot be judged does only when no other one holds, wherever it stands. */
-static int each(const struct condition_table *t, const char *expr, const void *of, struct err *e)
+static int judge_each(const struct condition_table *t, const char *expr, const void *of,
+                      struct err *e)
 {
     struct condition c;
     struct err unjudged = {0};
@@ -172,7 +173,7 @@ static int each(const struct condition_table *t, const char *expr, const void *o
         struct err said = {0};
         if (parse(&c, t, p, len, e) < 0)
             return -1;
-        if (of != NULL && judge(&c, of, &said) < 0) {
+        if (of != NULL && judge_one(&c, of, &said) < 0) {
             if (said.code == ERR_NO)
                 return err_set(e, said.code, "%s", said.msg);
             if (unjudged.code == 0)
@@ -186,11 +187,11 @@ static int each(const struct condition_table *t, const char *expr, const void *o
 
 int conditions_check(const struct condition_table *t, const char *expr, struct err *e)
 {
-    return each(t, expr, NULL, e);
+    return judge_each(t, expr, NULL, e);
 }
 
 int conditions_apply(const struct condition_table *t, const char *expr, const void *of,
                      struct err *e)
 {
-    return each(t, expr, of, e);
+    return judge_each(t, expr, of, e);
 }

@@ -301,7 +301,7 @@ static int output_end(const struct collective_run *j, struct err *e)
 }
 
 /* Where a call of the library does not return. */
-static int keep(void *arg, struct err *e)
+static int write_partial(void *arg, struct err *e)
 {
     struct collective_run *j = arg;
     return output_end(j, e);
@@ -429,7 +429,7 @@ static int run(const struct command *self, int argc, char **argv, struct arena *
                                       .warmup = 10,
                                       .iters = 50,
                                       .factor = 2};
-    struct collective_run j = {.opts = &o, .job = {.keep = keep, .arg = &j}, .arena = a};
+    struct collective_run j = {.opts = &o, .job = {.keep = write_partial, .arg = &j}, .arena = a};
     int status = cmd_parse_options(self, &o, argc, argv, e);
     if (status == 0) {
         j.job.opts = o.job;

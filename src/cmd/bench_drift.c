@@ -147,7 +147,7 @@ static int write_results(const struct drift *d, struct err *e)
 }
 
 /* Where a call of the library does not return. */
-static int keep(void *arg, struct err *e)
+static int write_partial(void *arg, struct err *e)
 {
     struct drift *d = arg;
     return d->log.n > 0 ? write_results(d, e) : 0;
@@ -175,7 +175,7 @@ static int run(const struct command *self, int argc, char **argv, struct arena *
                            .windows = 10,
                            .job = BENCH_JOB_DEFAULTS,
                            .conditions = BENCH_CONDITIONS_NONE};
-    struct drift d = {.opts = &o, .job = {.gpus_only = true, .keep = keep, .arg = &d}};
+    struct drift d = {.opts = &o, .job = {.gpus_only = true, .keep = write_partial, .arg = &d}};
     int status = cmd_parse_options(self, &o, argc, argv, e);
     (void)a;
     if (status != 0)

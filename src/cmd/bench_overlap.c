@@ -256,7 +256,7 @@ static int write_results(const struct overlap_run *o, struct err *e)
 }
 
 /* Where a call of the library does not return. */
-static int keep(void *arg, struct err *e)
+static int write_partial(void *arg, struct err *e)
 {
     struct overlap_run *o = arg;
     return o->log.n > 0 ? write_results(o, e) : 0;
@@ -289,8 +289,9 @@ static int run(const struct command *self, int argc, char **argv, struct arena *
                                 .repeat = 7,
                                 .job = BENCH_JOB_DEFAULTS,
                                 .conditions = BENCH_CONDITIONS_NONE};
-    struct overlap_run o = {
-        .opts = &opts, .job = {.gpus_only = true, .keep = keep, .arg = &o}, .started = time(NULL)};
+    struct overlap_run o = {.opts = &opts,
+                            .job = {.gpus_only = true, .keep = write_partial, .arg = &o},
+                            .started = time(NULL)};
     int status = cmd_parse_options(self, &opts, argc, argv, e);
     if (status == 0)
         status = parse(&o, &opts, a, e) < 0 ||

@@ -197,7 +197,7 @@ static FILE *open_file(const struct p2p *p, const char *name, struct err *e)
     return out;
 }
 
-static int written(const struct p2p *p, FILE *out, struct err *e)
+static int check_written(const struct p2p *p, FILE *out, struct err *e)
 {
     if (fflush(out) == 0 && !ferror(out))
         return 0;
@@ -206,7 +206,7 @@ static int written(const struct p2p *p, FILE *out, struct err *e)
 
 static int close_file(const struct p2p *p, FILE *out, struct err *e)
 {
-    int status = written(p, out, e);
+    int status = check_written(p, out, e);
     if (fclose(out) != 0 && status == 0)
         return err_set(e, ERR_INPUT, "%s: not all could be written: %s", p->folder,
                        strerror(errno));
@@ -353,11 +353,12 @@ static int log_rows(const struct bench_p2p_done *done, void *arg, struct err *e)
     if (out == NULL)
         return 0;
     bench_p2p_csv_rows(done, &p->clock, out);
-    return written(p, out, e);
+    return check_written(p, out, e);
 }
 
 /* The drift before or after the messages: 0, 1 or -1 as bench_drift(). */
-static int drift(struct p2p *p, const struct bench_communicator *on, int after, struct err *e)
+static int measure_drift(struct p2p *p, const struct bench_communicator *on, int after,
+                         struct err *e)
 {
     const struct bench_drift_plan plan = bench_drift_plan_of(p->drift_s, bench_job_stop);
     int status = p->drift_s > 0 ? bench_drift(&plan, on, &p->drift[after], e) : 0;
@@ -417,11 +418,11 @@ static int measure(struct p2p *p, struct err *e)
         status = bench_ranks_agree(p->job.ranks, status, e);
     }
     if (status == 0)
-        status = drift(p, &on, 0, e);
+        status = measure_drift(p, &on, 0, e);
     if (status == 0)
         status = messages(p, &on, e);
     if (status == 0)
-        status = drift(p, &on, 1, e);
+        status = measure_drift(p, &on, 1, e);
     if (status < 0)
         bench_ranks_fail(p->job.ranks, e);
     p->complete = status == 0;
@@ -457,7 +458,7 @@ static int write_results(struct p2p *p, struct err *e)
 }
 
 /* Where a call of the library does not return. */
-static int keep(void *arg, struct err *e)
+static int write_partial(void *arg, struct err *e)
 {
     struct p2p *p = arg;
     return p->log.n > 0 ? write_results(p, e) : 0;
@@ -500,7 +501,8 @@ static int run(const struct command *self, int argc, char **argv, struct arena *
                                .warmup = 5,
                                .repeat = 10,
                                .drift = -1};
-    struct p2p p = {.opts = &o, .job = {.gpus_only = true, .keep = keep, .arg = &p}, .arena = a};
+    struct p2p p = {
+        .opts = &o, .job = {.gpus_only = true, .keep = write_partial, .arg = &p}, .arena = a};
     int status = cmd_parse_options(self, &o, argc, argv, e);
     if (status != 0)
         return status;

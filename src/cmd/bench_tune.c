@@ -270,7 +270,7 @@ static int status_of(const struct tune *t)
 }
 
 /* Where a call of the library does not return. */
-static int keep(void *arg, struct err *e)
+static int write_partial(void *arg, struct err *e)
 {
     struct tune *t = arg;
     return t->log.n > 0 ? write_results(t, e) : 0;
@@ -318,7 +318,7 @@ static int run(const struct command *self, int argc, char **argv, struct arena *
                           .budget = 300,
                           .job = BENCH_JOB_DEFAULTS,
                           .conditions = BENCH_CONDITIONS_NONE};
-    struct tune t = {.opts = &o, .job = {.gpus_only = true, .keep = keep, .arg = &t}};
+    struct tune t = {.opts = &o, .job = {.gpus_only = true, .keep = write_partial, .arg = &t}};
     int status = cmd_parse_options(self, &o, argc, argv, e);
     (void)a;
     if (status == 0)

@@ -52,9 +52,9 @@ static void beyond_text(enum param_group group, enum fit_beyond in, const struct
         snprintf(why, len, "%s, %s than the %s", size, in == FIT_SMALLER ? "less" : "more", limit);
 }
 
-static struct predict_trust trust(enum param_group group, const struct gpu_profile *gpu,
-                                  const struct network_profile *net, const void *own,
-                                  const struct asked *asked)
+static struct predict_trust trust_of(enum param_group group, const struct gpu_profile *gpu,
+                                     const struct network_profile *net, const void *own,
+                                     const struct asked *asked)
 {
     const struct param_table *table = &param_tables[group];
     struct predict_trust t = {.group = table->name};
@@ -83,16 +83,16 @@ static size_t trust_transfer(const struct predict_transfer *t, struct predict_tr
     bool across = t->where.nodes > 1;
     size_t n = 0;
     if (across)
-        out[n++] = trust(PARAMS_NET, t->on->gpu, net, &net->net, &all);
+        out[n++] = trust_of(PARAMS_NET, t->on->gpu, net, &net->net, &all);
     if (t->where.per_node > 1)
-        out[n++] = trust(PARAMS_NODE, t->on->gpu, net, &net->node, across ? &inside : &all);
+        out[n++] = trust_of(PARAMS_NODE, t->on->gpu, net, &net->node, across ? &inside : &all);
     return n;
 }
 
 void predict_trust_gemm(const struct gpu_profile *gpu, double flops, struct predict_trust *out)
 {
     const struct asked asked = {.size = flops};
-    *out = trust(PARAMS_GEMM, gpu, NULL, &gpu->gemm, &asked);
+    *out = trust_of(PARAMS_GEMM, gpu, NULL, &gpu->gemm, &asked);
 }
 
 static bool is_beyond(const struct predict_trust *trusts, size_t n)

@@ -151,14 +151,14 @@ static int read_header(struct shard_map *m, const char *label, struct arena *a, 
     return 0;
 }
 
-static void unmap(struct shard_map *m)
+static void unmap_file(struct shard_map *m)
 {
     if (m->bytes != NULL)
         munmap(m->bytes, m->len);
     *m = (struct shard_map){.bytes = NULL};
 }
 
-static int map(struct shard_map *m, const char *path, struct arena *a, struct err *e)
+static int map_file(struct shard_map *m, const char *path, struct arena *a, struct err *e)
 {
     struct stat st;
     int fd = open(path, O_RDONLY | O_CLOEXEC), rc = 0;
@@ -178,7 +178,7 @@ static int map(struct shard_map *m, const char *path, struct arena *a, struct er
     if (rc == 0)
         rc = read_header(m, arena_strdup(a, path), a, e);
     if (rc < 0)
-        unmap(m);
+        unmap_file(m);
     return rc;
 }
 
@@ -225,18 +225,18 @@ static bool is_written(const struct shard_writer *w, const char *files)
     struct err e;
     bool is;
     arena_init(&a);
-    is = map(&m, w->file, &a, &e) == 0 && m.header.part == w->shard.part &&
+    is = map_file(&m, w->file, &a, &e) == 0 && m.header.part == w->shard.part &&
          m.header.parts == w->shard.parts && same_text(m.header.path, w->path) &&
          same_text(m.header.run_id, w->run_id) && same_text(m.header.command, w->command) &&
          same_text(m.header.files, files) &&
          load_shared_add(&records, m.bytes + m.body, m.len - m.body, w->file, &e) == 0;
     load_shared_release(&records);
-    unmap(&m);
+    unmap_file(&m);
     arena_release(&a);
     return is;
 }
 
-static bool begin(void *arg, uint64_t files_sum)
+static bool begin_shard(void *arg, uint64_t files_sum)
 {
     struct shard_writer *w = arg;
     char files[24];
@@ -259,7 +259,7 @@ static int read_share(struct shard_writer *w, struct err *e)
 {
     struct load_share share = {.part = (uint32_t)w->shard.part,
                                .parts = (uint32_t)w->shard.parts,
-                               .wanted = begin,
+                               .wanted = begin_shard,
                                .put = put_record,
                                .arg = w};
     struct load_opts opts = {.run_id = w->run_id, .share = &share};
@@ -317,7 +317,7 @@ int shard_no_answer(struct err *e)
 static int add_file(struct shards *s, const char *path, struct err *e)
 {
     ARRAY_GROW(s->maps, s->cap, s->count + 1);
-    if (map(&s->maps[s->count], path, &s->arena, e) < 0)
+    if (map_file(&s->maps[s->count], path, &s->arena, e) < 0)
         return -1;
     s->count++;
     return 0;
@@ -404,7 +404,7 @@ int shards_open(struct shards *s, char **paths, int n, struct err *e)
 void shards_release(struct shards *s)
 {
     for (size_t i = 0; i < s->count; i++)
-        unmap(&s->maps[i]);
+        unmap_file(&s->maps[i]);
     free(s->maps);
     load_shared_release(&s->shared);
     arena_release(&s->arena);

@@ -205,7 +205,7 @@ static void *work_on(void *argument)
 /* ---- all of it ---- */
 
 /* "a100_sxm dgx_a100_200g x16": what of the latest point differs between points. */
-static void show(struct sweep_state *state)
+static void show_progress(struct sweep_state *state)
 {
     const struct sweep_grid *g = state->grid;
     struct buf what = BUF_INIT;
@@ -225,7 +225,7 @@ static void show(struct sweep_state *state)
 static void watch_threads(struct sweep_state *state)
 {
     pthread_mutex_lock(&state->lock);
-    show(state);
+    show_progress(state);
     while (state->running > 0) {
         struct timespec until;
         clock_gettime(CLOCK_REALTIME, &until);
@@ -234,7 +234,7 @@ static void watch_threads(struct sweep_state *state)
         until.tv_nsec %= 1000000000;
         pthread_cond_timedwait(&state->changed, &state->lock, &until);
         state->stop = state->stop || caught != 0;
-        show(state);
+        show_progress(state);
     }
     pthread_mutex_unlock(&state->lock);
 }
@@ -393,7 +393,7 @@ static int load_runs(struct sweep_run *s, struct err *e)
     return 0;
 }
 
-static size_t missing(const struct sweep_run *s)
+static size_t count_missing(const struct sweep_run *s)
 {
     size_t n = 0;
     for (size_t p = s->first; p < s->end; p++)
@@ -442,10 +442,10 @@ static int write_output(struct sweep_run *s, struct err *e)
 }
 
 /* The status, and in e what is to be said of it. */
-static int conclude(const struct sweep_run *s, int signal, struct err *e)
+static int end_status(const struct sweep_run *s, int signal, struct err *e)
 {
     const struct sweep_table *t = &s->table;
-    size_t left = missing(s), i = 0;
+    size_t left = count_missing(s), i = 0;
     struct buf why = BUF_INIT;
     if (left > 0) {
         err_set(e, ERR_INPUT, "interrupted, %zu points are missing; %s", left,
@@ -486,7 +486,7 @@ static int sweep(struct sweep_run *s, const struct shard *shard, struct err *e)
     work.threads = cores < 1 ? 1 : cores > THREADS_MAX ? THREADS_MAX : (size_t)cores;
     if (s->opts->threads > 0)
         work.threads = (size_t)s->opts->threads;
-    progress_start(&bar, missing(s), s->color);
+    progress_start(&bar, count_missing(s), s->color);
     rc = sweep_work(&work, &signal, e);
     progress_end(&bar);
     if (rc < 0) { /* e says why no more can be written */
@@ -497,7 +497,7 @@ static int sweep(struct sweep_run *s, const struct shard *shard, struct err *e)
     }
     if (write_output(s, e) < 0)
         return (int)e->code;
-    return conclude(s, signal, e);
+    return end_status(s, signal, e);
 }
 
 static int run_sweep(const struct command *self, int argc, char **argv, struct err *e)

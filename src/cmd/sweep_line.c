@@ -168,7 +168,7 @@ static void put_sentence(struct buf *b, const char *text)
 }
 
 /* What of the input could not be used, in words; empty: nothing. */
-static void losses(struct buf *b, const struct run *run, const struct replay *rep)
+static void put_losses(struct buf *b, const struct run *run, const struct replay *rep)
 {
     struct arena arena;
     for (size_t i = 0; i < run->nnotes; i++) {
@@ -183,7 +183,7 @@ static void losses(struct buf *b, const struct run *run, const struct replay *re
 
 /* The hardware that the replay took where the grid names none; "" where the recording does not tell
  * its own. */
-static const char *taken(const struct sweep_axis *axis, const struct replay *rep)
+static const char *hardware_taken(const struct sweep_axis *axis, const struct replay *rep)
 {
     const struct hardware *side = axis->source ? &rep->from : &rep->to;
     if (axis->kind == SWEEP_GPU)
@@ -203,7 +203,7 @@ char *sweep_line(const struct sweep_result *result, enum sweep_status *status)
     if (s == NULL) {
         buf_puts(&reason, result->failure);
     } else {
-        losses(&reason, result->run, result->rep);
+        put_losses(&reason, result->run, result->rep);
         *status = reason.len > 0 ? SWEEP_PARTIAL : SWEEP_OK;
         /* Which of the replay's notes tells the cause cannot be taken from it here: it knows other
          * scales, too, and a row is the same in every company. */
@@ -216,7 +216,7 @@ char *sweep_line(const struct sweep_result *result, enum sweep_status *status)
     put_field(&b, result->run->id);
     for (size_t a = 0; a < SWEEP_SCALES; a++) {
         const char *text = sweep_grid_value(result->grid, result->job, a)->text;
-        put_field(&b, text != NULL ? text : taken(&sweep_axes[a], r));
+        put_field(&b, text != NULL ? text : hardware_taken(&sweep_axes[a], r));
     }
     put_field(&b, result->scale->text);
 #define X(column, format, value)      \

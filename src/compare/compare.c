@@ -11,7 +11,7 @@
 
 /* ---- what makes sides hard to compare, and settings that are not the same ---- */
 
-static void differ(struct comparison *c, const char *text)
+static void add_difference(struct comparison *c, const char *text)
 {
     const char **more = arena_alloc(&c->arena, (c->ndifferences + 1) * sizeof *more);
     for (size_t i = 0; i < c->ndifferences; i++)
@@ -60,7 +60,7 @@ static void find_other_ranks(struct comparison *c, const struct run *base, const
     const char *texts[] = {ranks_alone(c, base, test, "base"), ranks_alone(c, test, base, "test")};
     for (int i = 0; i < 2; i++) {
         if (texts[i] != NULL)
-            differ(c, texts[i]);
+            add_difference(c, texts[i]);
     }
 }
 
@@ -116,24 +116,26 @@ static void find_other_recording(struct comparison *c, const struct analysis *ba
 {
     const struct run *b = base->run, *t = test->run;
     if (b->world_size != t->world_size)
-        differ(c, arena_printf(&c->arena, "ranks: %d, %d", b->world_size, t->world_size));
+        add_difference(c, arena_printf(&c->arena, "ranks: %d, %d", b->world_size, t->world_size));
     else
         find_other_ranks(c, b, t);
     if (strcmp(b->ranks[0].gpu, t->ranks[0].gpu) != 0)
-        differ(c, arena_printf(&c->arena, "GPU: %s, %s", or_unknown(b->ranks[0].gpu),
-                               or_unknown(t->ranks[0].gpu)));
+        add_difference(c, arena_printf(&c->arena, "GPU: %s, %s", or_unknown(b->ranks[0].gpu),
+                                       or_unknown(t->ranks[0].gpu)));
     if (base->node_map.nodes > 0 && test->node_map.nodes > 0 &&
         base->node_map.nodes != test->node_map.nodes)
-        differ(c, arena_printf(&c->arena, "nodes: %d, %d", base->node_map.nodes,
-                               test->node_map.nodes));
+        add_difference(c, arena_printf(&c->arena, "nodes: %d, %d", base->node_map.nodes,
+                                       test->node_map.nodes));
     if (strcmp(b->format, t->format) != 0)
-        differ(c, arena_printf(&c->arena, "recorded by: %s, %s", b->format, t->format));
+        add_difference(c, arena_printf(&c->arena, "recorded by: %s, %s", b->format, t->format));
     if (base->coverage != test->coverage)
-        differ(c, "what was recorded (coverage in analyze's JSON): a part may be missing on one "
-                  "side alone");
+        add_difference(
+            c, "what was recorded (coverage in analyze's JSON): a part may be missing on one "
+               "side alone");
     if (base->job_steps.source != test->job_steps.source)
-        differ(c, arena_printf(&c->arena, "steps: %s, %s", step_source_name(base->job_steps.source),
-                               step_source_name(test->job_steps.source)));
+        add_difference(c, arena_printf(&c->arena, "steps: %s, %s",
+                                       step_source_name(base->job_steps.source),
+                                       step_source_name(test->job_steps.source)));
     find_settings(c, b, t);
 }
 
@@ -145,7 +147,7 @@ static void find_differences(struct comparison *c, struct compare_runs base,
     if (base.predicted == NULL && test.predicted == NULL)
         find_other_recording(c, base.list[0], test.list[0]);
     else if (b != t)
-        differ(c, arena_printf(&c->arena, "ranks: %lld, %lld", b, t));
+        add_difference(c, arena_printf(&c->arena, "ranks: %lld, %lld", b, t));
 }
 
 /* ---- rows ---- */
@@ -303,7 +305,7 @@ static void judge_all(struct comparison *c, const struct side *base, const struc
     }
 }
 
-static double weight(const struct compare_row *row)
+static double step_change_of(const struct compare_row *row)
 {
     const double base = isfinite(row->base_step_ns) ? row->base_step_ns : 0;
     const double test = isfinite(row->test_step_ns) ? row->test_step_ns : 0;
@@ -317,8 +319,8 @@ static int by_weight(const void *pa, const void *pb)
         return ORDER(a->of.table, b->of.table);
     if (is_step(a) != is_step(b))
         return is_step(a) ? -1 : 1;
-    if (weight(a) != weight(b))
-        return weight(a) > weight(b) ? -1 : 1;
+    if (step_change_of(a) != step_change_of(b))
+        return step_change_of(a) > step_change_of(b) ? -1 : 1;
     if (a->of.name != NULL && strcmp(a->of.name, b->of.name) != 0)
         return strcmp(a->of.name, b->of.name);
     return memcmp(&a->of, &b->of, offsetof(struct compare_key, name));

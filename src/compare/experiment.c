@@ -28,7 +28,7 @@ struct experiment_reader {
     struct err *e;
 };
 
-static int wrong(const struct experiment_reader *r, const char *what, const char *label)
+static int set_error(const struct experiment_reader *r, const char *what, const char *label)
 {
     return label != NULL ? err_set(r->e, ERR_INPUT, "%s: setting '%s': %s", r->path, label, what)
                          : err_set(r->e, ERR_INPUT, "%s: %s", r->path, what);
@@ -54,7 +54,7 @@ static int check_keys(const struct experiment_reader *r, const cJSON *o, const c
     cJSON_ArrayForEach(item, o)
     {
         if (!opt_list_names(known, item->string))
-            return wrong(
+            return set_error(
                 r,
                 arena_printf(&r->x->arena, "unknown key \"%s\"; there are %s", item->string, known),
                 label);
@@ -79,7 +79,7 @@ static int read_texts(struct experiment_reader *r, const cJSON *o, const char *k
     }
     if (cJSON_IsArray(array) && item == NULL)
         return 0;
-    return wrong(r, arena_printf(&r->x->arena, "\"%s\" is no list of texts", key), label);
+    return set_error(r, arena_printf(&r->x->arena, "\"%s\" is no list of texts", key), label);
 }
 
 static int read_env(struct experiment_reader *r, const cJSON *o, struct experiment_setting *s)
@@ -89,21 +89,21 @@ static int read_env(struct experiment_reader *r, const cJSON *o, struct experime
     if (env == NULL)
         return 0;
     if (!cJSON_IsObject(env))
-        return wrong(r, "\"env\" is no object", s->label);
+        return set_error(r, "\"env\" is no object", s->label);
     s->env = arena_alloc(arena, ((size_t)cJSON_GetArraySize(env) + 1) * sizeof *s->env);
     cJSON_ArrayForEach(item, env)
     {
         const char *value = item->valuestring;
         if (item->string[0] == '\0' || strchr(item->string, '=') != NULL)
-            return wrong(r, "\"env\" has a name that no variable can have", s->label);
+            return set_error(r, "\"env\" has a name that no variable can have", s->label);
         if (cJSON_IsNumber(item))
             value = arena_printf(arena, "%.15g", item->valuedouble);
         else if (!cJSON_IsString(item))
-            return wrong(r, arena_printf(arena, "\"%s\" is no text", item->string), s->label);
+            return set_error(r, arena_printf(arena, "\"%s\" is no text", item->string), s->label);
         for (size_t i = 0; i < s->nenv; i++) {
             if (strcmp(s->env[i].name, item->string) == 0)
-                return wrong(r, arena_printf(arena, "\"%s\" is there twice", item->string),
-                             s->label);
+                return set_error(r, arena_printf(arena, "\"%s\" is there twice", item->string),
+                                 s->label);
         }
         s->env[s->nenv++] =
             (struct experiment_env){arena_strdup(arena, item->string), arena_strdup(arena, value)};
@@ -116,13 +116,14 @@ static int read_setting(struct experiment_reader *r, const cJSON *o)
     const cJSON *label = cJSON_GetObjectItemCaseSensitive(o, "label");
     struct experiment_setting s = {0};
     if (!cJSON_IsString(label) || !is_label(label->valuestring))
-        return wrong(r,
-                     "each setting has a \"label\", which names a folder: up to 64 bytes without "
-                     "'/' and ',', and no '.' or '-' in front",
-                     NULL);
+        return set_error(
+            r,
+            "each setting has a \"label\", which names a folder: up to 64 bytes without "
+            "'/' and ',', and no '.' or '-' in front",
+            NULL);
     s.label = arena_strdup(&r->x->arena, label->valuestring);
     if (experiment_find(r->x, s.label) < r->x->nsettings)
-        return wrong(r, "there are two of that label", s.label);
+        return set_error(r, "there are two of that label", s.label);
     if (check_keys(r, o, "label,env,args,capture", s.label) < 0 || read_env(r, o, &s) < 0 ||
         read_texts(r, o, "args", s.label, &s.args, &s.nargs) < 0 ||
         read_texts(r, o, "capture", s.label, &s.capture, &s.ncapture) < 0)
@@ -137,9 +138,9 @@ static int read_settings(struct experiment_reader *r, const cJSON *doc)
     const cJSON *name = cJSON_GetObjectItemCaseSensitive(doc, "name");
     const int n = cJSON_IsArray(list) ? cJSON_GetArraySize(list) : 0;
     if (name != NULL && (!cJSON_IsString(name) || !is_label(name->valuestring)))
-        return wrong(r, "\"name\" is no name of a folder", NULL);
+        return set_error(r, "\"name\" is no name of a folder", NULL);
     if (n < 1 || n > EXPERIMENT_SETTINGS_MAX)
-        return wrong(r, "\"settings\" is a list of 1 to 256", NULL);
+        return set_error(r, "\"settings\" is a list of 1 to 256", NULL);
     if (check_keys(r, doc, "schema,name,settings,command,repeat,seed,profiler,runs", NULL) < 0)
         return -1;
     r->x->name = arena_strdup(&r->x->arena, name != NULL ? name->valuestring : "experiment");

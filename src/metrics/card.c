@@ -44,7 +44,7 @@ static void set_key(struct place *at, const char *key, size_t len)
     buf_put_printable(&at->path, key, len);
 }
 
-static int enter(struct place *at, const char *name, int line, struct err *e)
+static int enter_key(struct place *at, const char *name, int line, struct err *e)
 {
     if (at->depth == DEPTH_MAX)
         return err_set(e, ERR_INPUT, "%s: line %d: nested too deep", name, line);
@@ -52,12 +52,12 @@ static int enter(struct place *at, const char *name, int line, struct err *e)
     return 0;
 }
 
-static void leave(struct place *at)
+static void leave_key(struct place *at)
 {
     at->path.len = at->ends[--at->depth];
 }
 
-static int full(const struct card_tree *tree, const char *name, struct err *e)
+static int check_room(const struct card_tree *tree, const char *name, struct err *e)
 {
     if (tree->count < VALUES_MAX)
         return 0;
@@ -99,20 +99,20 @@ static void put_scalar(struct json_card *c)
     buf_release(&text);
 }
 
-/* Depth is bounded by enter(). */
+/* Depth is bounded by enter_key(). */
 static int put_json(struct json_card *c)
 {
     struct json_text key;
     char open = json_peek(c->j);
     bool object = open == '{';
     int rc;
-    if (full(c->tree, c->name, c->e) < 0)
+    if (check_room(c->tree, c->name, c->e) < 0)
         return -1;
     if (!object && open != '[') {
         put_scalar(c);
         return 0;
     }
-    rc = enter(c->at, c->name, line_of(c), c->e);
+    rc = enter_key(c->at, c->name, line_of(c), c->e);
     json_enter(c->j, open);
     while (rc == 0 && (object ? json_next_key(c->j, &key) : json_next_item(c->j))) {
         if (object)
@@ -120,7 +120,7 @@ static int put_json(struct json_card *c)
         rc = put_json(c);
     }
     if (rc == 0)
-        leave(c->at);
+        leave_key(c->at);
     return rc;
 }
 
@@ -161,7 +161,7 @@ static int take_scalar(struct yaml_card *c, const yaml_event_t *event, int line)
         c->wants_key[depth] = false;
         return 0;
     }
-    if (full(c->tree, c->name, c->e) < 0)
+    if (check_room(c->tree, c->name, c->e) < 0)
         return -1;
     add_value(c->tree, c->at, text, len, line);
     c->wants_key[depth] = true;
@@ -172,7 +172,7 @@ static int open_level(struct yaml_card *c, bool mapping, int line)
 {
     if (c->mapping[c->at->depth] && c->wants_key[c->at->depth])
         return err_set(c->e, ERR_INPUT, "%s: line %d: a key that is no text", c->name, line);
-    if (enter(c->at, c->name, line, c->e) < 0)
+    if (enter_key(c->at, c->name, line, c->e) < 0)
         return -1;
     c->mapping[c->at->depth] = mapping;
     c->wants_key[c->at->depth] = true;
@@ -190,7 +190,7 @@ static int take_event(struct yaml_card *c, const yaml_event_t *event)
         return open_level(c, event->type == YAML_MAPPING_START_EVENT, line);
     case YAML_MAPPING_END_EVENT:
     case YAML_SEQUENCE_END_EVENT:
-        leave(c->at);
+        leave_key(c->at);
         c->wants_key[c->at->depth] = true;
         return 0;
     case YAML_ALIAS_EVENT:
@@ -311,7 +311,7 @@ static bool ends_in(const char *path, const char *key, size_t len)
 }
 
 /* The value of the first of the keys that the card has; NULL. */
-static const struct card_value *find(const struct card_tree *tree, const char *keys)
+static const struct card_value *find_value(const struct card_tree *tree, const char *keys)
 {
     for (const char *key = keys; *key != '\0';) {
         size_t len = strcspn(key, ",");
@@ -333,7 +333,7 @@ static bool says_nothing(const char *text)
 static int take_number(struct card *card, const struct card_field *field,
                        const struct card_tree *tree, const char *path, struct err *e)
 {
-    const struct card_value *value = find(tree, field->keys);
+    const struct card_value *value = find_value(tree, field->keys);
     double number;
     struct err why;
     if (value == NULL || says_nothing(value->text))
@@ -348,7 +348,7 @@ static int take_number(struct card *card, const struct card_field *field,
 
 static void take_text(const struct card_tree *tree, const char *key, char *out, size_t size)
 {
-    const struct card_value *value = find(tree, key);
+    const struct card_value *value = find_value(tree, key);
     if (value != NULL && !says_nothing(value->text))
         snprintf(out, size, "%s", value->text);
 }

@@ -77,7 +77,7 @@ static double expected_share(const struct bench_gemm_row *row)
 }
 
 /* measured / predicted */
-static double ratio(const struct bench_gemm_row *row)
+static double ratio_of(const struct bench_gemm_row *row)
 {
     return row->time.us / row->expected_us;
 }
@@ -163,7 +163,7 @@ static void print_types(const struct bench_gemm_result *r, FILE *out)
         share_cell(&t, of_peak.max);
         share_cell(&t, of_peak.median);
         share_cell(&t, stats_of(r, type, expected_share).median);
-        number_cell(&t, stats_of(r, type, ratio).median);
+        number_cell(&t, stats_of(r, type, ratio_of).median);
         table_cell(&t, "%zu", c.slow);
         table_cell(&t, "%zu", c.fast);
     }
@@ -178,7 +178,7 @@ static void print_worst(const struct bench_gemm_result *r, FILE *out)
     for (size_t i = 0; i < r->nrows; i++) {
         const struct bench_gemm_row *row = &r->rows[i];
         if (bench_gemm_is_far(row) && row->time.us > row->expected_us &&
-            (worst == NULL || ratio(row) > ratio(worst)))
+            (worst == NULL || ratio_of(row) > ratio_of(worst)))
             worst = row;
     }
     if (worst == NULL)
@@ -215,8 +215,11 @@ static void print_rows(const struct bench_gemm_result *r, FILE *out)
         table_cell(&t, "%.1f", row->tflops);
         share_cell(&t, share(row));
         table_cell(&t, "%s", text_ns(text, sizeof text, row->expected_us * 1e3));
-        number_cell(&t, ratio(row));
-        table_cell(&t, "%s", !bench_gemm_is_far(row) ? "" : ratio(row) > 1 ? "slower" : "faster");
+        number_cell(&t, ratio_of(row));
+        table_cell(&t, "%s",
+                   !bench_gemm_is_far(row) ? ""
+                   : ratio_of(row) > 1     ? "slower"
+                                           : "faster");
     }
     table_print(&t, out);
     table_release(&t);
@@ -290,7 +293,7 @@ static void add_types(cJSON *doc, const struct bench_gemm_result *r)
         json_add_number(o, "median_share_of_peak", stats_of(r, type, share).median);
         json_add_number(o, "best_share_of_peak", stats_of(r, type, share).max);
         json_add_number(o, "predicted_share_of_peak", stats_of(r, type, expected_share).median);
-        json_add_number(o, "median_ratio", stats_of(r, type, ratio).median);
+        json_add_number(o, "median_ratio", stats_of(r, type, ratio_of).median);
         cJSON_AddNumberToObject(o, "slower", (double)c.slow);
         cJSON_AddNumberToObject(o, "faster", (double)c.fast);
         cJSON_AddItemToArray(list, o);
@@ -326,7 +329,7 @@ cJSON *bench_gemm_json(const struct bench_gemm_about *a, const struct bench_gemm
         json_add_number(o, "predicted_us", row->expected_us);
         json_add_number(o, "low_us", known ? row->interval.low_us : NAN);
         json_add_number(o, "high_us", known ? row->interval.high_us : NAN);
-        json_add_number(o, "ratio", ratio(row));
+        json_add_number(o, "ratio", ratio_of(row));
         cJSON_AddBoolToObject(o, "far", bench_gemm_is_far(row));
         cJSON_AddItemToArray(list, o);
     }

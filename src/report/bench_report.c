@@ -190,7 +190,7 @@ struct shown {
     size_t left;
 };
 
-static void mark(struct shown *shown, size_t row)
+static void show_row(struct shown *shown, size_t row)
 {
     if (shown->row[row] || shown->left == 0)
         return;
@@ -208,16 +208,16 @@ static void choose(const struct bench_study *s, struct shown *shown)
             worst = i;
     }
     if (worst < s->nmain)
-        mark(shown, worst);
-    mark(shown, s->nmain - 1);
+        show_row(shown, worst);
+    show_row(shown, s->nmain - 1);
     for (size_t i = 1; i < s->nmain; i++) {
         if (s->rows[i].verdict != s->rows[i - 1].verdict) {
-            mark(shown, i - 1);
-            mark(shown, i);
+            show_row(shown, i - 1);
+            show_row(shown, i);
         }
     }
-    mark(shown, 0);
-    mark(shown, s->nmain / 2);
+    show_row(shown, 0);
+    show_row(shown, s->nmain / 2);
 }
 
 static void time_cell(struct table *t, double us)

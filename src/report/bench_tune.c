@@ -26,7 +26,7 @@ const char *bench_trial_state_name(enum bench_trial_state state)
 
 /* ---- ranges ---- */
 
-static bool same(const struct comm_choice *a, const struct comm_choice *b)
+static bool same_choice(const struct comm_choice *a, const struct comm_choice *b)
 {
     if (a->algo == NULL || b->algo == NULL)
         return a->algo == b->algo;
@@ -47,9 +47,9 @@ static bool belong_together(const struct bench_tuned *a, const struct bench_tune
     if (a->op != b->op)
         return false;
     if (explicit)
-        return same(&x, &y);
+        return same_choice(&x, &y);
     return gains == (b->verdict == BENCH_TUNE_GAIN) &&
-           (!gains || same(&a->best.setting, &b->best.setting));
+           (!gains || same_choice(&a->best.setting, &b->best.setting));
 }
 
 struct bench_tune_range bench_tune_range_of(const struct bench_tune_log *log, size_t i,
@@ -72,10 +72,10 @@ struct bench_tune_range bench_tune_range_of(const struct bench_tune_log *log, si
 /* How a setting did at a size, as NCCL's time over its own; 0: not known. */
 static double ratio_of(const struct bench_tuned *s, const struct comm_choice *setting)
 {
-    if (s->verdict == BENCH_TUNE_GAIN && same(&s->best.setting, setting))
+    if (s->verdict == BENCH_TUNE_GAIN && same_choice(&s->best.setting, setting))
         return s->gain.ratio;
     for (size_t i = 0; i < s->n; i++) {
-        if (same(&s->trials[i].setting, setting))
+        if (same_choice(&s->trials[i].setting, setting))
             return s->trials[i].state == BENCH_TRIAL_SAME    ? 1
                    : s->trials[i].state == BENCH_TRIAL_RACED ? s->trials[i].race.ratio
                                                              : 0;
@@ -83,8 +83,8 @@ static double ratio_of(const struct bench_tuned *s, const struct comm_choice *se
     return 0;
 }
 
-static bool suffices(const struct bench_tune_report *r, enum specter_comm_op op,
-                     const struct comm_choice *setting)
+static bool is_as_good_everywhere(const struct bench_tune_report *r, enum specter_comm_op op,
+                                  const struct comm_choice *setting)
 {
     for (size_t i = 0; i < r->log->n; i++) {
         const struct bench_tuned *s = &r->log->sizes[i];
@@ -104,13 +104,13 @@ static const struct comm_choice *bench_tune_single(const struct bench_tune_repor
     for (size_t i = 0; i < r->log->n; i++) {
         const struct bench_tuned *s = &r->log->sizes[i];
         if (s->op == op && s->verdict == BENCH_TUNE_GAIN && s->best.setting.channels == 0 &&
-            suffices(r, op, &s->best.setting))
+            is_as_good_everywhere(r, op, &s->best.setting))
             return &s->best.setting;
     }
     return NULL;
 }
 
-static bool gains(const struct bench_tune_report *r, enum specter_comm_op op)
+static bool op_gains(const struct bench_tune_report *r, enum specter_comm_op op)
 {
     for (size_t i = 0; i < r->log->n; i++) {
         if (r->log->sizes[i].op == op && r->log->sizes[i].verdict == BENCH_TUNE_GAIN)
@@ -125,7 +125,7 @@ bool bench_tune_exports(const struct bench_tune_report *r, struct buf *algo, str
     for (size_t i = 0; i < r->log->n; i++) {
         enum specter_comm_op op = r->log->sizes[i].op;
         const struct comm_choice *setting;
-        if ((i > 0 && r->log->sizes[i - 1].op == op) || !gains(r, op))
+        if ((i > 0 && r->log->sizes[i - 1].op == op) || !op_gains(r, op))
             continue;
         setting = bench_tune_single(r, op);
         if (setting == NULL)
@@ -147,7 +147,7 @@ static void print_lower(const char *text, FILE *out)
 }
 
 /* Between two sizes that differ in what they take: in the middle by their factor. */
-static uint64_t border(const struct bench_tuned *a, const struct bench_tuned *b)
+static uint64_t border_bytes(const struct bench_tuned *a, const struct bench_tuned *b)
 {
     return (uint64_t)sqrt((double)a->bytes * (double)b->bytes);
 }
@@ -204,8 +204,9 @@ void bench_tune_table(const struct bench_tune_report *r, FILE *out)
         bool most = behind == r->log->sizes + r->log->n || behind->op != range.first->op;
         print_lower(specter_comm_op_name(range.first->op), out);
         fprintf(out, ",%llu,%llu,%s,",
-                least ? 0ULL : (unsigned long long)border(before, range.first) + 1,
-                (unsigned long long)(most ? LARGEST : border(range.last, behind)), choice.algo);
+                least ? 0ULL : (unsigned long long)border_bytes(before, range.first) + 1,
+                (unsigned long long)(most ? LARGEST : border_bytes(range.last, behind)),
+                choice.algo);
         print_lower(choice.proto, out);
         fprintf(out, ",%d,%d,%d,-1,-1\n", choice.channels, r->run->where.nodes,
                 r->run->where.ranks);

@@ -15,8 +15,8 @@
 
 #define ALL_RANKS INT64_MIN
 
-/* While workbooks are made. */
-struct maker {
+/* What the workbooks of a comparison are made of. */
+struct workbook_tables {
     const struct compare_report *r;
     struct compare_runs sides[2];
     const char *labels[2];
@@ -72,7 +72,8 @@ static int by_rank_and_part(const void *pa, const void *pb)
     return a->of.rank != b->of.rank ? ORDER(a->of.rank, b->of.rank) : ORDER(a->of.part, b->of.part);
 }
 
-static const struct compare_row *row_of(const struct maker *m, int64_t rank, enum compare_part part)
+static const struct compare_row *row_of(const struct workbook_tables *m, int64_t rank,
+                                        enum compare_part part)
 {
     const struct compare_row key = {.of = {.rank = (int32_t)rank, .part = (int32_t)part}};
     const struct compare_row *wanted = &key, **found;
@@ -90,8 +91,8 @@ static const struct compare_row *row_of(const struct maker *m, int64_t rank, enu
 }
 
 /* Of a time that the comparison has no row of, the noise is not known. */
-static enum compare_verdict verdict_of(const struct maker *m, int64_t rank, enum gpu_time type,
-                                       double base, double test)
+static enum compare_verdict verdict_of(const struct workbook_tables *m, int64_t rank,
+                                       enum gpu_time type, double base, double test)
 {
     const struct compare_row *row = row_of(m, rank, gpu_times[type].part);
     const struct compare_row alone = {.of = {.table = COMPARE_GEMMS},
@@ -106,7 +107,7 @@ static enum compare_verdict verdict_of(const struct maker *m, int64_t rank, enum
 }
 
 /* Beside a prediction there is only what both have. */
-static bool is_row(const struct maker *m, double base, double test)
+static bool is_row(const struct workbook_tables *m, double base, double test)
 {
     const bool predicted = m->sides[0].predicted != NULL || m->sides[1].predicted != NULL;
     return !predicted || (isfinite(base) && isfinite(test));
@@ -119,7 +120,7 @@ static double change_of(double base, double test)
 
 /* ---- sheets of GPU times ---- */
 
-static void dashboard(struct sheet *s, const struct maker *m)
+static void dashboard(struct sheet *s, const struct workbook_tables *m)
 {
     static const struct sheet_column columns[] = {
         {"metric", NULL, SHEET_TEXT, 0},  {"base_ms", NULL, SHEET_RATE, 0},
@@ -146,7 +147,7 @@ static void dashboard(struct sheet *s, const struct maker *m)
     buf_release(&name);
 }
 
-static void add_times(struct sheet *s, const struct maker *m, int64_t rank)
+static void add_times(struct sheet *s, const struct workbook_tables *m, int64_t rank)
 {
     for (int k = 0; k < GPU_TIME_COUNT; k++) {
         const enum gpu_time type = (enum gpu_time)k;
@@ -182,14 +183,14 @@ static void add_times(struct sheet *s, const struct maker *m, int64_t rank)
         "status", NULL, SHEET_TEXT, 0                                                   \
     }
 
-static void summary_times(struct sheet *s, const struct maker *m)
+static void summary_times(struct sheet *s, const struct workbook_tables *m)
 {
     static const struct sheet_column columns[] = {TIME_COLUMNS};
     sheet_init(s, "GPU_Summary_Cmp", "", SHEET_COLUMNS(columns));
     add_times(s, m, ALL_RANKS);
 }
 
-static void rank_times(struct sheet *s, const struct maker *m)
+static void rank_times(struct sheet *s, const struct workbook_tables *m)
 {
     static const struct sheet_column columns[] = {{"rank", NULL, SHEET_COUNT, 0}, TIME_COLUMNS};
     sheet_init(s, "GPU_ByRank_Cmp", "", SHEET_COLUMNS(columns));
@@ -197,7 +198,7 @@ static void rank_times(struct sheet *s, const struct maker *m)
         add_times(s, m, m->ranks[i]);
 }
 
-static void raw_summary(struct sheet *s, const struct maker *m)
+static void raw_summary(struct sheet *s, const struct workbook_tables *m)
 {
     static const struct sheet_column columns[] = {
         {"source", NULL, SHEET_TEXT, 0},
@@ -216,7 +217,7 @@ static void raw_summary(struct sheet *s, const struct maker *m)
     }
 }
 
-static void raw_ranks(struct sheet *s, const struct maker *m)
+static void raw_ranks(struct sheet *s, const struct workbook_tables *m)
 {
     static const struct sheet_column columns[] = {
         {"source", NULL, SHEET_TEXT, 0},  {"run", NULL, SHEET_COUNT, 0},
@@ -243,7 +244,7 @@ static void raw_ranks(struct sheet *s, const struct maker *m)
 }
 
 /* A row a rank, a column a type: times or shares. */
-static void raw_table(struct sheet *s, const struct maker *m, const char *name,
+static void raw_table(struct sheet *s, const struct workbook_tables *m, const char *name,
                       const struct sheet_column *columns,
                       double (*value)(const struct compare_runs *, int64_t, enum gpu_time))
 {
@@ -258,7 +259,7 @@ static void raw_table(struct sheet *s, const struct maker *m, const char *name,
     }
 }
 
-static void raw_times(struct sheet *s, const struct maker *m)
+static void raw_times(struct sheet *s, const struct workbook_tables *m)
 {
     static const struct sheet_column columns[] = {{"source", NULL, SHEET_TEXT, 0},
                                                   {"rank", NULL, SHEET_COUNT, 0},
@@ -269,7 +270,7 @@ static void raw_times(struct sheet *s, const struct maker *m)
     raw_table(s, m, "GPU_Time_Raw", columns, side_ms);
 }
 
-static void raw_shares(struct sheet *s, const struct maker *m)
+static void raw_shares(struct sheet *s, const struct workbook_tables *m)
 {
     static const struct sheet_column columns[] = {{"source", NULL, SHEET_TEXT, 0},
                                                   {"rank", NULL, SHEET_COUNT, 0},
@@ -283,7 +284,8 @@ static void raw_shares(struct sheet *s, const struct maker *m)
 /* ---- collectives and the tables of compare ---- */
 
 /* One side's figures of the rows of a table, below each other. */
-static void raw_collectives(struct sheet *s, const struct maker *m, enum compare_table table)
+static void raw_collectives(struct sheet *s, const struct workbook_tables *m,
+                            enum compare_table table)
 {
     static const struct sheet_column columns[] = {
         {"source", NULL, SHEET_TEXT, 0},     {"what", NULL, SHEET_TEXT, 0},
@@ -311,7 +313,7 @@ static void raw_collectives(struct sheet *s, const struct maker *m, enum compare
     buf_release(&name);
 }
 
-static void settings(struct sheet *s, const struct maker *m)
+static void settings(struct sheet *s, const struct workbook_tables *m)
 {
     static const struct sheet_column columns[] = {
         {"setting", NULL, SHEET_TEXT, 0},
@@ -329,8 +331,8 @@ static void settings(struct sheet *s, const struct maker *m)
 
 /* ---- workbooks ---- */
 
-static void add(struct xlsx *w, const struct maker *m, const char *name,
-                void (*fill)(struct sheet *, const struct maker *), unsigned flags)
+static void add_sheet(struct xlsx *w, const struct workbook_tables *m, const char *name,
+                      void (*fill)(struct sheet *, const struct workbook_tables *), unsigned flags)
 {
     struct sheet s;
     fill(&s, m);
@@ -338,7 +340,7 @@ static void add(struct xlsx *w, const struct maker *m, const char *name,
     sheet_release(&s);
 }
 
-static void add_table(struct xlsx *w, const struct maker *m, const char *name,
+static void add_table(struct xlsx *w, const struct workbook_tables *m, const char *name,
                       enum compare_table table)
 {
     struct sheet s;
@@ -347,7 +349,7 @@ static void add_table(struct xlsx *w, const struct maker *m, const char *name,
     sheet_release(&s);
 }
 
-static void add_raw(struct xlsx *w, const struct maker *m, const char *name,
+static void add_raw(struct xlsx *w, const struct workbook_tables *m, const char *name,
                     enum compare_table table, unsigned flags)
 {
     struct sheet s;
@@ -356,7 +358,7 @@ static void add_raw(struct xlsx *w, const struct maker *m, const char *name,
     sheet_release(&s);
 }
 
-static void fill_comparison(struct xlsx *w, const struct maker *m)
+static void fill_comparison(struct xlsx *w, const struct workbook_tables *m)
 {
     static const struct {
         const char *name;
@@ -366,54 +368,54 @@ static void fill_comparison(struct xlsx *w, const struct maker *m)
                 {"Copies", COMPARE_MEMORY},     {"Idle", COMPARE_IDLE_CAUSES},
                 {"Messages", COMPARE_MESSAGES}, {"Stragglers", COMPARE_STRAGGLERS},
                 {"Critical", COMPARE_CRITICAL}};
-    add(w, m, "Summary_Dashboard", dashboard, XLSX_CHART);
-    add(w, m, "GPU_Summary_Cmp", summary_times, 0);
-    add(w, m, "GPU_ByRank_Cmp", rank_times, 0);
+    add_sheet(w, m, "Summary_Dashboard", dashboard, XLSX_CHART);
+    add_sheet(w, m, "GPU_Summary_Cmp", summary_times, 0);
+    add_sheet(w, m, "GPU_ByRank_Cmp", rank_times, 0);
     add_table(w, m, "NCCL_ImplSync_Cmp", COMPARE_COLLECTIVES);
     add_table(w, m, "NCCL_Long_Cmp", COMPARE_RANK_COLLECTIVES);
     for (size_t i = 0; i < sizeof ours / sizeof *ours; i++)
         add_table(w, m, ours[i].name, ours[i].table);
-    add(w, m, "Settings", settings, 0);
+    add_sheet(w, m, "Settings", settings, 0);
 }
 
-static void fill_report(struct xlsx *w, const struct maker *m)
+static void fill_report(struct xlsx *w, const struct workbook_tables *m)
 {
     fill_comparison(w, m);
-    add(w, m, "GPU_Summary_Raw", raw_summary, XLSX_HIDDEN);
-    add(w, m, "GPU_AllRanks_Raw", raw_ranks, XLSX_HIDDEN);
-    add(w, m, "GPU_Time_Raw", raw_times, XLSX_HIDDEN);
-    add(w, m, "GPU_Pct_Raw", raw_shares, XLSX_HIDDEN);
+    add_sheet(w, m, "GPU_Summary_Raw", raw_summary, XLSX_HIDDEN);
+    add_sheet(w, m, "GPU_AllRanks_Raw", raw_ranks, XLSX_HIDDEN);
+    add_sheet(w, m, "GPU_Time_Raw", raw_times, XLSX_HIDDEN);
+    add_sheet(w, m, "GPU_Pct_Raw", raw_shares, XLSX_HIDDEN);
     add_raw(w, m, "NCCL_ImplSync_Raw", COMPARE_COLLECTIVES, XLSX_HIDDEN);
     add_raw(w, m, "NCCL_Long_Raw", COMPARE_RANK_COLLECTIVES, XLSX_HIDDEN);
 }
 
-static void fill_times(struct xlsx *w, const struct maker *m)
+static void fill_times(struct xlsx *w, const struct workbook_tables *m)
 {
-    add(w, m, "Summary", raw_summary, 0);
-    add(w, m, "All_Ranks_Combined", raw_ranks, 0);
-    add(w, m, "Per_Rank_Time_ms", raw_times, 0);
-    add(w, m, "Per_Rank_Percent", raw_shares, 0);
+    add_sheet(w, m, "Summary", raw_summary, 0);
+    add_sheet(w, m, "All_Ranks_Combined", raw_ranks, 0);
+    add_sheet(w, m, "Per_Rank_Time_ms", raw_times, 0);
+    add_sheet(w, m, "Per_Rank_Percent", raw_shares, 0);
 }
 
-static void fill_time_comparison(struct xlsx *w, const struct maker *m)
+static void fill_time_comparison(struct xlsx *w, const struct workbook_tables *m)
 {
-    add(w, m, "Summary_Comparison", summary_times, 0);
-    add(w, m, "Comparison_By_Rank", rank_times, 0);
+    add_sheet(w, m, "Summary_Comparison", summary_times, 0);
+    add_sheet(w, m, "Comparison_By_Rank", rank_times, 0);
 }
 
-static void fill_collectives(struct xlsx *w, const struct maker *m)
+static void fill_collectives(struct xlsx *w, const struct workbook_tables *m)
 {
     add_raw(w, m, "nccl_summary_implicit_sync", COMPARE_COLLECTIVES, 0);
     add_raw(w, m, "nccl_summary_long", COMPARE_RANK_COLLECTIVES, 0);
 }
 
-static void fill_collective_comparison(struct xlsx *w, const struct maker *m)
+static void fill_collective_comparison(struct xlsx *w, const struct workbook_tables *m)
 {
     add_table(w, m, "nccl_summary_implicit_sync", COMPARE_COLLECTIVES);
     add_table(w, m, "nccl_summary_long", COMPARE_RANK_COLLECTIVES);
 }
 
-static void find_ranks(struct maker *m)
+static void find_ranks(struct workbook_tables *m)
 {
     size_t n = 0;
     for (int side = 0; side < 2; side++) {
@@ -444,7 +446,7 @@ int compare_workbooks(const char *dir, const struct compare_report *r, struct co
 {
     static const struct {
         const char *name;
-        void (*fill)(struct xlsx *w, const struct maker *m);
+        void (*fill)(struct xlsx *w, const struct workbook_tables *m);
     } books[] = {
         {"final_analysis_report", fill_report},
         {"gpu_timeline_combined", fill_times},
@@ -453,7 +455,7 @@ int compare_workbooks(const char *dir, const struct compare_report *r, struct co
         {"collective_comparison", fill_collective_comparison},
         {WORKBOOKS_FOLDER "/comparison_report", fill_comparison},
     };
-    struct maker m = {.r = r, .sides = {base, test}, .labels = {r->base, r->test}};
+    struct workbook_tables m = {.r = r, .sides = {base, test}, .labels = {r->base, r->test}};
     struct buf path = BUF_INIT;
     int rc = 0;
     find_ranks(&m);

@@ -303,7 +303,7 @@ static enum certainty certainty_of(const struct hang *hang)
 }
 
 /* The ranks of the hangs that are so sure, each once. The caller frees them. */
-static int *culprits(const struct hangs *h, enum certainty certainty, size_t *count)
+static int *culprits_of(const struct hangs *h, enum certainty certainty, size_t *count)
 {
     int *list;
     size_t n = 0, kept = 0;
@@ -329,7 +329,7 @@ static int *culprits(const struct hangs *h, enum certainty certainty, size_t *co
 static size_t put_culprits(struct buf *out, const struct hangs *h)
 {
     size_t certain, possible, n;
-    int *lists[] = {culprits(h, CERTAIN, &certain), culprits(h, POSSIBLE, &possible)};
+    int *lists[] = {culprits_of(h, CERTAIN, &certain), culprits_of(h, POSSIBLE, &possible)};
     if (certain > 0)
         put_ranks(out, lists[CERTAIN], certain);
     if (possible > 0) {
@@ -351,7 +351,7 @@ static size_t put_culprits(struct buf *out, const struct hangs *h)
 bool hang_culprits_text(struct buf *out, const struct hangs *h)
 {
     size_t culprit, unrecorded = h->nundumped;
-    int *list = unrecorded == 0 ? culprits(h, UNRECORDED, &unrecorded) : NULL;
+    int *list = unrecorded == 0 ? culprits_of(h, UNRECORDED, &unrecorded) : NULL;
     if (h->count < 2 &&
         (h->count == 0 || h->nundumped == 0 || certainty_of(&h->list[0]) == UNRECORDED))
         unrecorded = 0;

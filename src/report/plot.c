@@ -40,14 +40,14 @@ struct axis_range {
     double least, most;
 };
 
-static bool shown(const struct plot_axis *a, double value)
+static bool is_shown(const struct plot_axis *a, double value)
 {
     return isfinite(value) && (!a->log || value > 0);
 }
 
-static void widen(struct axis_range *r, const struct plot_axis *a, double value)
+static void widen_range(struct axis_range *r, const struct plot_axis *a, double value)
 {
-    if (!shown(a, value))
+    if (!is_shown(a, value))
         return;
     value = a->log ? log2(value) : value;
     r->least = fmin(r->least, value);
@@ -61,11 +61,11 @@ static struct axis_range range_of(const struct plot *p, bool horizontal)
     for (size_t i = 0; i < p->nseries; i++) {
         const struct plot_series *s = &p->series[i];
         for (size_t k = 0; k < s->n; k++) {
-            if (!shown(&p->x, s->x[k]) || !shown(&p->y, s->y[k]))
+            if (!is_shown(&p->x, s->x[k]) || !is_shown(&p->y, s->y[k]))
                 continue;
-            widen(&r, a, horizontal ? s->x[k] : s->y[k]);
+            widen_range(&r, a, horizontal ? s->x[k] : s->y[k]);
             if (!horizontal && s->form == PLOT_BAND)
-                widen(&r, a, s->high[k]);
+                widen_range(&r, a, s->high[k]);
         }
     }
     return r;
@@ -103,7 +103,7 @@ static double y_of(const struct axis_range *r, double value)
     return HEIGHT - BOTTOM - (HEIGHT - TOP - BOTTOM) * part_of(r, value);
 }
 
-static void label(const struct plot_axis *a, double value, char *buf, size_t size)
+static void value_label(const struct plot_axis *a, double value, char *buf, size_t size)
 {
     if (a->unit == PLOT_BYTES)
         text_bytes(buf, size, value);
@@ -126,7 +126,7 @@ static void put_grid(struct buf *b, const struct plot *p, const struct axis_rang
         before = value;
         buf_printf(b, "<line class=axis x1=%.1f x2=%.1f y1=%.1f y2=%.1f />", LEFT, WIDTH - RIGHT,
                    y_of(y, value), y_of(y, value));
-        label(&p->y, value, text, sizeof text);
+        value_label(&p->y, value, text, sizeof text);
         buf_printf(b, "<text x=%.1f y=%.1f text-anchor=end>%s</text>", LEFT - 6, y_of(y, value) + 4,
                    text);
     }
@@ -138,7 +138,7 @@ static void put_grid(struct buf *b, const struct plot *p, const struct axis_rang
         if (x_of(x, value) < free || x_of(x, value) > WIDTH - LABEL / 2)
             continue;
         free = x_of(x, value) + LABEL;
-        label(&p->x, value, text, sizeof text);
+        value_label(&p->x, value, text, sizeof text);
         buf_printf(b, "<text x=%.1f y=%.1f text-anchor=middle>%s</text>", x_of(x, value),
                    HEIGHT - BOTTOM + 16, text);
     }
@@ -154,8 +154,8 @@ static void put_point(struct buf *b, const struct plot *p, int colour, double cx
                       double x, double y)
 {
     char across[32], up[32];
-    label(&p->x, x, across, sizeof across);
-    label(&p->y, y, up, sizeof up);
+    value_label(&p->x, x, across, sizeof across);
+    value_label(&p->y, y, up, sizeof up);
     buf_printf(b, "<circle class=k%d r=3.5 cx=%.1f cy=%.1f><title>%s: %s</title></circle>", colour,
                cx, cy, across, up);
 }
@@ -164,7 +164,7 @@ static void put_points(struct buf *b, const struct plot *p, const struct plot_se
                        const struct axis_range *x, const struct axis_range *y)
 {
     for (size_t i = 0; i < s->n; i++) {
-        if (shown(&p->x, s->x[i]) && shown(&p->y, s->y[i]))
+        if (is_shown(&p->x, s->x[i]) && is_shown(&p->y, s->y[i]))
             put_point(b, p, s->colour, x_of(x, s->x[i]), y_of(y, s->y[i]), s->x[i], s->y[i]);
     }
 }
@@ -176,7 +176,7 @@ static void put_line(struct buf *b, const struct plot *p, const struct plot_seri
     buf_printf(b, "<path class=\"line c%d%s\" d=\"", s->colour,
                s->form == PLOT_DASHES ? " guess" : "");
     for (size_t i = 0; i < s->n; i++) {
-        bool here = shown(&p->x, s->x[i]) && shown(&p->y, s->y[i]);
+        bool here = is_shown(&p->x, s->x[i]) && is_shown(&p->y, s->y[i]);
         if (here)
             buf_printf(b, "%c%.1f %.1f", open ? 'L' : 'M', x_of(x, s->x[i]), y_of(y, s->y[i]));
         open = here;
@@ -193,7 +193,7 @@ static void put_band(struct buf *b, const struct plot *p, const struct plot_seri
     for (size_t i = 0; i < 2 * s->n; i++) {
         size_t k = i < s->n ? i : 2 * s->n - 1 - i;
         double value = i < s->n ? s->y[k] : s->high[k];
-        if (!shown(&p->x, s->x[k]) || !shown(&p->y, s->y[k]) || !shown(&p->y, s->high[k]))
+        if (!is_shown(&p->x, s->x[k]) || !is_shown(&p->y, s->y[k]) || !is_shown(&p->y, s->high[k]))
             continue;
         buf_printf(b, "%s%.1f %.1f", before, x_of(x, s->x[k]), y_of(y, value));
         before = "L";

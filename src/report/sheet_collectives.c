@@ -85,7 +85,7 @@ static void note_limits(struct sheet *s, const struct comm_study *study)
 }
 
 /* Returns whether of no row it is known on how many nodes it ran. */
-static bool unplaced(const struct comm_rows *rows)
+static bool nodes_unknown(const struct comm_rows *rows)
 {
     size_t several = 0;
     for (size_t i = 0; i < rows->count; i++) {
@@ -103,7 +103,7 @@ static void note_machine(struct sheet *s, const struct machine *m, const struct 
         sheet_note(s, "no model to compare with: the ranks ran on different GPUs (--gpu)");
     else if (m->gpu == NULL || m->net == NULL)
         sheet_note(s, "no model to compare with: no GPU that specter knows (--gpu, --network)");
-    else if (unplaced(rows))
+    else if (nodes_unknown(rows))
         sheet_note(s, "no model to compare with: the traces do not tell which ranks share a node");
 }
 

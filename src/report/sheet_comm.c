@@ -42,7 +42,7 @@ static const struct comm_instance **collectives_of(const struct comm_study *stud
 }
 
 /* to - from; NAN when either is not known. */
-static double between(int64_t from, int64_t to)
+static double ns_between(int64_t from, int64_t to)
 {
     return from != UNKNOWN_NS && to != UNKNOWN_NS ? (double)(to - from) : NAN;
 }
@@ -69,13 +69,13 @@ static void who_cells(struct sheet *s, const struct analysis *a, const struct co
 }
 
 /* Since the first collective; NAN where their clocks do not agree. */
-static double since(const struct analysis *a, const struct comm_instance *zero,
-                    const struct comm_instance *in)
+static double since_first(const struct analysis *a, const struct comm_instance *zero,
+                          const struct comm_instance *in)
 {
     const struct rank *ranks = a->run->ranks;
     if (!a->run->clock_aligned && ranks[zero->first.rank].domain != ranks[in->first.rank].domain)
         return NAN;
-    return between(zero->timing.first_start_ns, in->timing.first_start_ns);
+    return ns_between(zero->timing.first_start_ns, in->timing.first_start_ns);
 }
 
 static void time_cells(struct sheet *s, const struct analysis *a, const struct comm_instance *in,
@@ -84,10 +84,10 @@ static void time_cells(struct sheet *s, const struct analysis *a, const struct c
     const struct coll_timing *m = &in->timing;
     uint32_t step = op_step(&a->job_steps, in->first.rank, in->first.op);
     sheet_text(s, op_step_name(&a->job_steps, a->run, in->first.rank, step));
-    sheet_number(s, since(a, zero, in));
-    sheet_number(s, between(m->last_start_ns != UNKNOWN_NS ? m->first_start_ns : UNKNOWN_NS,
-                            m->last_start_ns));
-    sheet_number(s, between(m->first_end_ns, m->last_end_ns));
+    sheet_number(s, since_first(a, zero, in));
+    sheet_number(s, ns_between(m->last_start_ns != UNKNOWN_NS ? m->first_start_ns : UNKNOWN_NS,
+                               m->last_start_ns));
+    sheet_number(s, ns_between(m->first_end_ns, m->last_end_ns));
     sheet_number(s, in->timed > 0 && in->transfer_ns != UNKNOWN_NS ? (double)in->transfer_ns : NAN);
     sheet_number(s, in->wait_ns);
     sheet_number(s, m->wait_max_ns);

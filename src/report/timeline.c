@@ -56,7 +56,7 @@ static bool timeline_follows(const struct timeline_rank *tr, uint32_t op)
 }
 
 /* Returns whether an operation is written where the last `keep` iterations are; 0: everything. */
-static bool takes(uint32_t keep, const struct rank_steps *it, size_t op)
+static bool is_kept(uint32_t keep, const struct rank_steps *it, size_t op)
 {
     return keep == 0 || (it->of[op] != STEP_NONE && it->of[op] + (uint64_t)keep >= it->count);
 }
@@ -244,7 +244,7 @@ static void collect(struct timeline_rank *tr)
     int64_t first_ns = tr->file->keep == 0 ? INT64_MIN : INT64_MAX;
     for (uint32_t i = 0; i < tr->rank->nops; i++) {
         int64_t start_ns = tr->view.spans[i].start_ns;
-        if (!takes(tr->file->keep, it, i))
+        if (!is_kept(tr->file->keep, it, i))
             continue;
         if (tr->rank->ops[i].flags & OP_COUNTED) {
             /* What stands for counted kernels in a longer pipeline. */
@@ -299,7 +299,7 @@ static uint32_t find_lane(const struct timeline_slot *last, uint32_t lanes,
     return lanes;
 }
 
-static void emit(const struct timeline_rank *tr)
+static void put_rank(const struct timeline_rank *tr)
 {
     struct timeline_slot last[LANES];
     uint32_t lanes = 0;
@@ -352,7 +352,7 @@ static void timeline_rank(struct timeline_file *t, const struct replay_job *job,
     snprintf(name, sizeof name, "rank %d %s", tr.rank->rank,
              tr.predicted ? "predicted" : "recorded");
     chrome_name(&t->out, "process", tr.pid, 0, name, tr.pid);
-    emit(&tr);
+    put_rank(&tr);
     free(tr.list);
     job_view_release(&tr.view);
 }
@@ -380,7 +380,7 @@ static uint64_t ops_of(const struct replay_job *job, size_t ranks, uint32_t keep
     for (size_t r = 0; r < ranks; r++) {
         const struct rank_steps *it = &job->steps.ranks[r];
         for (size_t i = 0; i < run->ranks[r].nops; i++)
-            n += takes(keep, it, i);
+            n += is_kept(keep, it, i);
     }
     return n;
 }

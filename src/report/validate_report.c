@@ -105,7 +105,7 @@ static void stats_columns(struct table *t)
 }
 
 /* A document has no right edge. */
-static size_t room(const struct validation *v, size_t columns)
+static size_t columns_for(const struct validation *v, size_t columns)
 {
     return v->markdown ? SIZE_MAX / 2 : columns;
 }
@@ -159,7 +159,7 @@ static void print_groups(const struct validation *v, enum measured_kind kind, FI
         if (g->kind != kind)
             continue;
         table_cell(&t, "%s", strcmp(by, g->by) != 0 ? g->by : "");
-        table_text(&t, g->key, room(v, (size_t)key_columns));
+        table_text(&t, g->key, columns_for(v, (size_t)key_columns));
         cells_stats(&t, &g->stats);
         by = g->by;
         any = true;
@@ -261,7 +261,7 @@ static void print_skips(const struct validation *v, FILE *out)
     table_column(&t, "first", TABLE_LEFT);
     for (size_t i = 0; i < count && i < REASONS_MAX; i++) {
         table_cell(&t, "%zu", counts[i].n);
-        table_text(&t, counts[i].first->reason, room(v, REASON_COLUMNS));
+        table_text(&t, counts[i].first->reason, columns_for(v, REASON_COLUMNS));
         cell_place(&t, counts[i].first->file, counts[i].first->line);
     }
     if (count > 0) {
