@@ -12,7 +12,8 @@
 /* A wait counts if what it waited for ended at most so much after the start of what waits: clocks
  * are read with such noise. */
 #define EVENT_SLACK_NS 20000
-#define UNTIMED_LOOK 64 /* calls, and streams, that are looked at for work without times */
+#define UNTIMED_SEARCH \
+    64 /* at most so many calls, or streams, are searched for work without times */
 
 /* A call in the order of time, before it is known what it waits for. */
 struct host_call {
@@ -49,7 +50,7 @@ static int64_t end_of(const struct rank_links *l, uint32_t op)
     return op_end_ns(&l->rank->ops[op]);
 }
 
-static uint32_t later(const struct rank_links *l, uint32_t a, uint32_t b)
+static uint32_t later_end(const struct rank_links *l, uint32_t a, uint32_t b)
 {
     if (a == LINK_NONE || b == LINK_NONE)
         return a == LINK_NONE ? b : a;
@@ -125,11 +126,22 @@ static uint32_t *event_at(struct link_sweep *s, int64_t event)
 }
 
 /* A copy that was waited for, and any call that was synchronised, lasts until its end. */
-static bool blocks(const struct op *op)
+static bool blocks_host(const struct op *op)
 {
     return has_time(op) && op->host_end_ns != UNKNOWN_NS &&
            ((op->class == OP_MEMORY && op->copy.wait == COPY_WAITS) ||
             (op->timing == SPECTER_TIMING_SYNC && op->host_end_ns >= op_end_ns(op)));
+}
+
+static struct linked_call call_of(int64_t start_ns, int64_t end_ns, uint32_t tid, int32_t device,
+                                  int32_t stream)
+{
+    return (struct linked_call){.start_ns = start_ns,
+                                .end_ns = end_ns,
+                                .tid = tid,
+                                .device = device,
+                                .stream = stream,
+                                .target = LINK_NONE};
 }
 
 static void sweep_op(struct link_sweep *s, uint32_t i, struct linked_call *call)
@@ -137,15 +149,14 @@ static void sweep_op(struct link_sweep *s, uint32_t i, struct linked_call *call)
     const struct op *op = &s->l->rank->ops[i];
     struct stream_state *at = stream_at(s, op->device, op->stream);
     uint32_t *device;
-    *call = (struct linked_call){op->host_ns, op->host_end_ns, op->tid, op->device,
-                                 op->stream,  LINK_NONE,       false,   false};
+    *call = call_of(op->host_ns, op->host_end_ns, op->tid, op->device, op->stream);
     if (!has_time(op)) {
         if (op->timing != SPECTER_TIMING_CAPTURED)
             at->untimed = call->untimed = true;
         return;
     }
-    call->target = blocks(op)          ? i
-                   : op_call_waits(op) ? later(s->l, at->last, at->pending)
+    call->target = blocks_host(op)     ? i
+                   : op_call_waits(op) ? later_end(s->l, at->last, at->pending)
                                        : LINK_NONE;
     device = device_at(s, op->device);
     if (group_of(op) < 0 || group_of(op) != at->group)
@@ -158,30 +169,29 @@ static void sweep_op(struct link_sweep *s, uint32_t i, struct linked_call *call)
     at->pending = LINK_NONE;
     at->last = i;
     at->untimed = false;
-    *device = later(s->l, *device, i);
-    s->last = later(s->l, s->last, i);
+    *device = later_end(s->l, *device, i);
+    s->last = later_end(s->l, s->last, i);
 }
 
 static void sweep_sync_call(struct link_sweep *s, const struct sync_call *sync,
                             struct linked_call *call)
 {
     struct stream_state *at = stream_at(s, sync->device, sync->stream);
-    *call = (struct linked_call){sync->host_ns, sync->host_end_ns, sync->tid, sync->device,
-                                 sync->stream,  LINK_NONE,         false,     false};
+    *call = call_of(sync->host_ns, sync->host_end_ns, sync->tid, sync->device, sync->stream);
     switch ((enum sync_call_kind)sync->kind) {
     case SYNC_CALL_RECORD:
         if (sync->event >= 0)
-            *event_at(s, sync->event) = later(s->l, at->last, at->pending);
+            *event_at(s, sync->event) = later_end(s->l, at->last, at->pending);
         break;
     case SYNC_CALL_WAIT:
         if (sync->event >= 0)
-            at->pending = later(s->l, at->pending, *event_at(s, sync->event));
+            at->pending = later_end(s->l, at->pending, *event_at(s, sync->event));
         break;
     case SYNC_CALL_STREAM:
         call->target = LINK_ANY;
         if (sync->stream < 0)
             break;
-        call->target = later(s->l, at->last, at->pending);
+        call->target = later_end(s->l, at->last, at->pending);
         call->behind = at->untimed;
         break;
     case SYNC_CALL_EVENT:
@@ -191,8 +201,8 @@ static void sweep_sync_call(struct link_sweep *s, const struct sync_call *sync,
         if (!sync_call_waits(sync))
             break;
         call->target = sync->device >= 0 ? *device_at(s, sync->device) : s->last;
-        for (uint32_t k = 0; sync->kind == SYNC_CALL_DEVICE && k < s->nstreams && k < UNTIMED_LOOK;
-             k++)
+        for (uint32_t k = 0;
+             sync->kind == SYNC_CALL_DEVICE && k < s->nstreams && k < UNTIMED_SEARCH; k++)
             call->behind = call->behind || s->streams[k].untimed;
     }
 }
@@ -231,7 +241,7 @@ static struct host_call *host_calls_of(const struct rank *rank, size_t *n)
     return list;
 }
 
-static void sweep_one(struct link_sweep *s, const struct host_call *e, uint32_t at)
+static void sweep_call(struct link_sweep *s, const struct host_call *e, uint32_t at)
 {
     struct linked_call *call = &s->l->calls[at];
     const struct launches *x;
@@ -246,8 +256,8 @@ static void sweep_one(struct link_sweep *s, const struct host_call *e, uint32_t 
     case FROM_LAUNCHES:
         x = &s->l->rank->launches[e->index];
         stream_at(s, x->device, x->stream)->untimed = true;
-        *call = (struct linked_call){x->host_ns, x->host_end_ns, x->tid, x->device,
-                                     x->stream,  LINK_NONE,      true,   false};
+        *call = call_of(x->host_ns, x->host_end_ns, x->tid, x->device, x->stream);
+        call->untimed = true;
     }
     if (call->end_ns == UNKNOWN_NS || call->end_ns < call->start_ns)
         call->end_ns = call->start_ns;
@@ -281,7 +291,7 @@ void rank_links_init(struct rank_links *l, const struct rank *rank)
     events = host_calls_of(rank, &l->ncalls);
     l->calls = array_new(l->ncalls + 1, sizeof *l->calls);
     for (uint32_t i = 0; i < l->ncalls; i++)
-        sweep_one(&s, &events[i], i);
+        sweep_call(&s, &events[i], i);
     l->ends = array_new(rank->nops + 1, sizeof *l->ends);
     for (uint32_t i = 0; i < rank->nops; i++) {
         if (has_time(&rank->ops[i]))
@@ -324,7 +334,7 @@ bool rank_links_untimed(const struct rank_links *l, uint32_t op, uint32_t pred)
     int32_t other = pred != LINK_NONE ? ops[pred].stream : o->stream;
     if (l->call[op] == LINK_NONE)
         return false;
-    for (uint32_t i = l->call[op], n = 0; i-- > 0 && n < UNTIMED_LOOK; n++) {
+    for (uint32_t i = l->call[op], n = 0; i-- > 0 && n < UNTIMED_SEARCH; n++) {
         if (i == first)
             return false;
         if (l->calls[i].untimed && l->calls[i].device == o->device &&

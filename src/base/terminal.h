@@ -15,7 +15,7 @@ struct err;
 /* stdout stands for this descriptor from now on; -1: for itself. */
 void terminal_set_stdout(int fd);
 
-/* Whether the stream is a terminal; its columns and rows, 0 where that is not known. */
+/* Returns whether the stream is a terminal; its columns and rows, 0 where these are not known. */
 bool terminal_is(FILE *out);
 size_t terminal_columns(FILE *out);
 size_t terminal_rows(FILE *out);

@@ -168,7 +168,7 @@ static int take_number(const struct capture_step *s)
     return s->tasks; /* better a line too many than none */
 }
 
-/* Whether the folder is another node's, too. */
+/* Returns whether captures of another node meet in the same folder. */
 static bool other_node_is_here(const struct capture_step *s)
 {
     const struct timespec tick = {0, 50000000};

@@ -82,7 +82,7 @@ void doctor_find_dirs(struct doctor *d)
     buf_release(&out);
 }
 
-/* Whether the loader takes this file where its name is asked for. */
+/* Returns whether the loader takes this file where its name is asked for. */
 void doctor_check_expected(struct doctor *d, const char *path)
 {
     const char *name = path_base_name(path), *found, *folder;

@@ -28,7 +28,8 @@ bool work_is_computation(int class);
 /* A computation whose time on the device is known. */
 bool work_is_timed_computation(const struct op *op);
 
-/* Whether the work of a step is compared: it has a length, or is the only one that counts. */
+/* Returns whether the work of a step is compared: it has a length, or is the only one that counts.
+ */
 bool work_step_counts(const struct job_steps *steps, uint32_t step);
 
 /* By cost, when kernels that were counted ran in the recording, as far as is known; else both 0.

@@ -10,13 +10,13 @@
 #include <math.h>
 #include <string.h>
 
-#define OFF_SHOWN 0.0005 /* less rounds to 0.0 % */
+#define SHARE_SHOWN 0.0005 /* a smaller share reads 0.0 % */
 
 /* ---- critical paths ---- */
 
-#define NAMED 0.03    /* smaller parts go into the rest of a sentence */
-#define NAMED_MAX 4   /* parts that a sentence names */
-#define UNHIDDEN 0.05 /* of a part's time, beside computation: "none of it" */
+#define NAMED_LEAST 0.03      /* smaller parts go into the rest of a sentence */
+#define NAMED_MAX 4           /* parts that a sentence names */
+#define OVERLAPPED_LEAST 0.05 /* of a part's time: less is "not overlapped" */
 
 static void put_part(struct buf *b, const struct path_part *p, int percent, bool first)
 {
@@ -33,7 +33,7 @@ static void put_part(struct buf *b, const struct path_part *p, int percent, bool
         if (p->thirds[t] >= PATH_ENDS)
             buf_printf(b, " in the %s third of it", where[t]);
     }
-    if (p->what == PATH_COMM && p->overlapped_ns <= UNHIDDEN * p->ns)
+    if (p->what == PATH_COMM && p->overlapped_ns <= OVERLAPPED_LEAST * p->ns)
         buf_puts(b, ", not overlapped");
 }
 
@@ -41,7 +41,7 @@ static void put_part(struct buf *b, const struct path_part *p, int percent, bool
 static int percents(const struct path_summary *s, int list[NAMED_MAX])
 {
     int n = 0, sum = 0;
-    while (n < s->count && n < NAMED_MAX && (n == 0 || s->parts[n].share >= NAMED)) {
+    while (n < s->count && n < NAMED_MAX && (n == 0 || s->parts[n].share >= NAMED_LEAST)) {
         list[n] = (int)lround(100 * s->parts[n].share);
         sum += list[n++];
     }
@@ -103,7 +103,7 @@ static double effect_of(const struct replay_scale *s, enum basis basis)
 }
 
 /* The scale whose step rests most on this. */
-static const struct replay_scale *most(const struct replay *rep, enum basis basis)
+static const struct replay_scale *scale_most_on(const struct replay *rep, enum basis basis)
 {
     const struct replay_scale *top = &rep->scales[0];
     for (size_t i = 1; i < rep->nscales; i++) {
@@ -163,30 +163,30 @@ static char *percent_text(char *buf, size_t size, double share)
 
 static const char *basis_text(struct replay *rep, enum basis basis)
 {
-    static const char *const on[] = {[BASIS_COLLECTIVE] = "collectives",
-                                     [BASIS_P2P] = "messages",
-                                     [BASIS_GEMM] = "GEMMs",
-                                     [BASIS_RULE] = "ratios of the hardware's figures",
-                                     [BASIS_WAIT] = "waits for ranks that were not recorded",
-                                     [BASIS_UNSIZED] =
-                                         "communication of unknown size or communicator",
-                                     [BASIS_LATE] = "collectives with a straggler"};
-    const struct replay_scale *s = most(rep, basis);
+    static const char *const names[] = {[BASIS_COLLECTIVE] = "collectives",
+                                        [BASIS_P2P] = "messages",
+                                        [BASIS_GEMM] = "GEMMs",
+                                        [BASIS_RULE] = "ratios of the hardware's figures",
+                                        [BASIS_WAIT] = "waits for ranks that were not recorded",
+                                        [BASIS_UNSIZED] =
+                                            "communication of unknown size or communicator",
+                                        [BASIS_LATE] = "collectives with a straggler"};
+    const struct replay_scale *s = scale_most_on(rep, basis);
     const struct uncertainty *u = &s->error;
     char share[32], error[32], shorter[32], longer[32];
-    if (!(effect_of(s, basis) > 0.0005))
+    if (!(effect_of(s, basis) > SHARE_SHOWN))
         return NULL;
     percent_text(share, sizeof share, u->shares[basis]);
     percent_text(error, sizeof error, u->errors[basis]);
     percent_text(shorter, sizeof shorter, u->shorter_ns[basis] / s->time.span_ns);
     percent_text(longer, sizeof longer, u->longer_ns[basis] / s->time.span_ns);
     if (basis == BASIS_LATE)
-        return arena_printf(&rep->arena, "%s: %s; a step up to %s shorter", on[basis],
+        return arena_printf(&rep->arena, "%s: %s; a step up to %s shorter", names[basis],
                             reason_text(rep, u, basis), shorter);
     return arena_printf(
         &rep->arena, "%s: %s of the critical path%s%s (%s); a step %s shorter to %s longer",
-        on[basis], share, u->shares[basis] > 0 ? ", error " : "", u->shares[basis] > 0 ? error : "",
-        reason_text(rep, u, basis), shorter, longer);
+        names[basis], share, u->shares[basis] > 0 ? ", error " : "",
+        u->shares[basis] > 0 ? error : "", reason_text(rep, u, basis), shorter, longer);
 }
 
 const char *replay_error_text(struct replay *rep, const char *list[REPLAY_BARS_MAX + 1])
@@ -205,7 +205,7 @@ const char *replay_error_text(struct replay *rep, const char *list[REPLAY_BARS_M
     percent_text(off, sizeof off, rep->scales[0].error.replay);
     return arena_printf(
         &rep->arena, "%s%s%s%s%s",
-        rep->own_error >= OFF_SHOWN /* of the replay; the head line has it of the recorded step */
+        rep->own_error >= SHARE_SHOWN /* of the replay; the head line has it of the recorded step */
             ? arena_printf(&rep->arena,
                            "on the recording's own hardware a step takes %s %s than its replay",
                            off, rep->recorded.span_ns > rep->own.span_ns ? "more" : "less")

@@ -131,7 +131,7 @@ void trace_folder_close(struct trace_folder *f);
 /* Finds new files and reads what is new. 0, or -1 with e filled: the folder is gone. */
 int trace_folder_poll(struct trace_folder *f, struct err *e);
 
-/* Whether the file is one of the newest run. */
+/* Returns whether the file is one of the newest run. */
 bool trace_folder_has(const struct trace_folder *f, const struct trace_tail *t);
 
 #endif

@@ -69,8 +69,8 @@ static bool is_written(const struct trace_tail *t)
     return now.tv_sec - t->stat.st_mtim.tv_sec < QUIET_S;
 }
 
-/* Whether the process of a file has ended: with its closing record; or without one, where it is no
- * process of this machine any more and its file has not been written for QUIET_S. */
+/* Returns whether the process of a file has ended: with its closing record; or without one, where
+ * it is no process of this machine any more and its file has not been written for QUIET_S. */
 static bool has_ended(const struct trace_folder *f, const struct trace_tail *t)
 {
     if (t->closed || t->pid <= 0 || t->host == NULL || strcmp(t->host, f->host) != 0)
