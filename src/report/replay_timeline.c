@@ -25,7 +25,7 @@ struct step_slice {
 struct rank_slices {
     struct replay_timeline *t;
     const struct replay_job *job;
-    const struct program_rank *place;
+    const struct program_rank *program; /* its part of the program */
     const struct rank *rank;
     struct job_view view;
     struct sim_span step;
@@ -45,7 +45,7 @@ static void add_slice(struct rank_slices *r, uint32_t sim_item, struct sim_span 
     item.dur_ns = span.end_ns - span.start_ns;
     ARRAY_GROW(r->list, r->cap, r->count + 1);
     r->list[r->count++] = (struct step_slice){
-        sim_item_stream(r->job->program.sim, sim_item) - r->place->first_stream, item};
+        sim_item_stream(r->job->program.sim, sim_item) - r->program->first_stream, item};
 }
 
 /* How long an operation waits for other ranks: in a simulation until it moves, in a recording what
@@ -73,14 +73,14 @@ static void collect(struct rank_slices *r, const int64_t *transfers)
         struct sim_span span = counted ? program_span(p, index, i) : r->view.spans[i];
         if (counted && !r->simulated)
             continue;
-        add_slice(r, r->place->item[i], span,
+        add_slice(r, r->program->item[i], span,
                   (struct timeline_item){
                       .name = counted ? untimed : page_timeline_name(&r->t->out, p->run, op),
                       .link = r->link + i,
                       .wait_ns = counted || !op_is_comm(op) ? 0 : wait_of(r, i, span, transfers)});
     }
-    for (size_t i = 0; i < r->place->nuntraced; i++) {
-        const struct program_untraced *u = &r->place->untraced[i];
+    for (size_t i = 0; i < r->program->nuntraced; i++) {
+        const struct program_untraced *u = &r->program->untraced[i];
         add_slice(r, u->item, r->simulated ? sim_span(p->sim, u->item) : u->recorded,
                   (struct timeline_item){.name = untimed, .link = -1});
     }
@@ -105,7 +105,7 @@ static void write_rows(struct rank_slices *r)
     for (size_t i = 0; i < r->count; i++) {
         const struct step_slice *s = &r->list[i];
         if (i == 0 || s->stream != s[-1].stream) {
-            snprintf(name, sizeof name, "stream %d", r->place->streams[s->stream]);
+            snprintf(name, sizeof name, "stream %d", r->program->streams[s->stream]);
             page_timeline_row(
                 &r->t->out,
                 &(struct timeline_row){r->rank->rank, name, r->simulated ? "target" : "source"});
@@ -171,7 +171,7 @@ void replay_timeline_add(struct replay_timeline *t, const struct replay_job *job
         const size_t at = shown > 1 ? i * (run->nranks - 1) / (shown - 1) : 0;
         struct rank_slices r = {.t = t,
                                 .job = job,
-                                .place = &job->program.ranks[at],
+                                .program = &job->program.ranks[at],
                                 .rank = &run->ranks[at],
                                 .step = step,
                                 .simulated = simulated};

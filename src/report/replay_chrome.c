@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * A recording and its prediction as Chrome's trace events.
+ * `specter replay --timeline`: a recording and its prediction as Chrome's trace events
+ * (replay_report.h).
  */
 #include "report/replay_report.h"
 
@@ -40,7 +41,7 @@ struct timeline_rank {
     const struct replay_job *job;
     size_t r;
     const struct rank *rank;
-    const struct program_rank *place;
+    const struct program_rank *program; /* its part of the program */
     struct job_view view;
     bool predicted;
     int64_t shift_ns; /* added to every time */
@@ -52,7 +53,7 @@ struct timeline_rank {
 /* Returns whether the operation was launched together with the one before it, in a group. */
 static bool timeline_follows(const struct timeline_rank *tr, uint32_t op)
 {
-    return tr->predicted && op > 0 && tr->place->item[op - 1] == tr->place->item[op];
+    return tr->predicted && op > 0 && tr->program->item[op - 1] == tr->program->item[op];
 }
 
 /* Returns whether an operation is written where the last `keep` iterations are; 0: everything. */
@@ -136,7 +137,7 @@ static struct sim_span member_span(const struct timeline_rank *tr, const struct 
 static void put_members(const struct timeline_rank *tr, const struct timeline_slot *s, uint32_t tid)
 {
     const struct program *p = &tr->job->program;
-    uint32_t match = tr->place->match[s->index], before = 0, behind = 0;
+    uint32_t match = tr->program->match[s->index], before = 0, behind = 0;
     const struct match *m;
     char id[64];
     if (match == PROGRAM_NONE)
@@ -187,7 +188,7 @@ static void timeline_slice(const struct timeline_rank *tr, const struct timeline
         put_members(tr, s, tid);
 }
 
-/* ---- what happened on one rank ---- */
+/* ---- one rank ---- */
 
 /* Tracks of a rank: its host threads, then the engine's streams, each with room for what overlaps
  * there. */
@@ -206,12 +207,12 @@ static void add(struct timeline_rank *tr, enum slot_what what, uint32_t track, u
 static uint32_t stream_track(const struct timeline_rank *tr, uint32_t item)
 {
     return tr->rank->nthreads + sim_item_stream(tr->job->program.sim, item) -
-           tr->place->first_stream;
+           tr->program->first_stream;
 }
 
 static void add_op(struct timeline_rank *tr, uint32_t op)
 {
-    uint32_t item = tr->place->item[op], track;
+    uint32_t item = tr->program->item[op], track;
     struct sim_span span = tr->view.spans[op];
     const struct movement *move = tr->predicted ? &tr->view.moves[op] : NULL;
     if (item == PROGRAM_NONE || span.start_ns == UNKNOWN_NS)
@@ -232,7 +233,7 @@ static void add_op(struct timeline_rank *tr, uint32_t op)
         if (o->timing == SPECTER_TIMING_SYNC && o->dur_ns != UNKNOWN_NS)
             own_ns = own_ns > o->dur_ns ? own_ns - o->dur_ns : 0;
         own_ns = (int64_t)((double)own_ns / (speed > 0 ? speed : 1));
-        at_ns = sim_launched(tr->job->program.sim, tr->place->item[op]);
+        at_ns = sim_launched(tr->job->program.sim, tr->program->item[op]);
     }
     add(tr, SLOT_CALL, o->tid, op, (struct sim_span){at_ns, at_ns + own_ns});
 }
@@ -250,15 +251,15 @@ static void collect(struct timeline_rank *tr)
             /* What stands for counted kernels in a longer pipeline. */
             struct sim_span span = program_span(&tr->job->program, tr->r, i);
             if (span.end_ns >= 0)
-                add(tr, SLOT_UNTRACED, stream_track(tr, tr->place->item[i]), i, span);
+                add(tr, SLOT_UNTRACED, stream_track(tr, tr->program->item[i]), i, span);
         } else {
             add_op(tr, i);
         }
         if (start_ns != UNKNOWN_NS && start_ns < first_ns)
             first_ns = start_ns;
     }
-    for (uint32_t i = 0; i < tr->place->nuntraced; i++) {
-        const struct program_untraced *u = &tr->place->untraced[i];
+    for (uint32_t i = 0; i < tr->program->nuntraced; i++) {
+        const struct program_untraced *u = &tr->program->untraced[i];
         struct sim_span span =
             tr->predicted ? sim_span(tr->job->program.sim, u->item) : u->recorded;
         if (span.end_ns >= 0 && span.start_ns >= first_ns)
@@ -322,7 +323,7 @@ static void put_rank(const struct timeline_rank *tr)
             if (track < threads)
                 snprintf(name, sizeof name, "thread %u%s", track, more);
             else
-                snprintf(name, sizeof name, "stream %d%s", tr->place->streams[track - threads],
+                snprintf(name, sizeof name, "stream %d%s", tr->program->streams[track - threads],
                          more);
             uint32_t tid = track * LANES + lane + 1;
             chrome_name(&tr->file->out, "thread", tr->pid, tid, name, tid);
@@ -335,14 +336,14 @@ static void put_rank(const struct timeline_rank *tr)
 static void timeline_rank(struct timeline_file *t, const struct replay_job *job, size_t r,
                           bool predicted)
 {
-    const struct program_rank *place = &job->program.ranks[r];
+    const struct program_rank *program = &job->program.ranks[r];
     struct timeline_rank tr = {.file = t,
                                .job = job,
                                .r = r,
                                .rank = &job->program.run->ranks[r],
-                               .place = place,
+                               .program = program,
                                .predicted = predicted,
-                               .shift_ns = predicted ? 0 : place->begin_ns - place->origin_ns,
+                               .shift_ns = predicted ? 0 : program->begin_ns - program->origin_ns,
                                .pid = (int)(2 * r) + (predicted ? 2 : 1)};
     char name[64];
     job_view_init(&tr.view, job, r, predicted);
