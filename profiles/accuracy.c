@@ -5,7 +5,7 @@
 #include "model/accuracy.h"
 
 #define ACCURACY(_kind, _key, _rows, _median, _p90) {ACCURACY_##_kind, _key, _rows, _median, _p90},
-#define INTERVAL(_class, _rows, _machines, _factor50, _factor80, _ops)
+#define INTERVAL(_class, _size, _rows, _machines, _factor50, _factor80, _ops)
 
 const struct accuracy accuracies[] = {
 #include "accuracy.def"
@@ -16,8 +16,8 @@ const size_t accuracy_count = sizeof accuracies / sizeof *accuracies;
 #undef ACCURACY
 #undef INTERVAL
 #define ACCURACY(_kind, _key, _rows, _median, _p90)
-#define INTERVAL(_class, _rows, _machines, _factor50, _factor80, _ops) \
-    {INTERVAL_##_class, _rows, _machines, _factor50, _factor80, _ops},
+#define INTERVAL(_class, _size, _rows, _machines, _factor50, _factor80, _ops) \
+    {INTERVAL_##_class, SIZE_##_size, _rows, _machines, _factor50, _factor80, _ops},
 #define OP(_op) (1u << SPECTER_##_op)
 
 const struct accuracy_width accuracy_widths[] = {

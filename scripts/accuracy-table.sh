@@ -51,8 +51,9 @@ intervals() {
     awk '
         function value() { v = $2; gsub(/[",]/, "", v); return v }
         { key = $1; gsub(/[":,]/, "", key) }
-        key == "class" { class = toupper(value()); list = "" }
-        key == "rows" && class != "" { rows = value() }
+        key == "class" { class = toupper(value()); list = ""; size = "ALL" }
+        key == "size" { size = $2 ~ /<64/ ? "SMALL" : $2 ~ />=64/ ? "LARGE" : "MIDDLE" }
+        key == "rows" { rows = value() }
         key == "machines" { machines = value() }
         key == "factor50" { half = value() }
         key == "factor80" { most = value() }
@@ -60,8 +61,9 @@ intervals() {
             sub(/.*\[/, ""); gsub(/[]",]/, "")
             for (i = 1; i <= NF; i++)
                 list = list (i > 1 ? " | " : "") "OP(" toupper($i) ")"
-            printf "INTERVAL(%s, %d, %d, %.4g, %.4g, %s)\n", class, rows, machines, half, most, list == "" ? 0 : list
-            class = ""
+            printf "INTERVAL(%s, %s, %d, %d, %.4g, %.4g, %s)\n", class, size, rows, machines, half, most,
+                list == "" ? 0 : list
+            list = ""
         }'
 }
 
@@ -69,7 +71,7 @@ cat <<'EOF'
 /* SPDX-License-Identifier: MIT
  *
  * Errors of the models on measured tables: ACCURACY(kind, class, rows, median, 90th percentile), and
- * INTERVAL(class, rows, machines, factor of 50 %, of 80 %, operations).
+ * INTERVAL(class, size, rows, machines, factor of 50 %, of 80 %, operations).
  * Written by `make accuracy`; src/model/accuracy.h says what the classes are.
  */
 /* clang-format off */

@@ -295,7 +295,7 @@ void cross_validation_release(struct cross_validation *v)
 void cross_validate_factors(const struct score *s, struct gpu_profile *gpu,
                             struct network_profile *net)
 {
-    struct coverage cover[INTERVAL_CLASSES];
+    struct coverage cover[INTERVAL_CLASSES][SIZE_CLASSES];
     struct network_profile no_net;
     struct gpu_profile no_gpu;
     coverage_of(s, cover);
@@ -312,7 +312,7 @@ void cross_validate_factors(const struct score *s, struct gpu_profile *gpu,
         {INTERVAL_MESSAGES, &net->message_factor50, &net->message_factor80},
     };
     for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
-        const struct coverage *c = &cover[places[i].class];
+        const struct coverage *c = &cover[places[i].class][SIZE_ALL];
         if (c->rows == 0)
             continue;
         *places[i].factor50 = c->rows < ACCURACY_ROWS_MIN ? 0 : c->factor50;

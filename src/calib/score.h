@@ -116,16 +116,18 @@ int loo_score(struct score *s, struct measured *m, enum loo_by by, size_t *folds
  * How wide an interval around predictions must be to hold half, or 80 %, of the measured times, by
  * class (model/accuracy.h), and how many it holds on machines that had no part in it. It is worth
  * something for rows that were predicted by fits without their source (loo_score()). A machine is a
- * GPU in one source's tables. */
+ * GPU on a network in one source's tables; each weighs alike, one of fewer than ACCURACY_ROWS_MIN
+ * rows less. */
 
 struct coverage {
     size_t rows, machines;     /* 0: the class has none, and nothing else holds */
     double factor50, factor80; /* quantiles of max(measured / predicted, predicted / measured) */
-    double inside50, inside80; /* shares of rows within the factors that the rows of all other
-                                * machines of the class give; NAN: there is one machine */
+    double inside50, inside80; /* shares of rows, weighed as above, within the factors that the rows
+                                * of all other machines of the class give; NAN: there is one */
     unsigned ops;              /* of collectives: 1 << enum specter_comm_op */
 };
 
-void coverage_of(const struct score *s, struct coverage out[INTERVAL_CLASSES]);
+/* By class and size; of GEMMs and messages SIZE_ALL alone. */
+void coverage_of(const struct score *s, struct coverage out[INTERVAL_CLASSES][SIZE_CLASSES]);
 
 #endif

@@ -58,6 +58,29 @@ const char *accuracy_class_name(enum accuracy_class class)
     return classes[class].name;
 }
 
+static const struct {
+    const char *name;
+    double from;
+} sizes[] = {
+#define X(id, name, from) {name, from},
+    ACCURACY_SIZES(X)
+#undef X
+        {"", INFINITY},
+};
+
+enum accuracy_size accuracy_size_of(double bytes)
+{
+    int size = SIZE_ALL - 1;
+    while (size > 0 && bytes < sizes[size].from)
+        size--;
+    return (enum accuracy_size)size;
+}
+
+const char *accuracy_size_name(enum accuracy_size size)
+{
+    return sizes[size].name;
+}
+
 enum accuracy_class accuracy_class_of(const struct network_profile *net, struct layout where)
 {
     bool domain = net->domain_gpus > 0 && where.ranks <= net->domain_gpus;
@@ -66,10 +89,10 @@ enum accuracy_class accuracy_class_of(const struct network_profile *net, struct 
     return comm_on_pcie(net) ? INTERVAL_PCIE : INTERVAL_NVLINK;
 }
 
-static const struct accuracy_width *width_of(enum accuracy_class class)
+static const struct accuracy_width *width_of(enum accuracy_class class, enum accuracy_size size)
 {
     for (size_t i = 0; i < accuracy_width_count; i++) {
-        if (accuracy_widths[i].class == class)
+        if (accuracy_widths[i].class == class && accuracy_widths[i].size == size)
             return &accuracy_widths[i];
     }
     return NULL;
@@ -103,7 +126,7 @@ static void set_own(struct accuracy_interval *out, double factor50, double facto
 static void set_fitted(struct accuracy_interval *out, const struct param_class *fitted, bool own,
                        enum fit_beyond beyond, enum accuracy_lack lacks)
 {
-    const struct accuracy_width *width = width_of(out->class);
+    const struct accuracy_width *width = width_of(out->class, out->size);
     if (width == NULL || strcmp(fitted->key, "any") == 0 ||
         fitted->range.rows < ACCURACY_ROWS_MIN) {
         out->lacks = lacks;
@@ -120,13 +143,27 @@ static void set_fitted(struct accuracy_interval *out, const struct param_class *
     out->factor80 = widened(width->factor80, out->beyond);
 }
 
-static bool was_measured(enum accuracy_class class, enum specter_comm_op op)
+static bool was_measured(enum accuracy_class class, enum accuracy_size size,
+                         enum specter_comm_op op)
 {
-    const struct accuracy_width *width = width_of(class);
+    const struct accuracy_width *width = width_of(class, size);
     unsigned ops = width != NULL ? width->ops : 0, gather = 1u << SPECTER_ALLGATHER;
     if (ops & (gather | 1u << SPECTER_REDUCESCATTER))
         ops |= gather | 1u << SPECTER_REDUCESCATTER;
     return ops >> (op == SPECTER_ALLTOALLV ? SPECTER_ALLTOALL : op) & 1;
+}
+
+/* As wide as `part`, a part of the data's way, or unknown as it. */
+static void widen_to(struct accuracy_interval *out, const struct accuracy_interval *part)
+{
+    if (!part->known) {
+        *out = (struct accuracy_interval){
+            .class = out->class, .size = out->size, .lacks = part->lacks};
+        return;
+    }
+    out->beyond = out->beyond || part->beyond;
+    out->factor50 = fmax(out->factor50, part->factor50);
+    out->factor80 = fmax(out->factor80, part->factor80);
 }
 
 void accuracy_interval_of_comm(const struct gpu_profile *gpu, const struct network_profile *net,
@@ -134,26 +171,35 @@ void accuracy_interval_of_comm(const struct gpu_profile *gpu, const struct netwo
                                struct accuracy_interval *out)
 {
     enum accuracy_class class = accuracy_class_of(net, where);
+    enum accuracy_size size = accuracy_size_of(bytes);
     bool nodes = class == INTERVAL_NODES;
     enum param_group group = nodes ? PARAMS_NET : PARAMS_NODE;
     const struct param_class *fitted = params_class(group, gpu, net);
     bool own = has_own(PARAMS_NODE, &net->node) || (nodes && has_own(PARAMS_NET, &net->net));
     double factor50 = nodes ? net->net_factor50 : net->node_factor50;
     double factor80 = nodes ? net->net_factor80 : net->node_factor80;
-    *out = (struct accuracy_interval){.class = class};
-    if (own && factor50 > 0 && factor80 > 0)
+    *out = (struct accuracy_interval){.class = class, .size = size};
+    if (own && factor50 > 0 && factor80 > 0) {
         set_own(out, factor50, factor80);
-    else if (was_measured(class, op))
+        return;
+    }
+    if (was_measured(class, size, op))
         set_fitted(out, fitted, own,
                    fit_range_beyond(&fitted->range, bytes, where.ranks, where.nodes),
                    nodes ? ACCURACY_LACKS_NETWORK : ACCURACY_LACKS_FABRIC);
     else
         out->lacks = ACCURACY_LACKS_OPERATION;
+    if (nodes && out->known && where.per_node > 1) {
+        struct layout one = {.ranks = where.per_node, .nodes = 1, .per_node = where.per_node};
+        struct accuracy_interval within;
+        accuracy_interval_of_comm(gpu, net, op, bytes, one, &within);
+        widen_to(out, &within);
+    }
 }
 
 void accuracy_interval_of_p2p(const struct network_profile *net, struct accuracy_interval *out)
 {
-    *out = (struct accuracy_interval){.class = INTERVAL_MESSAGES};
+    *out = (struct accuracy_interval){.class = INTERVAL_MESSAGES, .size = SIZE_ALL};
     if (net->message_factor50 > 0 && net->message_factor80 > 0)
         set_own(out, net->message_factor50, net->message_factor80);
     else
@@ -182,7 +228,7 @@ void accuracy_interval_of_gemm(const struct gpu_profile *gpu, double flops,
 {
     const struct param_class *fitted = params_class(PARAMS_GEMM, gpu, NULL);
     bool own = has_own(PARAMS_GEMM, &gpu->gemm);
-    *out = (struct accuracy_interval){.class = INTERVAL_GEMM};
+    *out = (struct accuracy_interval){.class = INTERVAL_GEMM, .size = SIZE_ALL};
     if (own && gpu->gemm_factor50 > 0 && gpu->gemm_factor80 > 0)
         set_own(out, gpu->gemm_factor50, gpu->gemm_factor80);
     else
@@ -190,4 +236,12 @@ void accuracy_interval_of_gemm(const struct gpu_profile *gpu, double flops,
                    ACCURACY_LACKS_GPU);
     if (out->known && out->rows > 0 && !rate_was_measured(gpu))
         *out = (struct accuracy_interval){.class = INTERVAL_GEMM, .lacks = ACCURACY_LACKS_RATE};
+}
+
+double accuracy_stand_in80(enum accuracy_kind kind, const struct accuracy_interval *in)
+{
+    const struct accuracy_width *width = width_of(in->class, in->size);
+    bool ignored;
+    double any = 1 + accuracy_of(kind, "", &ignored);
+    return width != NULL ? fmax(any, widened(width->factor80, true)) : any;
 }

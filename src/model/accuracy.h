@@ -45,7 +45,10 @@ double accuracy_p90_of(enum accuracy_kind kind, const char *profile, bool *known
  * them within predicted x f and predicted / f, 80 % within a larger factor. A factor is exp of the
  * 50 or 80 % quantile of |log(measured / predicted)| over rows that were each predicted with
  * parameters fitted without their source (`specter validate --leave-one-out`). There are few
- * classes, so that each rests on several machines: a GPU in the tables of one source is one. */
+ * classes, so that each rests on several machines: a GPU on a network in the tables of one source.
+ * What is asked for is another machine, so each counts alike, but for those of few rows. Latencies,
+ * rates, and what lies between, are not known equally well: a collective's width is that of its
+ * size. Between nodes it is at least as wide as within one, which the data cross, too. */
 
 /* X(id, key, name): where the data of a collective go; GEMMs; messages between two ranks. */
 #define ACCURACY_CLASSES(X)                    \
@@ -68,9 +71,27 @@ const char *accuracy_class_name(enum accuracy_class class);
 /* Of a collective; an NVLink domain of many nodes counts as one. */
 enum accuracy_class accuracy_class_of(const struct network_profile *net, struct layout where);
 
-/* The widths of a class, in profiles/accuracy.def. */
+/* X(id, name, from): bytes of a collective. */
+#define ACCURACY_SIZES(X)                  \
+    X(SMALL, "<64 KiB", 0)                 \
+    X(MIDDLE, "64 KiB-64 MiB", 64 * 1024.) \
+    X(LARGE, ">=64 MiB", 64 * 1024 * 1024.)
+
+enum accuracy_size {
+#define X(id, name, from) SIZE_##id,
+    ACCURACY_SIZES(X)
+#undef X
+        SIZE_ALL, /* any size; what has no such sizes */
+    SIZE_CLASSES
+};
+
+enum accuracy_size accuracy_size_of(double bytes);
+const char *accuracy_size_name(enum accuracy_size size); /* "" of SIZE_ALL */
+
+/* The widths of a class and size, in profiles/accuracy.def. */
 struct accuracy_width {
     enum accuracy_class class;
+    enum accuracy_size size;
     int rows, machines;
     double factor50, factor80; /* from 1 on */
     unsigned ops;              /* measured ones: 1 << enum specter_comm_op */
@@ -81,6 +102,7 @@ extern const size_t accuracy_width_count;
 
 struct accuracy_interval {
     enum accuracy_class class;
+    enum accuracy_size size;
     bool known;
     enum accuracy_lack { /* why it is not known */
                          ACCURACY_LACKS_NOTHING,
@@ -112,5 +134,9 @@ void accuracy_interval_of_comm(const struct gpu_profile *gpu, const struct netwo
 void accuracy_interval_of_p2p(const struct network_profile *net, struct accuracy_interval *out);
 void accuracy_interval_of_gemm(const struct gpu_profile *gpu, double flops,
                                struct accuracy_interval *out);
+
+/* What stands for the factor of 80 % where an interval is not known: what 90 % of the rows of "any"
+ * are within, but never less than on hardware that is known, beyond what was measured. */
+double accuracy_stand_in80(enum accuracy_kind kind, const struct accuracy_interval *in);
 
 #endif

@@ -24,9 +24,10 @@ struct validation {
     size_t worst;         /* how many rows to show */
     const char *left_out; /* "source", "gpu": rows are predicted by fits without their own; NULL */
     size_t fits;          /* then: how many, */
-    struct coverage cover[INTERVAL_CLASSES]; /* and the widths of intervals that follow */
-    bool list_params;                        /* name the parameters in use, with their values */
-    bool markdown;                           /* tables for a document, not for a terminal */
+    /* and the widths of intervals that follow */
+    struct coverage cover[INTERVAL_CLASSES][SIZE_CLASSES];
+    bool list_params; /* name the parameters in use, with their values */
+    bool markdown;    /* tables for a document, not for a terminal */
 };
 
 /* The answer in at most SCREEN_LINES lines (screen.h), and every table. */

@@ -171,6 +171,10 @@ static void print_groups(const struct validation *v, enum measured_kind kind, FI
     table_release(&t);
 }
 
+/* The whole class first. */
+static const enum accuracy_size interval_order[SIZE_CLASSES] = {SIZE_ALL, SIZE_SMALL, SIZE_MIDDLE,
+                                                                SIZE_LARGE};
+
 /* What intervals must be to hold half and 80 % of the measured times. */
 static void print_intervals(const struct validation *v, FILE *out)
 {
@@ -181,11 +185,14 @@ static void print_intervals(const struct validation *v, FILE *out)
     table_init(&t);
     for (size_t i = 0; i < sizeof titles / sizeof *titles; i++)
         table_column(&t, titles[i], i == 0 ? TABLE_LEFT : TABLE_RIGHT);
-    for (int class = 0; class < INTERVAL_CLASSES; class ++) {
-        const struct coverage *c = &v->cover[class];
+    for (int k = 0; k < INTERVAL_CLASSES * SIZE_CLASSES; k++) {
+        const enum accuracy_class class = (enum accuracy_class)(k / SIZE_CLASSES);
+        const enum accuracy_size size = interval_order[k % SIZE_CLASSES];
+        const struct coverage *c = &v->cover[class][size];
         if (c->rows == 0)
             continue;
-        table_cell(&t, "%s", accuracy_class_name((enum accuracy_class) class));
+        table_cell(&t, "%s%s", size == SIZE_ALL ? accuracy_class_name(class) : "  ",
+                   accuracy_size_name(size));
         table_cell(&t, "%zu", c->rows);
         table_cell(&t, "%zu", c->machines);
         cell_factor(&t, c->factor50);
@@ -374,27 +381,41 @@ static void add_worst(cJSON *doc, const struct validation *v)
     }
 }
 
+static void add_coverage(cJSON *o, const struct coverage *c)
+{
+    cJSON *ops;
+    cJSON_AddNumberToObject(o, "rows", (double)c->rows);
+    cJSON_AddNumberToObject(o, "machines", (double)c->machines);
+    json_add_number(o, "factor50", c->factor50);
+    json_add_number(o, "factor80", c->factor80);
+    json_add_number(o, "inside50", c->inside50);
+    json_add_number(o, "inside80", c->inside80);
+    ops = cJSON_AddArrayToObject(o, "ops");
+    for (int op = 0; op < SPECTER_COMM_OP_COUNT; op++) {
+        if (c->ops >> op & 1)
+            cJSON_AddItemToArray(
+                ops, cJSON_CreateString(specter_comm_op_name((enum specter_comm_op)op)));
+    }
+}
+
 static void add_intervals(cJSON *doc, const struct validation *v)
 {
     cJSON *list = cJSON_AddArrayToObject(doc, "intervals");
     for (int class = 0; class < INTERVAL_CLASSES; class ++) {
-        const struct coverage *c = &v->cover[class];
-        cJSON *o, *ops;
-        if (c->rows == 0)
+        const struct coverage *of = v->cover[class];
+        cJSON *o, *sizes;
+        if (of[SIZE_ALL].rows == 0)
             continue;
         o = add_object(list);
         cJSON_AddStringToObject(o, "class", accuracy_class_key((enum accuracy_class) class));
-        cJSON_AddNumberToObject(o, "rows", (double)c->rows);
-        cJSON_AddNumberToObject(o, "machines", (double)c->machines);
-        json_add_number(o, "factor50", c->factor50);
-        json_add_number(o, "factor80", c->factor80);
-        json_add_number(o, "inside50", c->inside50);
-        json_add_number(o, "inside80", c->inside80);
-        ops = cJSON_AddArrayToObject(o, "ops");
-        for (int op = 0; op < SPECTER_COMM_OP_COUNT; op++) {
-            if (c->ops >> op & 1)
-                cJSON_AddItemToArray(
-                    ops, cJSON_CreateString(specter_comm_op_name((enum specter_comm_op)op)));
+        add_coverage(o, &of[SIZE_ALL]);
+        sizes = cJSON_AddArrayToObject(o, "sizes");
+        for (int size = 0; size < SIZE_ALL; size++) {
+            if (of[size].rows == 0)
+                continue;
+            o = add_object(sizes);
+            cJSON_AddStringToObject(o, "size", accuracy_size_name((enum accuracy_size)size));
+            add_coverage(o, &of[size]);
         }
     }
 }

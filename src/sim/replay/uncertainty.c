@@ -48,13 +48,12 @@ static void add_model(struct cost_error *out, const struct program_cost *cost,
 {
     struct accuracy_interval in;
     double log50, log80;
-    bool ignored;
     retarget_interval(t, cost, side, &in);
     if (in.known && trusted) {
         log50 = log(in.factor50);
         log80 = log(in.factor80);
     } else {
-        log80 = log1p(accuracy_of(kinds[out->basis], "", &ignored));
+        log80 = log(accuracy_stand_in80(kinds[out->basis], &in));
         log50 = UNCERTAINTY_HALF * log80;
         out->known = false;
     }
