@@ -389,6 +389,9 @@ static const struct sentence sentences[REPLAY_FACTS] = {
     [FACT_NO_LAUNCH] = {ON_RECORDING,
                         "%d operations without a recorded call keep their distance from the one "
                         "before them on the stream, %t in all"},
+    [FACT_UNCOUNTED] = {ON_RECORDING, "%d operations started later than the recording, which does "
+                                      "not count other kernels, explains: %t in all count as "
+                                      "those"},
     [FACT_INCOMPLETE] = {NOTE, "%d of %d collectives and messages lack members: replayed with "
                                "those that are there"},
     [FACT_INCONSISTENT] = {NOTE, "%d collectives whose members disagree on what they are"},

@@ -127,6 +127,7 @@ enum untimed_rule {
 enum untimed_gap {
     GAP_GRAPH,     /* in, or right behind, the launch of a graph */
     GAP_NO_LAUNCH, /* its call is not in the recording */
+    GAP_UNCOUNTED, /* the recording does not count kernels */
     UNTIMED_GAPS
 };
 

@@ -22,9 +22,10 @@
  * Some operations leave gaps that no host can explain. Those that the launch of a graph issued run
  * as the device orders them, and a profile may hold a few of many; what comes after them on the
  * stream waits for all. Those whose call the recording does not hold (launched before it began,
- * say) tell nothing of their host. Both keep their distance from what is before them on the stream,
- * where that, their launch and every wait allowed an earlier start: as work that was not recorded,
- * in front of them.
+ * say) tell nothing of their host. And where kernels alone were left out of a recording
+ * (--no-launches), what the rest does not explain are they. All these keep their distance from what
+ * is before them on the stream, where that, their launch and every wait allowed an earlier start:
+ * as work that was not recorded, in front of them.
  *
  * This reads differences between recorded device times, as infer_waits.c does. The time is replayed
  * as work of the stream, launched where the first kernel was.
@@ -223,25 +224,35 @@ static bool is_explained(const struct untimed_ctx *s, uint32_t i, const struct u
            (after != NULL && after[i] != INFER_NONE);
 }
 
-/* allowed_ns: by its launch; UNKNOWN_NS. */
+/* Returns whether kernels alone were left out of the recording: what else the device did is known,
+ * and what it does not explain are they. */
+static bool lacks_kernels(const struct rank *rank)
+{
+    return rank->coverage & COVER_MEMORY && !(rank->coverage & (COVER_LAUNCHES | COVER_KERNELS));
+}
+
+/* The operation got to its stream at t_ns. allowed_ns: by its launch; UNKNOWN_NS. */
 static void keep_distance(struct untimed_ctx *s, uint32_t i, const struct untimed_stream *lane,
-                          int64_t allowed_ns)
+                          int64_t t_ns, int64_t allowed_ns)
 {
     const struct op *op = &s->b->rank->ops[i];
+    const uint32_t *after = s->b->inferred.after[INFER_BY_ISSUE];
     struct program_facts *facts = &s->b->p->facts;
-    bool graph = lane->of_graph || (op->flags & OP_IN_GRAPH);
-    enum untimed_gap why = graph ? GAP_GRAPH : GAP_NO_LAUNCH;
+    bool graph = lane->of_graph || (op->flags & OP_IN_GRAPH), no_launch = op->host_ns == UNKNOWN_NS;
+    enum untimed_gap why = graph ? GAP_GRAPH : no_launch ? GAP_NO_LAUNCH : GAP_UNCOUNTED;
     int64_t gap_ns;
     if (lane->free_ns == UNKNOWN_NS || lane->now.first != NOT_THERE || is_explained(s, i, lane) ||
-        !(graph || op->host_ns == UNKNOWN_NS))
+        !(graph || no_launch || lacks_kernels(s->b->rank)))
         return;
     allowed_ns = later(later(allowed_ns, lane->free_ns), later(lane->awaited_ns, lane->await_ns));
-    gap_ns = op->start_ns - allowed_ns;
+    if (after != NULL && after[i] != INFER_NONE)
+        allowed_ns = later(allowed_ns, op_end_ns(&s->b->rank->ops[after[i]]));
+    gap_ns = t_ns - allowed_ns;
     if (gap_ns <= LATE_NS)
         return;
     if (s->b->gap_ns == NULL)
         s->b->gap_ns = arena_alloc(&s->b->scratch, s->b->rank->nops * sizeof *s->b->gap_ns);
-    s->b->gap_ns[i] = gap_ns;
+    s->b->gap_ns[s->b->leader[i]] = gap_ns; /* which is launched, for all of its group */
     facts->gaps[why]++;
     if (__builtin_add_overflow(facts->gap_ns[why], gap_ns, &facts->gap_ns[why]))
         facts->gap_ns[why] = INT64_MAX;
@@ -258,6 +269,8 @@ static void on_op(struct untimed_ctx *s, uint32_t i)
         if (op_call_waits(op)) {
             int64_t t_ns = op->host_end_ns - s->b->sync_cost_ns;
             /* The host came back from a copy at the call's end: its stream had got there. */
+            if (lacks_kernels(s->b->rank))
+                keep_distance(s, i, lane, t_ns, ns_add(op->host_ns, s->latency_ns));
             close_gap(s, lane, t_ns, later(op->host_ns, lane->free_ns));
             clear(lane, later(lane->free_ns, t_ns));
         }
@@ -266,7 +279,7 @@ static void on_op(struct untimed_ctx *s, uint32_t i)
     /* From the start of the call on, as the engine launches there: what a later start is not given
      * a reason for would be lost. */
     allowed_ns = ns_add(op->host_ns != UNKNOWN_NS ? op->host_ns : op->host_end_ns, s->latency_ns);
-    keep_distance(s, i, lane, allowed_ns);
+    keep_distance(s, i, lane, op->start_ns, allowed_ns);
     observe(s, lane, op->start_ns, allowed_ns);
     close_gap(s, lane, op->start_ns, allowed_ns);
     clear(lane, later(lane->free_ns, op_end_ns(op)));
@@ -392,7 +405,7 @@ static bool has_untimed(const struct rank *rank)
         if (rank->ops[i].flags & OP_IN_GRAPH || rank->ops[i].host_ns == UNKNOWN_NS)
             return true;
     }
-    return rank->nlaunches > 0;
+    return rank->nlaunches > 0 || lacks_kernels(rank);
 }
 
 void untimed_find(struct builder *b, int64_t latency_ns)

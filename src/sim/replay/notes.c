@@ -25,6 +25,7 @@ static void note_counts(struct replay *rep, const struct program_facts *f)
     fact_add_count(rep, FACT_UNTIMED_KERNELS_AS_0, f->untimed[UNTIMED_HOST]);
     fact_add_count_ns(rep, FACT_GAPS_OF_GRAPHS, f->gaps[GAP_GRAPH], f->gap_ns[GAP_GRAPH]);
     fact_add_count_ns(rep, FACT_NO_LAUNCH, f->gaps[GAP_NO_LAUNCH], f->gap_ns[GAP_NO_LAUNCH]);
+    fact_add_count_ns(rep, FACT_UNCOUNTED, f->gaps[GAP_UNCOUNTED], f->gap_ns[GAP_UNCOUNTED]);
 }
 
 static void note_waits(struct replay *rep, const struct program *p)
