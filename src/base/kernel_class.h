@@ -15,7 +15,6 @@
 
 #include <stdbool.h>
 #include <stddef.h>
-#include <stdint.h>
 
 /* A row of comm_kernels.def. */
 struct comm_kernel {
@@ -40,29 +39,9 @@ static inline bool specter_kernel_holds(const char *name, const char *word)
     return specter_kernel_find(name, word) != NULL;
 }
 
-/* ---- name_memo.c ----
- *
- * What a name tells, remembered: telling looks for up to a hundred words in it, and a recording has
- * a few hundred names a million times. A memo is of one thread (_Thread_local) and starts as zeros.
- *
- *     static _Thread_local struct name_memo memo;
- *     return (enum specter_copy)name_memo_tell(&memo, name, tell_copy);
- */
+/* ---- name_memo.c: apart from kernel_class.c, which the tracer links ---- */
 
-#define NAME_MEMO_SLOTS 1024
-
-struct name_memo {
-    struct name_memo_slot {
-        uint64_t hash; /* of the name: those of templates have thousands of bytes */
-        size_t len;    /* 0: an empty slot */
-        uint8_t told;
-    } slots[NAME_MEMO_SLOTS];
-};
-
-/* Returns tell(name), from the memo where it was told before. */
-uint8_t name_memo_tell(struct name_memo *m, const char *name, uint8_t (*tell)(const char *name));
-
-/* specter_kernel_class_of(), remembered by each thread. */
+/* specter_kernel_class_of(), remembered by each thread (name_memo.h). */
 enum specter_kernel_class kernel_class(const char *name);
 
 #endif

@@ -6,7 +6,7 @@
 #include "trace/api_calls.h"
 
 #include "base/idmap.h"
-#include "base/kernel_class.h"
+#include "base/name_memo.h"
 #include "base/order.h"
 #include "trace/run.h"
 
@@ -180,7 +180,7 @@ int api_call_sync_kind(enum api_call call)
 
 /* ---- names of copies ---- */
 
-static uint8_t tell_copy(const char *name)
+static uint8_t class_of_copy(const char *name)
 {
     static const struct {
         const char *word;
@@ -217,7 +217,7 @@ static uint8_t tell_copy(const char *name)
 enum specter_copy copy_kind(const char *name)
 {
     static _Thread_local struct name_memo memo;
-    return (enum specter_copy)name_memo_tell(&memo, name, tell_copy);
+    return (enum specter_copy)name_memo_get(&memo, name, class_of_copy);
 }
 
 int copy_host_memory(const char *name)

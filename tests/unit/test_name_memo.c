@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * What is remembered of a name is what was told.
+ * The class that is remembered is the class.
  */
 #include "test.h"
 
 #include "base/kernel_class.h"
+#include "base/name_memo.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -28,21 +29,21 @@ TEST(name_memo_is_the_class)
     CHECK_INT(kernel_class(""), specter_kernel_class_of(""));
 }
 
-static unsigned told;
+static unsigned asked;
 
-static uint8_t tell_first(const char *name)
+static uint8_t first_letter(const char *name)
 {
-    told++;
+    asked++;
     return (uint8_t)name[0];
 }
 
 TEST(name_memo_asks_once)
 {
     static struct name_memo memo;
-    told = 0;
+    asked = 0;
     for (int i = 0; i < 3; i++) {
-        CHECK_INT(name_memo_tell(&memo, "HtoD", tell_first), 'H');
-        CHECK_INT(name_memo_tell(&memo, "DtoH", tell_first), 'D');
+        CHECK_INT(name_memo_get(&memo, "HtoD", first_letter), 'H');
+        CHECK_INT(name_memo_get(&memo, "DtoH", first_letter), 'D');
     }
-    CHECK_INT(told, 2);
+    CHECK_INT(asked, 2);
 }
