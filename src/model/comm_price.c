@@ -187,6 +187,8 @@ int topo_view_init(const struct gpu_profile *gpu, const struct network_profile *
         return -1;
     wide = nccl_layout(net, where);
     nccl_topo_of(gpu, net, &topo);
+    if (topo.tray > 0)
+        topo.tray = where.per_node;
     out->gpu = gpu;
     out->net = net;
     out->node = params_node(gpu, net);

@@ -121,13 +121,15 @@ struct layout nccl_layout(const struct network_profile *net, struct layout where
     };
 }
 
-/* All other nodes are full; of domains each has its share, in whole trays. */
+/* All other nodes are full. Domains share the trays evenly; the emptiest has the tray that is not
+ * full. */
 int nccl_fewest(const struct nccl_topo *topo, struct layout where)
 {
     int64_t rest = where.ranks - (int64_t)where.per_node * (where.nodes - 1);
-    int share = where.ranks / where.nodes;
-    if (topo->tray > 0 && where.nodes > 1)
-        rest = share - (share > topo->tray ? share % topo->tray : 0);
+    if (topo->tray > 0 && where.nodes > 1) {
+        const int64_t trays = (where.ranks + topo->tray - 1) / topo->tray;
+        rest = topo->tray * (trays / where.nodes) - (trays * topo->tray - where.ranks);
+    }
     return rest < 1 ? 1 : rest < where.per_node ? (int)rest : where.per_node;
 }
 

@@ -46,7 +46,7 @@ struct nccl_topo {
     enum nccl_fabric fabric;
     enum nccl_cpu cpu;
     int gpus;         /* of a node, or of an NVLink domain when that is larger */
-    int tray;         /* GPUs of a node in such a domain; 0: each node is its own */
+    int tray;         /* ranks of a node in such a domain; 0: each node is its own */
     double link_GBps; /* all NVLinks (xGMI links) of a GPU together; 0: none */
     double pair_GBps; /* of them, towards one other GPU; through a switch all */
     double pcie_GBps; /* of a GPU */
@@ -87,7 +87,7 @@ struct nccl_graphs {
     int nvls_channels; /* for NVLS and NVLSTree; 0: none */
 };
 
-/* The two profiles in NCCL's terms. */
+/* The two profiles in NCCL's terms; where nodes share a domain, one with a rank on every GPU. */
 void nccl_topo_of(const struct gpu_profile *gpu, const struct network_profile *net,
                   struct nccl_topo *out);
 

@@ -223,7 +223,7 @@ TEST(comm_choice_racks_are_filled_evenly)
     double reduce = us_of("gb200", "gb200_nvl72", SPECTER_ALLREDUCE, 8 * GiB, 512);
     double scatter = us_of("gb200", "gb200_nvl72", SPECTER_REDUCESCATTER, 8 * GiB, 512);
     double gather = us_of("gb200", "gb200_nvl72", SPECTER_ALLGATHER, 8 * GiB, 512);
-    CHECK(reduce < 2 * (scatter + gather));
+    CHECK(reduce < 2 * (scatter + gather)); /* not equal: NVLSTree uses few of a rack's ports */
 }
 
 static const struct {
@@ -233,6 +233,7 @@ static const struct {
 /* Where latency is all, RCCL's tuner knows its GPUs better than constants of NVIDIA's. */
 TEST(comm_choice_small_messages_take_what_rccl_says)
 {
+    int checked = 0;
     for (size_t i = 0; i < COUNT(amd); i++) {
         const struct gpu_profile *gpu = gpu_profile_find(amd[i].gpu, NULL);
         const struct network_profile *net = network_profile_find(amd[i].net, NULL);
@@ -241,14 +242,17 @@ TEST(comm_choice_small_messages_take_what_rccl_says)
             struct layout where = layout_dense(net, 8 * nodes);
             int n = model_collective_candidates(gpu, net, SPECTER_ALLREDUCE, 8, where, list, NULL);
             for (int k = 0; k < n; k++) {
+                checked += list[k].chosen;
                 if (list[k].chosen)
                     CHECK_DOUBLE(list[k].cost.us / list[k].nccl_us, 1, 0.08);
             }
         }
     }
+    CHECK_INT(checked, 3 * 4);
 }
 
-/* RCCL changes from LL to LL128 and Simple at sizes where AMD has measured them to be alike. */
+/* RCCL changes from LL to LL128 and Simple at sizes where AMD has measured them to be alike; our
+ * times of the two differ by up to 1.4 there, and a larger message may seem that much faster. */
 TEST(comm_choice_rccl_changes_protocols_where_they_are_alike)
 {
     static const enum specter_comm_op ops[] = {SPECTER_ALLREDUCE, SPECTER_ALLGATHER,

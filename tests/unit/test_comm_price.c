@@ -54,6 +54,17 @@ static struct comm_demand load_on(const struct topo_view *s, enum specter_comm_o
     return l;
 }
 
+/* 18 nodes of a rack, some with fewer ranks than GPUs. */
+TEST(topo_view_least_of_racks)
+{
+    struct network_profile net = *network_profile_find("gb200_nvl72", NULL);
+    CHECK_INT(site_on(&net, 36, 36, 1).least, 18);
+    CHECK_INT(site_on(&net, 80, 40, 2).least, 26); /* 14, 13 and 13 nodes */
+    CHECK_INT(site_on(&net, 162, 54, 3).least, 54);
+    CHECK_INT(site_on(&net, 512, 128, 4).least, 64);
+    CHECK_INT(site_on(&net, 75, 19, 4).least, 35); /* 9 nodes, the last with 3 ranks */
+}
+
 TEST(topo_view_links_carry_their_share)
 {
     struct network_profile mesh = toy_net;
