@@ -293,8 +293,9 @@ static void print_kernel(const struct gemm_cost *c)
 static const char *why_unknown(enum accuracy_lack lacks)
 {
     return lacks == ACCURACY_LACKS_PROFILE ? "the profile has parameters of its own"
-           : lacks == ACCURACY_LACKS_RATE  ? "no GPU with this tensor rate per clock was measured"
-                                           : "too few GEMMs of the architecture were measured";
+           : lacks == ACCURACY_LACKS_RATE
+               ? "no GPU of the architecture with this tensor rate was measured"
+               : "too few GEMMs of the architecture were measured";
 }
 
 static int print_text(const struct gemm_prediction *p, bool explain, struct err *e)

@@ -211,7 +211,8 @@ static double rate_of(const struct gpu_profile *gpu)
     return gpu->fp16_tflops / (gpu->sms * gpu->boost_MHz);
 }
 
-/* Whether a GPU was measured whose multiprocessors do as much a clock. */
+/* Returns whether a GPU of the architecture was measured whose multiprocessors do as many
+ * operations a clock; figures that vendors round may differ by 10 %. */
 static bool rate_was_measured(const struct gpu_profile *gpu)
 {
     for (size_t i = 0; i < gpu_profile_count; i++) {

@@ -110,8 +110,7 @@ struct accuracy_interval {
                          ACCURACY_LACKS_FABRIC,    /* the links of the node */
                          ACCURACY_LACKS_NETWORK,   /* the transport between nodes */
                          ACCURACY_LACKS_GPU,       /* the GPU's architecture */
-                         ACCURACY_LACKS_RATE,      /* its rate: others of it do more, or fewer,
-                                                      operations a clock and multiprocessor */
+                         ACCURACY_LACKS_RATE,      /* its operations a clock and multiprocessor */
                          ACCURACY_LACKS_PROFILE,   /* the profile has parameters of its own, and no
                                                       factors */
     } lacks;

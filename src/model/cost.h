@@ -174,8 +174,8 @@ int model_gemm_candidates(const struct gpu_profile *gpu, const struct gemm_shape
 int model_gemm_grouped(const struct gpu_profile *gpu, const struct gemm_shape *shapes, size_t count,
                        struct gemm_cost *out, struct err *e);
 
-/* Share of boost_MHz at which a large product of `type` runs, whose dense peak is peak_tflops: that
- * of clock_MHz where the profile has one, else what tdp_W lets it sustain of peak_W; 1 where neither
+/* Share of boost_MHz at which a large GEMM of `type` runs, whose dense peak is peak_tflops: that of
+ * clock_MHz where the profile has one, else what tdp_W lets it sustain of peak_W; 1 where neither
  * is known. Above 1 where the clock that is held is higher. */
 double gemm_clock(const struct gpu_profile *gpu, double peak_tflops, enum specter_dtype type);
 

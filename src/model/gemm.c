@@ -29,9 +29,8 @@
  *   compute capability 9.0 on, 128 from 10.0 on. `sharing` and `steps` are 2 and 1 from 9.0 on
  *   (clusters, asynchronous MMA), else 1 and 2. 12.0 and other vendors' GPUs are as before 9.0.
  * - Clock: power grows with its cube (H100 SXM 0.89, B200 0.76, L40S 0.80 of boost, A100 1); so one
- *   share of the peak fits nearly all GPUs. CDNA 3 takes twice as much a TFLOPS: peak_W of mi300x
- * and mi325x is tdp_W*(boost_MHz/MHz)^3 with the clock that AMD measured in long bf16 products.
- * With clock_MHz below boost, kcycles and sm_GBps go with it.
+ *   share of the peak fits nearly all GPUs. CDNA 3 takes about twice as much a TFLOPS (peak_W).
+ *   With clock_MHz below boost, kcycles and sm_GBps go with it.
  * - Traffic (`hot_sets` in cost.h): an operand is in L2 when the bytes touched since its last use
  *   leave room in l2_share*l2_MB; hits fade out over the last 0.3 of it; half of a kept result goes
  *   to memory. Hits come at the rate of l2, the rest at mem_GBps*mem_share.

@@ -58,7 +58,7 @@
     X(boost_MHz, "MHz", 100, 1e4, "the clock that the peaks are quoted at")        \
     X(clock_MHz, "MHz", 100, 1e4, "held under load; 0: what tdp_W allows")         \
     X(tdp_W, "W", 10, 1e4, "board power")                                          \
-    X(peak_W, "W", 10, 1e5, "of the 16-bit peak; 0: 1 W a TFLOPS")                 \
+    X(peak_W, "W", 10, 1e5, "at the 16-bit peak; 0: the model's")                  \
     X(nvlink_GBps, "GB/s", 1, 1e5, "GPU-to-GPU fabric, per direction")             \
     X(bridge_GBps, "GB/s", 1, 1e5, "optional bridge of two GPUs: in no model")     \
     X(pcie_GBps, "GB/s", 0.5, 1e4, "host link, per direction")                     \
