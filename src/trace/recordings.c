@@ -16,6 +16,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define HIGH_PID (1 << 15) /* kernels give such numbers once in millions */
+
 /* Why two recordings are not of one job: X(id, words for the user). */
 #define APART(X)                         \
     X(NOT, "")                           \
@@ -366,13 +368,13 @@ static bool step_numbers(const struct rank *rank, int64_t *first, int64_t *last)
 }
 
 /* Returns whether the later one, of another folder, counts its steps anew: then it is of another
- * job whose process has the same number, as it is in containers. In one folder it may be a second
- * profiler of the process. */
+ * job whose process has the same number, as it is in containers, whose numbers are low. In one
+ * folder, or with a high number, it is a second profiler of the process. */
 static bool counts_anew(const struct recording_group *g, const struct recorded_rank *a,
                         const struct recorded_rank *b)
 {
     int64_t a_first, a_last, b_first, b_last;
-    return g->list[a->rec].folder != g->list[b->rec].folder &&
+    return a->rank->pid < HIGH_PID && g->list[a->rec].folder != g->list[b->rec].folder &&
            step_numbers(a->rank, &a_first, &a_last) && step_numbers(b->rank, &b_first, &b_last) &&
            b_first <= a_last;
 }

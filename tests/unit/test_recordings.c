@@ -367,12 +367,10 @@ TEST(recordings_windows_in_folders)
     remove_folder(folder);
 }
 
-/* Two runs in containers, whose processes have the same numbers: steps begin anew. Copies do not
- * make another run of it. */
-TEST(recordings_of_containers_in_folders)
+/* Three folders of two ranks; the second and the third are copies. */
+static void load_folders(struct run *run, int first_pid)
 {
     const char *folder = make_folder();
-    struct run run;
     for (int job = 0; job < 3; job++) {
         char name[64];
         snprintf(name, sizeof name, "run %d", job);
@@ -382,18 +380,37 @@ TEST(recordings_of_containers_in_folders)
             write_profile(folder, name,
                           (struct made_profile){.rank = r,
                                                 .world = 2,
-                                                .pid = 100 + r,
+                                                .pid = first_pid + r,
                                                 .begin_us = NOON + (job > 0) * 100000000,
                                                 .first_step = 2});
         }
     }
-    load_path(&run, folder);
+    load_path(run, folder);
+    remove_folder(folder);
+}
+
+/* Two runs in containers, whose processes have the same numbers: steps begin anew. Copies do not
+ * make another run of it. */
+TEST(recordings_of_containers_in_folders)
+{
+    struct run run;
+    load_folders(&run, 100);
     CHECK_INT(run.nranks, 2);
     CHECK_INT(run.ranks[1].nops, 4);
     CHECK_HAS(note_with(&run, "other run"), "1 other run here");
     CHECK_HAS(note_with(&run, "cop"), "2 files here are copies of another: left out");
     run_release(&run);
-    remove_folder(folder);
+}
+
+/* A process that makes a profiler for each epoch. */
+TEST(recordings_of_two_profilers_in_folders)
+{
+    struct run run;
+    load_folders(&run, 1234567);
+    CHECK_INT(run.nranks, 2);
+    CHECK_INT(run.ranks[1].nops, 8);
+    CHECK_STR(note_with(&run, "other run"), "");
+    run_release(&run);
 }
 
 TEST(recordings_copies_count_once)
