@@ -39,7 +39,7 @@ struct nccl_tests_reader {
     struct nccl_tests_ranks ranks;     /* of the header */
     uint64_t max_bytes, step;          /* of the header: the largest size, and to the next one; 0 */
     bool by_factor;                    /* step is one */
-    bool whole, failed;       /* the line behind the table came, or one that says why it ends */
+    bool whole;               /* the line behind the table came, or one that says why it ends */
     bool begun, ended;        /* the header's first and last line came */
     size_t empty, empty_line; /* rows of 0 bytes, and where the first stands */
     size_t damaged;
@@ -91,7 +91,7 @@ static void begin_run(struct nccl_tests_reader *rd)
     run->backend = "nccl";
     rd->columns.n = 0;
     rd->columns.in_place_only = false;
-    rd->begun = rd->whole = rd->failed = false;
+    rd->begun = rd->whole = false;
     rd->max_bytes = rd->step = 0;
     forget_ranks(rd);
 }
@@ -258,24 +258,31 @@ static void debug_line(struct nccl_tests_reader *rd, const char *text)
     }
 }
 
-/* Lines behind the table, and "HOST: Test NCCL failure common.cu:392 'unhandled cuda error'" of
- * each process. */
+/* Lines behind the table, and those that say why there is none: nccl-tests' own, "HOST: Test NCCL
+ * failure common.cu:392 'unhandled cuda error'" of each process, and launchers'. */
 static void closing_line(struct nccl_tests_reader *rd, const char *text)
 {
-    static const char nccl[] = "Test NCCL failure ", cuda[] = "Test CUDA failure ";
-    const char *at = strstr(text, nccl), *why;
-    if (at == NULL)
-        at = strstr(text, cuda);
-    if (at != NULL && !rd->failed) {
-        why = strchr(at, '\'');
-        rd->r->damaged = true;
-        rd->failed = rd->whole = true;
-        bench_note(
-            rd->r, rd->file, rd->line, "the run failed: %s",
-            bench_keep(rd->r, why != NULL ? why : at, strcspn(why != NULL ? why : at, "\r")));
-    }
+    static const struct {
+        const char *mark;
+        char begin; /* the reason begins at this; '\0': at the mark */
+    } failures[] = {
+        {"Test NCCL failure ", '\''},
+        {"Test CUDA failure ", '\''},
+        {"slurmstepd: error: *** ", '\0'},
+        {"noticed that process rank ", '\0'}, /* mpirun, prterun */
+    };
+    const char *why = NULL;
     if (strstr(text, "Out of bounds values") != NULL || strstr(text, "Avg bus bandwidth") != NULL)
         rd->whole = true;
+    for (size_t i = 0; i < sizeof failures / sizeof *failures && why == NULL; i++) {
+        const char *at = strstr(text, failures[i].mark);
+        why = at != NULL ? strchr(at, failures[i].begin != '\0' ? failures[i].begin : *at) : NULL;
+    }
+    if (why == NULL || rd->whole || !rd->begun)
+        return;
+    rd->whole = rd->r->damaged = true;
+    bench_note(rd->r, rd->file, rd->line, "the run failed: %s",
+               bench_keep(rd->r, why, strcspn(why, "\r")));
 }
 
 /* ---- a command line ---- */

@@ -521,6 +521,15 @@ TEST(bench_read_run_that_fails)
     CHECK_INT(read_text(text.data), -1);
     CHECK_HAS(said.msg, "no measured row of nccl-tests in it; ");
     CHECK_HAS(said.msg, "the run failed: 'unhandled system error");
+    CHECK_INT(read_text(SIZES("8388608") COLUMNS ROW
+                        "slurmstepd: error: *** STEP 1.0 ON n1 CANCELLED DUE TO TIME LIMIT ***\n"),
+              0);
+    CHECK_HAS(first_note(), "the run failed: slurmstepd: error: *** STEP 1.0 ON n1 CANCELLED DUE");
+    CHECK_INT(read_text(SIZES("1048576") COLUMNS ROW TAIL
+                        "mpirun noticed that process rank 1 with PID 5 on node n1 exited on signal "
+                        "11 (Segmentation fault).\n"), /* after all was measured */
+              0);
+    CHECK_INT(result.nnotes, 0);
     buf_release(&text);
 }
 
