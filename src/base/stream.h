@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * Bytes from a file or pipe, a .gz or .zst, or a member of a .tar, .tar.gz or .tar.zst, which may
- * be packed itself, read front to back; nothing is ever unpacked to disk. The kind is recognised by content, not by name.
+ * be packed itself, read front to back; nothing is ever unpacked to disk. The kind is recognised by
+ * content, not by name.
  *
  *     struct stream *s;
  *     if (stream_open(&s, path, e) < 0) return -1;
