@@ -363,9 +363,9 @@ static void put_input(struct page *p, struct replay *rep, const struct run *run)
     page_heading(p, "input", NULL, "What was replayed");
     buf_puts(b, "<dl>");
     html_fact(b, "input", run->source);
-    html_fact(
-        b, "recording",
-        arena_printf(a, "%zu of %d rank%s", rep->nranks, rep->world, rep->world > 1 ? "s" : ""));
+    html_fact(b, "recording",
+              arena_printf(a, "%zu of %d rank%s", replay_recorded_ranks(rep), rep->world,
+                           rep->world > 1 ? "s" : ""));
     html_fact(b, "source",
               arena_printf(a, "%s, %s", rep->gpu_known ? rep->from.gpu->name : "GPU not known",
                            rep->network_known ? rep->from.network->name : "network not known"));

@@ -219,8 +219,8 @@ void replay_text(struct replay *rep, const struct run *run, FILE *out)
     char source[SOURCE_COLUMNS * 4 + 1];
     const char *list[REPLAY_BARS_MAX + 1];
     fprintf(out, "recording   %s, %zu of %d rank%s\n",
-            text_safe(source, sizeof source, run->source, SOURCE_COLUMNS), rep->nranks, rep->world,
-            rep->world > 1 ? "s" : "");
+            text_safe(source, sizeof source, run->source, SOURCE_COLUMNS),
+            replay_recorded_ranks(rep), rep->world, rep->world > 1 ? "s" : "");
     fprintf(out, "source      %s",
             rep->gpu_known ? rep->from.gpu->name : "unknown (--from-gpu NAME says it)");
     if (rep->network_known)

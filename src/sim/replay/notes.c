@@ -349,7 +349,7 @@ static void note_slower(struct replay *rep, const struct retarget *t, enum cost_
 void note_costs(struct replay *rep, const struct retarget *t, const struct uncertainty *error)
 {
     /* Transfers with ranks that were not recorded may hold waits for them. */
-    if (rep->nranks == (size_t)rep->world)
+    if (rep->absent.count == 0)
         note_slower(rep, t, COST_COMM, error->shares[BASIS_COLLECTIVE] + error->shares[BASIS_P2P]);
     note_slower(rep, t, COST_GEMM, error->shares[BASIS_GEMM]);
     note_scaling_rules(rep, t);

@@ -209,4 +209,10 @@ int replay_run(struct replay *rep, const struct run *run, const struct replay_op
                struct err *e);
 void replay_release(struct replay *rep);
 
+/* Returns how many ranks of the job have operations in the recording. */
+static inline size_t replay_recorded_ranks(const struct replay *rep)
+{
+    return (size_t)(rep->world - rep->absent.count);
+}
+
 #endif

@@ -13,6 +13,7 @@ capture_train() {
 look() {
     "$SPECTER" replay --full $1 --scale 1 >out.txt
     echo "status $?"
+    sed -n 's/^recording .*, \(.* ranks\)/    \1/p' out.txt
     sed -n '/^parallelism/,/^iteration/{/^iteration/!p}' out.txt
     awk '$1 == "iteration" { gsub(/[(%)+-]/, ""); print "    " ($NF <= 1 ? "within 1 %" : $0) }' out.txt
     grep -A1 'no operations' out.txt
