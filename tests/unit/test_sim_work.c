@@ -301,6 +301,26 @@ TEST(hidden_kernels_before_a_copy_that_waits)
     run_release(&run);
 }
 
+/* Behind a synchronisation nothing is on its way: a call that copies for 280 has no work to wait
+ * for, and takes that itself, as where launches get to the device late. */
+TEST(copy_that_waits_on_an_idle_stream)
+{
+    struct run run;
+    struct op *copy;
+    open_run(&run);
+    add_op(&run, 1, 0, 0, 100);
+    add_sync_call(&run, SYNC_CALL_STREAM, 1, -1, 12, 101);
+    copy = add_op(&run, 1, 120, 120, 280);
+    copy->class = OP_MEMORY;
+    copy->name = "d2h";
+    copy->timing = SPECTER_TIMING_HOST;
+    copy->host_end_ns = 400 * US;
+    add_op(&run, 1, 410, 410, 5);
+    host_waits_find(&run.ranks[0]);
+    check_start(&run, 2, 410, 0, 0);
+    run_release(&run);
+}
+
 /* Nothing with a time follows, but the host waited for them until 400. */
 TEST(hidden_kernels_before_a_synchronisation)
 {

@@ -363,6 +363,7 @@ static void call_copy(struct process_builder *proc, struct builder *b, const str
 {
     const struct op *op = &b->rank->ops[call->index];
     int64_t wait_ns = op->copy.wait_ns, first_ns = 0;
+    bool idle;
     b->p->facts.waiting_copies++;
     if (op->copy.wait == COPY_WAITS_BEFORE) {
         wait_for_stream(b, call, 0);
@@ -370,7 +371,15 @@ static void call_copy(struct process_builder *proc, struct builder *b, const str
         build_cpu(b, own > wait_ns ? own - wait_ns : 0);
         return;
     }
+    idle = !b->host->launched && !b->host->first_sync;
     launch(proc, b, call->index);
+    if (wait_ns == UNKNOWN_NS && idle) {
+        /* Nothing was on its way since a synchronisation: the call took what a copy takes, however
+         * late its launch gets to the device. */
+        build_cpu(b, own);
+        b->host->launched = false;
+        return;
+    }
     if (wait_ns == UNKNOWN_NS) {
         wait_for_stream(b, call, b->sync_cost_ns);
         return;
