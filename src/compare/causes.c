@@ -65,7 +65,7 @@ struct finder {
     const struct run *run; /* the base's that is simulated: one of its runs, or steps of it */
     struct work_times base, test;
     struct work_change change;
-    uint32_t base_slot, base_slots; /* of the run that is simulated, in base.places */
+    struct slot_range base_slots; /* of the run that is simulated */
     struct simulated_run simulated;
     struct cause_sim sim;
     struct candidate *list; /* owned */
@@ -312,7 +312,7 @@ struct side_work {
     struct work_times *w;
     struct compare_runs runs;
     const struct analysis *keep; /* the run whose job is kept, to be simulated; NULL */
-    uint32_t slot, slots;        /* of it */
+    struct slot_range slots;     /* of it */
     struct simulated_run *kept;  /* where: what is simulated points into it */
     struct err e;
 };
@@ -322,7 +322,7 @@ static void add_runs(void *arg, size_t which)
     struct side_work *side = (struct side_work *)arg + which;
     for (size_t i = 0; i < side->runs.n; i++) {
         const bool keep = side->runs.list[i] == side->keep;
-        const uint32_t slot = side->w->places.slots;
+        const uint32_t first = side->w->places.slots;
         struct simulated_run own, *simulated = keep ? side->kept : &own;
         if (simulated_run_init(simulated, side->runs.list[i], CAUSES_STEPS, SIZE_MAX, &side->e) < 0)
             return;
@@ -331,8 +331,7 @@ static void add_runs(void *arg, size_t which)
             simulated_run_release(simulated);
             continue;
         }
-        side->slot = slot;
-        side->slots = side->w->places.slots - slot;
+        side->slots = (struct slot_range){first, side->w->places.slots - first};
     }
 }
 
@@ -365,7 +364,6 @@ static void prepare_sides(struct finder *f, struct compare_runs base, struct com
     }
     if (f->simulated.altered == NULL)
         return;
-    f->base_slot = sides[0].slot;
     f->base_slots = sides[0].slots;
     f->run = altered_program(f->simulated.altered)->run;
 }
@@ -373,8 +371,7 @@ static void prepare_sides(struct finder *f, struct compare_runs base, struct com
 static void find_change(struct finder *f, const struct run *test)
 {
     static const unsigned kernels = 1u << OP_KERNEL | 1u << OP_GRAPH;
-    work_change_init(&f->change, &f->base, f->run, f->base_slot, f->base_slots, &f->test, test,
-                     &f->c->arena);
+    work_change_init(&f->change, &f->base, f->run, f->base_slots, &f->test, test, &f->c->arena);
     f->out->no_cpu_times = f->change.no_cpu_times;
     cause_sim_init(&f->sim, f->simulated.altered, &f->change);
     find_collectives(f);

@@ -250,7 +250,7 @@ static bool find_samples(const struct work_change *c, const struct place_times *
 {
     if (c->test->places.slots == 0)
         return false;
-    *base = place_times_sample(b, (size_t)c->base_slot + slot);
+    *base = place_times_sample(b, (size_t)c->base_slots.first + slot);
     *test = place_times_sample(t, slot % c->test->places.slots);
     return *base != NULL && *test != NULL;
 }
@@ -272,7 +272,7 @@ static struct work_sample shift_of(const struct work_change *c, const struct pla
 {
     struct work_sample sum = {0};
     double n = 0;
-    for (uint32_t slot = 0; slot < c->base_slots; slot++) {
+    for (uint32_t slot = 0; slot < c->base_slots.count; slot++) {
         const struct work_sample *base, *test;
         if (!find_samples(c, b, t, slot, &base, &test))
             continue;
@@ -574,7 +574,7 @@ void work_change_release(struct work_change *c)
 }
 
 void work_change_init(struct work_change *out, const struct work_times *base,
-                      const struct run *base_run, uint32_t base_slot, uint32_t base_slots,
+                      const struct run *base_run, struct slot_range base_slots,
                       const struct work_times *test, const struct run *test_run,
                       struct arena *arena)
 {
@@ -583,7 +583,6 @@ void work_change_init(struct work_change *out, const struct work_times *base,
         .base = base,
         .test = test,
         .nranks = nranks,
-        .base_slot = base_slot,
         .base_slots = base_slots,
         .same = arena_alloc(arena, base->places.ids.count * sizeof *out->same),
         .shift = arena_alloc(arena, base->places.ids.count * sizeof *out->shift),

@@ -6,7 +6,7 @@
  * all of it differs as its mean does.
  *
  *     struct work_change change;
- *     work_change_init(&change, &base, base_run, &test, test_run, &arena);
+ *     work_change_init(&change, &base, base_run, base_slots, &test, test_run, &arena);
  *     change.common[kind]
  *     work_change_at(&change, place, kind, &before, &after);
  */
@@ -31,10 +31,10 @@ struct work_change {
     double *rank_factor;    /* [nranks] by how much more than that its GEMMs and kernels changed, */
     double *rank_untimed;   /* [nranks] and those that were counted */
     double *cpu_factor;     /* [nranks] */
-    uint32_t base_slot, base_slots; /* of the base's run that is simulated, in places */
-    uint32_t *same;                 /* [base->places.ids.count] the test's place; IDMAP_NONE */
-    struct work_sample *shift;      /* [base->places.ids.count] */
-    struct idmap works;             /* of work_place.work, */
+    struct slot_range base_slots; /* of the base's run that is simulated */
+    uint32_t *same;               /* [base->places.ids.count] the test's place; IDMAP_NONE */
+    struct work_sample *shift;    /* [base->places.ids.count] */
+    struct idmap works;           /* of work_place.work, */
     double *common_at; /* [works.count] test / base that all ranks share there; 0: not known */
     bool *aligned;     /* [base->places.groups.count] both sides have these places */
     double *odd_cpu;   /* [nranks] test / base of the CPU time that has no place on both sides, */
@@ -42,9 +42,9 @@ struct work_change {
     bool no_cpu_times; /* a side does not hold when the host called */
 };
 
-/* base_slot, base_slots: where the samples of base_run are. */
+/* base_slots: where the samples of base_run are. */
 void work_change_init(struct work_change *out, const struct work_times *base,
-                      const struct run *base_run, uint32_t base_slot, uint32_t base_slots,
+                      const struct run *base_run, struct slot_range base_slots,
                       const struct work_times *test, const struct run *test_run,
                       struct arena *arena);
 

@@ -65,6 +65,11 @@ struct place_times {
     uint8_t what;    /* enum work_what */
 };
 
+/* The steps of one run among the slots of all runs of its side. */
+struct slot_range {
+    uint32_t first, count;
+};
+
 /* The places of all runs of a side. */
 struct work_places {
     struct idmap ids, groups;
