@@ -190,7 +190,7 @@ static void sort_edges(struct hang_finder *f)
 
 /* A root that names ranks, and when the first rank began to wait in it. The less certain come last:
  * a rank that did something wrong is not missing elsewhere of its own accord. */
-struct candidate {
+struct root_candidate {
     enum hang_cause cause;
     enum { WRONG, MISSING, UNSURE } doubt;
     int64_t begin_ns;
@@ -206,7 +206,7 @@ struct named_ranks {
 
 static int by_certainty(const void *pa, const void *pb)
 {
-    const struct candidate *a = pa, *b = pb;
+    const struct root_candidate *a = pa, *b = pb;
     if (a->doubt != b->doubt)
         return ORDER(a->doubt, b->doubt);
     return a->begin_ns != b->begin_ns ? ORDER(a->begin_ns, b->begin_ns) : ORDER(a->node, b->node);
@@ -215,7 +215,7 @@ static int by_certainty(const void *pa, const void *pb)
 /* A message without a number, of which a rank that is named already waits for the other end: it has
  * not ended because of that rank, and not because the other end were missing. */
 static bool waits_by_itself(struct hang_finder *f, const struct named_ranks *named,
-                            const struct candidate *c)
+                            const struct root_candidate *c)
 {
     struct wait_node *node = &f->nodes[c->node];
     uint32_t root = NONE;
@@ -233,7 +233,8 @@ static bool waits_by_itself(struct hang_finder *f, const struct named_ranks *nam
 
 /* Marks the ranks that another candidate names already; a node that names no other rank follows
  * from that candidate. */
-static void name_ranks(struct hang_finder *f, struct named_ranks *named, const struct candidate *c)
+static void name_ranks(struct hang_finder *f, struct named_ranks *named,
+                       const struct root_candidate *c)
 {
     struct wait_node *node = &f->nodes[c->node];
     size_t left = 0;
@@ -264,7 +265,7 @@ static void name_ranks(struct hang_finder *f, struct named_ranks *named, const s
 /* Leaves each rank with one root that names it. */
 static void name_once(struct hang_finder *f)
 {
-    struct candidate *list = arena_alloc(&f->arena, (f->nnodes + 1) * sizeof *list);
+    struct root_candidate *list = arena_alloc(&f->arena, (f->nnodes + 1) * sizeof *list);
     struct named_ranks named = {.nodes = NULL};
     size_t count = 0;
     for (uint32_t n = 0; n < f->nnodes; n++) {
@@ -272,7 +273,8 @@ static void name_once(struct hang_finder *f)
         enum hang_cause cause = finder_cause(f, node);
         if (node->root != n || node->opaque || cause == HANG_DIFFER || cause == HANG_ALL_CALLED)
             continue;
-        list[count] = (struct candidate){.cause = cause, .begin_ns = begin_of(f, node), .node = n};
+        list[count] =
+            (struct root_candidate){.cause = cause, .begin_ns = begin_of(f, node), .node = n};
         list[count++].doubt = node->unsure ? UNSURE : cause < HANG_NOT_CALLED ? WRONG : MISSING;
     }
     if (count > 0)

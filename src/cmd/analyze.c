@@ -41,13 +41,14 @@ static void add_closing(void *arg, const struct closing *c)
 
 static void print_summary_tables(const struct summary_opts *o, const struct sheet *sheets)
 {
-    bool all = o->tables == NULL, alone = !all && strchr(o->tables, ',') == NULL, first = true;
+    const bool all = o->tables == NULL, several = all || strchr(o->tables, ',') != NULL;
+    enum table_among among = several ? TABLE_FIRST : TABLE_ALONE;
     for (size_t i = 0; i < CLOSING_SHEET_COUNT; i++) {
         if ((!all && !opt_list_names(o->tables, sheets[i].name)) ||
             (all && sheet_rows(&sheets[i]) == 0))
             continue;
-        analyze_table(&sheets[i], o->format, alone, first, stdout);
-        first = false;
+        analyze_table(&sheets[i], o->format, among, stdout);
+        among = several ? TABLE_NEXT : TABLE_ALONE;
     }
 }
 

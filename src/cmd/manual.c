@@ -15,19 +15,20 @@
 #define REVISED "2026-11-27" /* of the texts: man pages carry a date */
 
 /* What the texts are of: a command, or one of its kinds ("bench gemm"). */
-struct page {
+struct manual_page {
     const struct command *command;
     const char *kind; /* NULL: the command itself */
 };
 
 /* Calls `visit` for each command and each kind. */
-static void each_page(void (*visit)(const struct page *, FILE *), FILE *out)
+static void each_page(void (*visit)(const struct manual_page *, FILE *), FILE *out)
 {
     for (size_t i = 0; i < command_count; i++) {
-        visit(&(struct page){commands[i], NULL}, out);
+        visit(&(struct manual_page){commands[i], NULL}, out);
         for (size_t k = 0; k < commands[i]->nkinds; k++)
-            visit(&(struct page){&commands[i]->kinds[k]->command, commands[i]->kinds[k]->name},
-                  out);
+            visit(
+                &(struct manual_page){&commands[i]->kinds[k]->command, commands[i]->kinds[k]->name},
+                out);
     }
 }
 
@@ -234,7 +235,7 @@ static bool has_values(const struct opt *row)
     return row->arg != NULL && strcmp(row->arg, "NAME|FILE") == 0;
 }
 
-static void bash_case(const struct page *p, FILE *out)
+static void bash_case(const struct manual_page *p, FILE *out)
 {
     fprintf(out, "    '%s%s%s') options='", p->command->name, p->kind != NULL ? " " : "",
             p->kind != NULL ? p->kind : "");
@@ -299,7 +300,7 @@ static void put_zsh(const char *text, FILE *out)
     }
 }
 
-static void zsh_case(const struct page *p, FILE *out)
+static void zsh_case(const struct manual_page *p, FILE *out)
 {
     fprintf(out, "    '%s%s%s') _arguments", p->command->name, p->kind != NULL ? " " : "",
             p->kind != NULL ? p->kind : "");
@@ -366,7 +367,7 @@ static void put_fish(const char *text, FILE *out)
     }
 }
 
-static void fish_lines(const struct page *p, FILE *out)
+static void fish_lines(const struct manual_page *p, FILE *out)
 {
     for (const struct opt *row = p->command->rows; row->name != NULL; row++) {
         fprintf(out, "complete -c specter -n '__fish_seen_subcommand_from %s%s%s' -l %s",

@@ -44,7 +44,7 @@ struct record_field {
     const char *key, *kind, *when;
 };
 
-struct record {
+struct record_kind {
     const char *selector, *value;
     const struct record_field *fields;
     size_t count;
@@ -70,7 +70,7 @@ static cJSON *record_value(const char *kind)
     return value;
 }
 
-static cJSON *record_schema(const struct record *r)
+static cJSON *record_schema(const struct record_kind *r)
 {
     cJSON *o = typed("object", false), *properties, *required, *is;
     cJSON_AddStringToObject(o, "title", r->value);
@@ -92,7 +92,7 @@ static cJSON *record_schema(const struct record *r)
 
 static void trace_schema(cJSON *doc)
 {
-    static const struct record records[] = {
+    static const struct record_kind records[] = {
 #define X(_id, _selector, _value) \
     {#_selector, _value, fields_##_id, sizeof fields_##_id / sizeof *fields_##_id},
         SPECTER_RECORDS(X)

@@ -20,14 +20,14 @@
 #define VALUES_MAX 10000
 
 /* The path to where the parser is: ends of the keys in it, one for each level. */
-struct place {
+struct key_path {
     struct buf path;
     size_t ends[DEPTH_MAX];
     int depth;
 };
 
-static void add_value(struct card_tree *tree, const struct place *at, const char *text, size_t len,
-                      int line)
+static void add_value(struct card_tree *tree, const struct key_path *at, const char *text,
+                      size_t len, int line)
 {
     ARRAY_GROW(tree->list, tree->cap, tree->count + 1);
     tree->list[tree->count++] =
@@ -36,7 +36,7 @@ static void add_value(struct card_tree *tree, const struct place *at, const char
 }
 
 /* Replaces what the path holds of this level by a key. */
-static void set_key(struct place *at, const char *key, size_t len)
+static void set_key(struct key_path *at, const char *key, size_t len)
 {
     at->path.len = at->depth > 0 ? at->ends[at->depth - 1] : 0;
     if (at->path.len > 0)
@@ -44,7 +44,7 @@ static void set_key(struct place *at, const char *key, size_t len)
     buf_put_printable(&at->path, key, len);
 }
 
-static int enter_key(struct place *at, const char *name, int line, struct err *e)
+static int enter_key(struct key_path *at, const char *name, int line, struct err *e)
 {
     if (at->depth == DEPTH_MAX)
         return err_set(e, ERR_INPUT, "%s: line %d: nested too deep", name, line);
@@ -52,7 +52,7 @@ static int enter_key(struct place *at, const char *name, int line, struct err *e
     return 0;
 }
 
-static void leave_key(struct place *at)
+static void leave_key(struct key_path *at)
 {
     at->path.len = at->ends[--at->depth];
 }
@@ -68,7 +68,7 @@ static int check_room(const struct card_tree *tree, const char *name, struct err
 
 struct json_card {
     struct card_tree *tree;
-    struct place *at;
+    struct key_path *at;
     struct json *j;
     const char *name, *text;
     size_t counted; /* bytes of text whose lines are counted */
@@ -124,7 +124,7 @@ static int put_json(struct json_card *c)
     return rc;
 }
 
-static int parse_json(struct card_tree *tree, struct place *at, const char *text, size_t len,
+static int parse_json(struct card_tree *tree, struct key_path *at, const char *text, size_t len,
                       const char *name, struct err *e)
 {
     struct json j;
@@ -144,7 +144,7 @@ static int parse_json(struct card_tree *tree, struct place *at, const char *text
 
 struct yaml_card {
     struct card_tree *tree;
-    struct place *at;
+    struct key_path *at;
     bool mapping[DEPTH_MAX + 1]; /* by depth: else a list */
     bool wants_key[DEPTH_MAX + 1];
     const char *name;
@@ -200,7 +200,7 @@ static int take_event(struct yaml_card *c, const yaml_event_t *event)
     }
 }
 
-static int parse_yaml(struct card_tree *tree, struct place *at, const char *text, size_t len,
+static int parse_yaml(struct card_tree *tree, struct key_path *at, const char *text, size_t len,
                       const char *name, struct err *e)
 {
     struct yaml_card c = {.tree = tree, .at = at, .name = name, .e = e};
@@ -227,7 +227,7 @@ static int parse_yaml(struct card_tree *tree, struct place *at, const char *text
 
 #else
 
-static int parse_yaml(struct card_tree *tree, struct place *at, const char *text, size_t len,
+static int parse_yaml(struct card_tree *tree, struct key_path *at, const char *text, size_t len,
                       const char *name, struct err *e)
 {
     (void)tree, (void)at, (void)text, (void)len;
@@ -241,7 +241,7 @@ static int parse_yaml(struct card_tree *tree, struct place *at, const char *text
 int card_tree_parse(struct card_tree *tree, const char *text, size_t len, const char *name,
                     struct err *e)
 {
-    struct place at = {.path = BUF_INIT};
+    struct key_path at = {.path = BUF_INIT};
     size_t i = 0;
     int rc;
     arena_init(&tree->arena);

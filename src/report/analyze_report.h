@@ -26,8 +26,9 @@ void analyze_text(const struct analysis *a, const struct findings *f, FILE *out)
  * ("": all). As CSV several have a line "# name" before each and an empty line between. */
 void analyze_tables(const struct analysis *a, const char *names, enum sheet_form form, FILE *out);
 
-/* One table in such a form: `alone` where no others are printed, else `first` of them or not. */
-void analyze_table(const struct sheet *s, enum sheet_form form, bool alone, bool first, FILE *out);
+/* One table in such a form: the only one, or the first or a later one of several. */
+enum table_among { TABLE_ALONE, TABLE_FIRST, TABLE_NEXT };
+void analyze_table(const struct sheet *s, enum sheet_form form, enum table_among among, FILE *out);
 
 /* What each table tells, and how many rows it has, a line each. */
 void analyze_list_tables(const struct analysis *a, FILE *out);

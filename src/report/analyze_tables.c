@@ -77,16 +77,17 @@ int analyze_check_tables(const char *names, struct err *e)
     return analyze_check_names(names, known, ANALYZE_SHEETS, "'specter help analyze' lists", e);
 }
 
-void analyze_table(const struct sheet *s, enum sheet_form form, bool alone, bool first, FILE *out)
+void analyze_table(const struct sheet *s, enum sheet_form form, enum table_among among, FILE *out)
 {
-    if (form == SHEET_CSV && !alone)
-        fprintf(out, "%s# %s\n", first ? "" : "\n", s->name);
+    if (form == SHEET_CSV && among != TABLE_ALONE)
+        fprintf(out, "%s# %s\n", among == TABLE_NEXT ? "\n" : "", s->name);
     sheet_write(s, form, out);
 }
 
 void analyze_tables(const struct analysis *a, const char *names, enum sheet_form form, FILE *out)
 {
-    bool all = names[0] == '\0', alone = !all && strchr(names, ',') == NULL, first = true;
+    const bool all = names[0] == '\0', several = all || strchr(names, ',') != NULL;
+    enum table_among among = several ? TABLE_FIRST : TABLE_ALONE;
     for (size_t i = 0; i < ANALYZE_SHEETS; i++) {
         struct sheet s;
         if (!all && !opt_list_names(names, analyze_sheets[i].name))
@@ -96,8 +97,8 @@ void analyze_tables(const struct analysis *a, const char *names, enum sheet_form
             sheet_release(&s);
             continue;
         }
-        analyze_table(&s, form, alone, first, out);
-        first = false;
+        analyze_table(&s, form, among, out);
+        among = several ? TABLE_NEXT : TABLE_ALONE;
         sheet_release(&s);
     }
 }

@@ -218,13 +218,13 @@ static void add_long(struct xlsx *w, const struct analysis *a)
 
 /* ---- workbooks ---- */
 
-struct page {
+struct worksheet {
     const char *name;
     void (*make)(struct sheet *s, const struct analysis *a);
     unsigned flags;
 };
 
-static const struct page individual[] = {
+static const struct worksheet individual[] = {
     {"gpu_timeline", sheet_of_timeline, XLSX_CHART_ONE},
     {"ops_summary_by_category", sheet_of_kernel_kinds, 0},
     {"ops_summary", sheet_of_operations, 0},
@@ -240,7 +240,7 @@ static const struct page individual[] = {
     {"steps", sheet_of_steps, 0},
 };
 
-static const struct page collective[] = {
+static const struct worksheet collective[] = {
     {"nccl_summary_implicit_sync", sheet_of_collectives, 0},
     {"nccl_summary_long", sheet_of_kinds, 0},
     {"nccl_summary_p2p", sheet_of_p2p, 0},
@@ -250,12 +250,13 @@ static const struct page collective[] = {
     {"nccl_implicit_sync", sheet_of_collective_instances, 0},
 };
 
-static void add_pages(struct xlsx *w, const struct analysis *a, const struct page *pages, size_t n)
+static void add_worksheets(struct xlsx *w, const struct analysis *a,
+                           const struct worksheet *worksheets, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
         struct sheet s;
-        pages[i].make(&s, a);
-        xlsx_add(w, pages[i].name, &s, pages[i].flags);
+        worksheets[i].make(&s, a);
+        xlsx_add(w, worksheets[i].name, &s, worksheets[i].flags);
         sheet_release(&s);
     }
 }
@@ -274,7 +275,7 @@ static int write_rank(const char *dir, const struct analysis *a, size_t index, F
     if (rc < 0)
         return -1;
     analysis_of_rank(&one, a, index);
-    add_pages(w, &one, individual, sizeof individual / sizeof *individual);
+    add_worksheets(w, &one, individual, sizeof individual / sizeof *individual);
     analysis_of_rank_release(&one);
     return xlsx_close(w, notes, e);
 }
@@ -289,7 +290,7 @@ static int write_collectives(const char *dir, const struct analysis *a, FILE *no
     buf_release(&path);
     if (rc < 0)
         return -1;
-    add_pages(w, a, collective, sizeof collective / sizeof *collective);
+    add_worksheets(w, a, collective, sizeof collective / sizeof *collective);
     add_long(w, a);
     return xlsx_close(w, notes, e);
 }
