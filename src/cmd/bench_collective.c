@@ -11,7 +11,6 @@
 #include "cmd/bench_job.h"
 #include "cmd/hardware.h"
 #include "cmd/predict.h"
-#include "report/bench_common.h"
 #include "report/bench_report.h"
 
 #include <cjson/cJSON.h>

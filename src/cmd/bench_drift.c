@@ -5,7 +5,6 @@
 #include "base/whole_file.h"
 #include "cmd/bench_job.h"
 #include "cmd/cmd.h"
-#include "report/bench_common.h"
 #include "report/bench_report.h"
 
 #include <cjson/cJSON.h>

@@ -9,7 +9,6 @@
 #include "cmd/bench_job.h"
 #include "cmd/cmd.h"
 #include "cmd/hardware.h"
-#include "report/bench_common.h"
 #include "report/bench_report.h"
 
 #include <cjson/cJSON.h>

@@ -8,7 +8,6 @@
 #include "cmd/bench.h"
 #include "cmd/bench_job.h"
 #include "cmd/hardware.h"
-#include "report/bench_common.h"
 #include "report/bench_report.h"
 
 #include <cjson/cJSON.h>

@@ -7,7 +7,6 @@
 #include "calib/measured.h"
 #include "cmd/bench.h"
 #include "cmd/hardware.h"
-#include "report/bench_common.h"
 #include "report/bench_report.h"
 
 #include <cjson/cJSON.h>

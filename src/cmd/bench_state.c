@@ -5,7 +5,7 @@
 #include "base/arena.h"
 #include "base/child.h"
 #include "cmd/bench.h"
-#include "report/bench_common.h"
+#include "report/bench_report.h"
 
 #include <cjson/cJSON.h>
 #include <errno.h>

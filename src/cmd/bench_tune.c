@@ -10,7 +10,6 @@
 #include "cmd/cmd.h"
 #include "cmd/predict.h"
 #include "model/nccl_tuner.h"
-#include "report/bench_common.h"
 #include "report/bench_report.h"
 #include "report/table.h"
 

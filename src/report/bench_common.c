@@ -1,5 +1,8 @@
-/* SPDX-License-Identifier: MIT */
-#include "report/bench_common.h"
+/* SPDX-License-Identifier: MIT
+ *
+ * What the reports of several benchmarks have alike (bench_report.h).
+ */
+#include "report/bench_report.h"
 
 #include "base/arena.h"
 #include "base/buf.h"

@@ -5,7 +5,6 @@
 #include "report/bench_report.h"
 
 #include "base/arena.h"
-#include "report/bench_common.h"
 #include "report/json_add.h"
 #include "report/table.h"
 

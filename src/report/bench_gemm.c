@@ -8,7 +8,6 @@
 #include "base/buf.h"
 #include "base/opt.h"
 #include "bench/samples.h"
-#include "report/bench_common.h"
 #include "report/json_add.h"
 #include "report/table.h"
 

@@ -6,7 +6,6 @@
 
 #include "base/buf.h"
 #include "calib/measured.h"
-#include "report/bench_common.h"
 #include "report/json_add.h"
 #include "report/table.h"
 

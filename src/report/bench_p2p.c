@@ -3,7 +3,6 @@
  * `specter bench p2p` on a screen, and as JSON.
  */
 #include "bench/links.h"
-#include "report/bench_common.h"
 #include "report/bench_report.h"
 #include "report/json_add.h"
 #include "report/table.h"

@@ -8,7 +8,6 @@
 #include "base/idmap.h"
 #include "base/whole_file.h"
 #include "bench/samples.h"
-#include "report/bench_common.h"
 #include "report/page.h"
 #include "report/plot.h"
 

@@ -5,7 +5,6 @@
 #include "base/err.h"
 #include "base/opt.h"
 #include "bench/findings.h"
-#include "report/bench_common.h"
 #include "report/json_add.h"
 #include "report/table.h"
 

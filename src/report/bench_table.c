@@ -10,7 +10,6 @@
 #include "bench/collective.h"
 #include "bench/judge.h"
 #include "calib/measured.h"
-#include "report/bench_common.h"
 #include "report/table.h"
 #include "report/json_add.h"
 
