@@ -73,7 +73,7 @@ static int message_peer(const struct run *run, const struct op *op)
     return op->coll.peer >= 0 && op->coll.peer < comm->size ? comm->ranks[op->coll.peer] : -1;
 }
 
-static bool is_way(const struct op *op)
+static bool is_message(const struct op *op)
 {
     return op->class == OP_P2P && (op->coll.op == SPECTER_SEND || op->coll.op == SPECTER_RECV);
 }
@@ -92,7 +92,7 @@ static int by_call(const void *pa, const void *pb)
 static bool has_messages(const struct rank *rank)
 {
     for (size_t i = 0; i < rank->nops; i++) {
-        if (is_way(&rank->ops[i]))
+        if (is_message(&rank->ops[i]))
             return true;
     }
     return false;
@@ -107,7 +107,7 @@ static void messages_of(struct messages *m, struct stage_pairs *p, const struct 
     uint64_t epoch = 0;
     for (uint32_t i = 0; i < rank->nops; i++) {
         const struct op *op = &rank->ops[i];
-        if (is_way(op) || is_compute(op))
+        if (is_message(op) || is_compute(op))
             calls[n++] = (struct stage_op){op_issued_ns(op), i};
     }
     qsort(calls, n, sizeof *calls, by_call);
@@ -240,14 +240,14 @@ struct family_node {
     int rank;
     uint32_t next, prev;
     uint32_t edge; /* pair to the next one */
-    bool bad;      /* several come before it, or behind */
+    bool branches; /* several come before it, or behind */
     bool seen;
-    bool hangs; /* the way on from it ends, or leads to a bad one */
+    bool dead_end; /* what follows it ends, or branches */
 };
 
 #define NODE_NONE UINT32_MAX
 
-struct graph_of {
+struct family_graph {
     struct family_node *list; /* owned */
     size_t count, cap;
     struct idmap ids; /* of global ranks */
@@ -282,7 +282,7 @@ static void refuse_group(struct stage_finder *f, const char *why)
 
 /* ---- the graph of one family ---- */
 
-static uint32_t node_of(struct graph_of *g, int rank)
+static uint32_t node_of(struct family_graph *g, int rank)
 {
     uint32_t at = idmap_add(&g->ids, rank);
     ARRAY_GROW(g->list, g->cap, (size_t)at + 1);
@@ -294,14 +294,14 @@ static uint32_t node_of(struct graph_of *g, int rank)
     return at;
 }
 
-static void add_edge(struct graph_of *g, const struct stage_pair *pair, uint32_t index)
+static void add_edge(struct family_graph *g, const struct stage_pair *pair, uint32_t index)
 {
     bool up = pair->votes > 0;
     uint32_t from = node_of(g, up ? pair->low : pair->high);
     uint32_t to = node_of(g, up ? pair->high : pair->low);
     struct family_node *a = &g->list[from], *b = &g->list[to];
-    a->bad = a->bad || a->next != NODE_NONE;
-    b->bad = b->bad || b->prev != NODE_NONE;
+    a->branches = a->branches || a->next != NODE_NONE;
+    b->branches = b->branches || b->prev != NODE_NONE;
     a->next = to;
     a->edge = index;
     b->prev = from;
@@ -314,7 +314,7 @@ static double passes_of(const struct stage_pair *pair)
     return (double)(pair->units[down] > 0 ? pair->units[down] : pair->received[down]);
 }
 
-static void add_path(struct stage_finder *f, const struct graph_of *g, uint32_t start, size_t n,
+static void add_path(struct stage_finder *f, const struct family_graph *g, uint32_t start, size_t n,
                      bool ring, double least)
 {
     const struct stage_pair *edge = &f->pairs.list[g->list[start].edge];
@@ -331,16 +331,16 @@ static void add_path(struct stage_finder *f, const struct graph_of *g, uint32_t 
     }
 }
 
-static void find_path(struct stage_finder *f, struct graph_of *g, uint32_t start)
+static void find_path(struct stage_finder *f, struct family_graph *g, uint32_t start)
 {
     size_t n = 0;
-    bool bad = false;
+    bool branches = false;
     for (uint32_t at = start; at != NODE_NONE && !g->list[at].seen; at = g->list[at].next) {
         g->list[at].seen = true;
-        bad = bad || g->list[at].bad;
+        branches = branches || g->list[at].branches;
         n++;
     }
-    if (bad)
+    if (branches)
         refuse_group(f, "a rank has messages with several others, as no chain of stages has");
     else
         add_path(f, g, start, n, false, NAN);
@@ -348,7 +348,7 @@ static void find_path(struct stage_finder *f, struct graph_of *g, uint32_t start
 
 /* The edge that closes a ring of stages carries fewest activations; the stage after it is the
  * first. */
-static void find_ring(struct stage_finder *f, struct graph_of *g, uint32_t start)
+static void find_ring(struct stage_finder *f, struct family_graph *g, uint32_t start)
 {
     uint32_t at = start, closing = start;
     double least = INFINITY, most = 0;
@@ -370,25 +370,27 @@ static void find_ring(struct stage_finder *f, struct graph_of *g, uint32_t start
         refuse_group(f, "a ring of ranks in which all pass on equally much is no pipeline");
 }
 
-/* Returns whether the way on from here leads back, over ranks that have one neighbour each way. */
-static bool is_ring(struct graph_of *g, uint32_t start)
+/* Returns whether what follows leads back here, over ranks that have one neighbour on each side. */
+static bool is_ring(struct family_graph *g, uint32_t start)
 {
     uint32_t at = start;
     do {
         struct family_node *node = &g->list[at];
-        if (node->bad || node->seen || node->hangs || node->next == NODE_NONE)
+        if (node->branches || node->seen || node->dead_end || node->next == NODE_NONE)
             break;
         at = node->next;
     } while (at != start);
-    if (at == start && !g->list[at].bad && g->list[at].next != NODE_NONE && !g->list[at].hangs)
+    if (at == start && !g->list[at].branches && g->list[at].next != NODE_NONE &&
+        !g->list[at].dead_end)
         return true;
     for (uint32_t i = start; i != at; i = g->list[i].next)
-        g->list[i].hangs = true;
+        g->list[i].dead_end = true;
     return false;
 }
 
-/* The ranks left behind paths and rings hang on ranks with several neighbours. */
-static void find_in(struct stage_finder *f, struct graph_of *g)
+/* Paths, then rings of one family. What is in neither is connected to ranks with several
+ * neighbours. */
+static void find_chains(struct stage_finder *f, struct family_graph *g)
 {
     bool left = false;
     for (uint32_t i = 0; i < g->count; i++) {
@@ -396,7 +398,7 @@ static void find_in(struct stage_finder *f, struct graph_of *g)
             find_path(f, g, i);
     }
     for (uint32_t i = 0; i < g->count; i++) {
-        if (!g->list[i].seen && !g->list[i].bad && is_ring(g, i))
+        if (!g->list[i].seen && !g->list[i].branches && is_ring(g, i))
             find_ring(f, g, i);
     }
     for (uint32_t i = 0; i < g->count; i++)
@@ -420,14 +422,14 @@ static void find_paths(struct stage_finder *f)
     if (n > 0)
         qsort(list, n, sizeof *list, by_family);
     for (size_t i = 0, end; i < n; i = end) {
-        struct graph_of g = {0};
+        struct family_graph g = {0};
         for (end = i; end < n && list[end].family == list[i].family; end++) {
             if (list[end].votes != 0)
                 add_edge(&g, &list[end], (uint32_t)end);
             else
                 refuse_group(f, "messages go both ways at once, as no pipeline begins");
         }
-        find_in(f, &g);
+        find_chains(f, &g);
         free(g.list);
         idmap_release(&g.ids);
     }
@@ -498,7 +500,7 @@ static const char *why_not(const struct stage_finder *f)
     return NULL;
 }
 
-/* False: a rank is in two of them. */
+/* Fills the chains and the positions of ranks. False: a rank is in two of them. */
 static bool place_ranks(struct stage_finder *f)
 {
     struct stages *s = f->s;

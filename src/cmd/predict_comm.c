@@ -5,6 +5,8 @@
 #include "cmd/predict.h"
 
 #include "base/terminal.h"
+#include "report/json_add.h"
+#include "report/op_text.h"
 #include "report/table.h"
 
 #include <cjson/cJSON.h>
@@ -356,14 +358,6 @@ void predict_print_transfer(const struct predict_transfer *t)
     predict_print_beyond(trusts, n);
 }
 
-static void add_number(cJSON *doc, const char *name, double value)
-{
-    if (isnan(value))
-        cJSON_AddNullToObject(doc, name);
-    else
-        cJSON_AddNumberToObject(doc, name, value);
-}
-
 cJSON *predict_transfer_json(const struct predict_transfer *t)
 {
     struct predict_trust trusts[TRUSTS];
@@ -386,15 +380,15 @@ cJSON *predict_transfer_json(const struct predict_transfer *t)
     interval_of(t, &interval);
     predict_add_interval(doc, &interval, 0, c->us);
     cJSON_AddNumberToObject(doc, "lat_us", c->lat_us);
-    add_number(doc, "algbw_GBps", algbw_GBps(t));
-    add_number(doc, "busbw_GBps", busbw_GBps(t));
+    json_add_number(doc, "algbw_GBps", algbw_GBps(t));
+    json_add_number(doc, "busbw_GBps", busbw_GBps(t));
     cJSON_AddNumberToObject(doc, "bw_GBps", c->bw_GBps);
     cJSON_AddStringToObject(doc, "algo", c->algo);
     cJSON_AddStringToObject(doc, "proto", c->proto);
     cJSON_AddNumberToObject(doc, "channels", c->channels);
     cJSON_AddStringToObject(doc, "bound", c->bound);
     cJSON_AddNumberToObject(doc, "bound_us", t->bound_us);
-    add_number(doc, "bound_fraction", bound_fraction(t));
+    json_add_number(doc, "bound_fraction", bound_fraction(t));
     predict_add_trust(doc, trusts, trust_transfer(t, trusts));
     predict_add_assumptions(doc, model_comm_assumptions);
     return doc;
@@ -407,27 +401,6 @@ cJSON *predict_transfer_json(const struct predict_transfer *t)
  * only a prediction knows: algorithm, protocol, channels, and a * where the row is outside what the
  * model was fitted on.
  */
-
-/* As nccl-tests names types. */
-static const char *type_name(enum specter_dtype type)
-{
-    switch (type) {
-    case SPECTER_FP16:
-        return "half";
-    case SPECTER_FP32:
-        return "float";
-    case SPECTER_FP64:
-        return "double";
-    case SPECTER_BF16:
-        return "bfloat16";
-    case SPECTER_FP8E4M3:
-        return "f8e4m3";
-    case SPECTER_FP8E5M2:
-        return "f8e5m2";
-    default:
-        return specter_dtype_name(type);
-    }
-}
 
 /* Columns of a line that holds all of a row, and of one without count, type, redop and root. */
 #define WIDTH_ALL 107
@@ -487,8 +460,8 @@ static void print_row(struct predict_rows *r, const struct predict_transfer *t)
     double parts = op == SPECTER_ALLTOALLV ? t->where.ranks : (double)one;
     printf("%12.0f", t->bytes);
     if (r->width >= WIDTH_ALL)
-        printf("  %12.0f  %8s  %6s  %6d", floor(t->bytes / element / parts), type_name(r->type),
-               reduces ? "sum" : "none", has_root ? 0 : -1);
+        printf("  %12.0f  %8s  %6s  %6d", floor(t->bytes / element / parts),
+               nccl_tests_dtype(r->type), reduces ? "sum" : "none", has_root ? 0 : -1);
     /* Times have four digits or more, as in nccl-tests. */
     printf("  %7.*f", us >= 10000 ? 0 : us >= 100 ? 1 : 2, us);
     if (r->width >= WIDTH_RATES)

@@ -10,8 +10,9 @@
 #include "bench/collective.h"
 #include "bench/judge.h"
 #include "calib/measured.h"
-#include "report/table.h"
 #include "report/json_add.h"
+#include "report/op_text.h"
+#include "report/table.h"
 
 #include <cjson/cJSON.h>
 #include <math.h>
@@ -69,16 +70,8 @@ void bench_table_row(const struct bench_run *run, const struct bench_row *row,
         const struct bench_row *before = row > run->rows ? row - 1 : NULL;
         if (before == NULL || before->op != row->op || before->where.ranks != row->where.ranks)
             fprintf(out, "# %s, %d ranks\n", measured_op_name(row->op), row->where.ranks);
-        /* As nccl-tests names types. */
-        enum specter_dtype type = row->dtype;
-        static const char *const names[SPECTER_DTYPE_COUNT] = {
-            [SPECTER_FP16] = "half",     [SPECTER_FP32] = "float",     [SPECTER_FP64] = "double",
-            [SPECTER_BF16] = "bfloat16", [SPECTER_FP8E4M3] = "f8e4m3", [SPECTER_FP8E5M2] = "f8e5m2",
-        };
         fprintf(out, "%12llu  %12llu  %8s  %6s  %6d", (unsigned long long)row->bytes,
-                (unsigned long long)row->count,
-                type < SPECTER_DTYPE_COUNT && names[type] != NULL ? names[type]
-                                                                  : specter_dtype_name(type),
+                (unsigned long long)row->count, nccl_tests_dtype(row->dtype),
                 row->redop == SPECTER_REDOP_NONE ? "none" : specter_redop_name(row->redop),
                 row->root);
         print_times(row, out);

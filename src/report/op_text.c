@@ -116,6 +116,16 @@ const char *comm_dtype_text(unsigned dtype)
     return dtype < SPECTER_DTYPE_COUNT ? specter_dtype_name((enum specter_dtype)dtype) : "";
 }
 
+const char *nccl_tests_dtype(enum specter_dtype type)
+{
+    static const char *const names[SPECTER_DTYPE_COUNT] = {
+        [SPECTER_FP16] = "half",     [SPECTER_FP32] = "float",     [SPECTER_FP64] = "double",
+        [SPECTER_BF16] = "bfloat16", [SPECTER_FP8E4M3] = "f8e4m3", [SPECTER_FP8E5M2] = "f8e5m2",
+    };
+    return type < SPECTER_DTYPE_COUNT && names[type] != NULL ? names[type]
+                                                             : specter_dtype_name(type);
+}
+
 const char *comm_gemm_dtype_text(unsigned dtype, unsigned compute)
 {
     return comm_dtype_text(dtype == SPECTER_FP32 && compute == SPECTER_TF32 ? compute : dtype);

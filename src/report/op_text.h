@@ -37,8 +37,10 @@ const char *comm_op_text(unsigned op);
 /* "fp16"; "" unknown. */
 const char *comm_dtype_text(unsigned dtype);
 
-/* Of a GEMM, in what it is computed where the type of its operands does not tell: "tf32" of fp32
- * operands. */
+/* The name that nccl-tests prints for a type: "half", "bfloat16". */
+const char *nccl_tests_dtype(enum specter_dtype type);
+
+/* The type of a GEMM: that of its operands, but "tf32" of fp32 operands that are computed so. */
 const char *comm_gemm_dtype_text(unsigned dtype, unsigned compute);
 
 /* "8 tp": size, where known, and name of a communicator. */
