@@ -160,7 +160,9 @@ static void keep_call(struct trace_tail *t, struct json_text line)
         table_put(&t->calls, hash_bytes(HASH_BYTES, from, (size_t)(end - from)), CALLS_MAX, line);
 }
 
-static void evict(struct trace_tail *t, const char *text, size_t len)
+/* Of a line that leaves the window: an operation that has not ended, the last call of a
+ * communicator. */
+static void keep_of_evicted(struct trace_tail *t, const char *text, size_t len)
 {
     static const char nccl[] = "\"type\":\"nccl\"";
     struct json_text line = {text, (uint32_t)len, false};
@@ -179,14 +181,14 @@ static void evict(struct trace_tail *t, const char *text, size_t len)
 }
 
 /* Keeps at least the window of the text. */
-static void trim(struct trace_tail *t)
+static void trim_window(struct trace_tail *t)
 {
     size_t at = 0;
     while (t->text.len - at > t->window) {
         const char *line = t->text.data + at, *end = memchr(line, '\n', t->text.len - at);
         if (end == NULL)
             break;
-        evict(t, line, (size_t)(end - line));
+        keep_of_evicted(t, line, (size_t)(end - line));
         at = (size_t)(end + 1 - t->text.data);
     }
     memmove(t->text.data, t->text.data + at, t->text.len - at);
@@ -271,7 +273,7 @@ static void take_line(struct trace_tail *t, const char *text, size_t len)
         return; /* not one operation, but counts of kernels: nothing here asks for them */
     put_line(&t->text, text, len);
     if (!t->ring && t->text.len > t->window + t->window / 2)
-        trim(t);
+        trim_window(t);
 }
 
 /* Takes the whole lines at the front of part, and leaves the rest there. */
@@ -296,7 +298,7 @@ static void take_lines(struct trace_tail *t)
 
 /* ---- the file ---- */
 
-static void forget(struct trace_tail *t)
+static void forget_file(struct trace_tail *t)
 {
     free(t->run);
     free(t->host);
@@ -324,12 +326,12 @@ void trace_tail_init(struct trace_tail *t, const char *name, size_t window)
         die("out of memory");
     tail_lines_init(&t->steps_kept, TAIL_STEPS);
     tail_lines_init(&t->clocks, CLOCKS_KEPT);
-    forget(t);
+    forget_file(t);
 }
 
 void trace_tail_release(struct trace_tail *t)
 {
-    forget(t);
+    forget_file(t);
     buf_release(&t->part);
     buf_release(&t->head);
     buf_release(&t->text);
@@ -378,7 +380,7 @@ static void sort_ring(struct trace_tail *t)
     buf_release(&t->text);
     t->text = sorted;
     if (t->text.len > t->window)
-        trim(t);
+        trim_window(t);
 }
 
 /* Reads from t->at to the end. */
@@ -430,7 +432,7 @@ bool trace_tail_poll(struct trace_tail *t, int dirfd)
         return t->error != ENOENT;
     /* A ring whose head was not written yet when its lines were read has kept its size. */
     if (!same || t->ring || (!t->known && now.st_size == t->stat.st_size))
-        forget(t);
+        forget_file(t);
     t->stat = now;
     read_new(t, fd);
     close(fd);
