@@ -19,6 +19,7 @@
 #define LINE_MAX_BYTES ((size_t)64 << 10) /* a longer line is none of nccl-tests' */
 #define DAMAGE_SHOWN 4                    /* lines that are named; the rest is counted */
 #define SETTINGS_MAX 64                   /* of a command line that are kept */
+#define WORD_ENDS " \t\r;&|<>()"          /* of a shell, outside quotes */
 
 /* A command line that a script printed or a document shows, which may go on over several lines. */
 struct nccl_tests_command {
@@ -300,35 +301,62 @@ static void program_word(struct nccl_tests_reader *rd, const char *word, size_t 
         rd->reading.program = bench_keep(rd->r, name, len);
 }
 
-/* "NCCL_ALGO=Ring", as a shell or mpirun's -x takes it; a value with variables is not known. */
-static void setting_word(struct nccl_tests_reader *rd, const char *word, size_t len)
+/* Appends the value at `p` as a shell or mpirun's -x takes it, and returns its end. Sets *known to
+ * false where a quote does not close or is escaped, and for variables and commands. */
+static const char *shell_value(const char *p, struct buf *out, bool *known)
 {
-    struct nccl_tests_command *c = &rd->reading;
-    const char *equal = memchr(word, '=', len);
-    struct buf value = BUF_INIT;
-    if (equal == NULL || c->nsettings == SETTINGS_MAX ||
-        !bench_is_library_setting(word, (size_t)(equal - word)) || memchr(word, '$', len) != NULL)
-        return;
-    for (const char *p = equal + 1; p < word + len; p++) {
-        if (*p != '\\' && *p != '"' && *p != '\'')
-            buf_putc(&value, *p);
+    const char *word_end = p + strcspn(p, WORD_ENDS);
+    char quote = '\0';
+    *known = true;
+    for (; *p != '\0' && (quote != '\0' || strchr(WORD_ENDS, *p) == NULL); p++) {
+        if (*p == quote) {
+            quote = '\0';
+        } else if (quote == '\0' && (*p == '"' || *p == '\'')) {
+            quote = *p;
+        } else {
+            if (*p == '\\' && (quote == '\0' || (quote == '"' && strchr("\"\\", p[1]) != NULL)))
+                p++;
+            if (*p == '\0' ||
+                *p == '\r') /* behind a backslash: the value goes on in the next line */
+                break;
+            *known = *known && strchr("$`\"'", *p) == NULL;
+            buf_putc(out, *p);
+        }
     }
-    c->settings[c->nsettings].name = bench_keep(rd->r, word, (size_t)(equal - word));
-    c->settings[c->nsettings++].value = bench_keep(rd->r, value.data, value.len);
-    buf_release(&value);
+    *known = *known && quote == '\0';
+    return quote == '\0' ? p : word_end;
 }
 
+/* Takes "NCCL_ALGO=Ring". Returns the word's end. */
+static const char *setting_word(struct nccl_tests_reader *rd, const char *word, size_t len)
+{
+    struct nccl_tests_command *c = &rd->reading;
+    const char *equal = memchr(word, '=', len), *end;
+    struct buf value = BUF_INIT;
+    bool known;
+    if (equal == NULL || !bench_is_library_setting(word, (size_t)(equal - word)))
+        return word + len;
+    end = shell_value(equal + 1, &value, &known);
+    if (known && c->nsettings < SETTINGS_MAX) {
+        c->settings[c->nsettings].name = bench_keep(rd->r, word, (size_t)(equal - word));
+        c->settings[c->nsettings++].value = bench_keep(rd->r, value.data, value.len);
+    }
+    buf_release(&value);
+    return end;
+}
+
+/* The words within other quotes are gone through, too: they may be the command of bash -c. */
 static void command_line(struct nccl_tests_reader *rd)
 {
     const char *p = rd->text.data, *word = p;
     size_t len = 0;
     if (!rd->reading.open)
         rd->reading = (struct nccl_tests_command){.program = ""};
-    for (p += strspn(p, " \t\r"); *p != '\0'; p = word + len + strspn(word + len, " \t\r")) {
+    for (p += strspn(p, WORD_ENDS); *p != '\0'; p += strspn(p, WORD_ENDS)) {
         word = p;
-        len = strcspn(word, " \t\r");
+        len = strcspn(word, WORD_ENDS);
         program_word(rd, word, len);
-        setting_word(rd, word, len);
+        p = setting_word(rd, word, len);
     }
     rd->reading.open = len == 1 && *word == '\\';
     if (!rd->reading.open && rd->reading.program[0] != '\0')

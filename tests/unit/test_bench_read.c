@@ -446,6 +446,45 @@ TEST(bench_read_settings_of_the_command)
     buf_release(&text);
 }
 
+/* Values end and are quoted as in a shell; what another text decides is not known. */
+TEST(bench_read_settings_of_a_shell)
+{
+    static const struct {
+        const char *command, *name, *value; /* NULL: not known */
+    } cases[] = {
+        {"export NCCL_ALGO=Ring; ./all_reduce_perf", "NCCL_ALGO", "Ring"},
+        {"NCCL_ALGO=Ring;./all_reduce_perf", "NCCL_ALGO", "Ring"},
+        {"export NCCL_ALGO=Ring&& ./all_reduce_perf", "NCCL_ALGO", "Ring"},
+        {"(NCCL_ALGO=Ring ./all_reduce_perf -b 8)| tee log", "NCCL_ALGO", "Ring"},
+        {"./all_reduce_perf -x NCCL_ALGO=Ring|tee log", "NCCL_ALGO", "Ring"},
+        {"NCCL_IB_HCA=\"mlx5_0 mlx5_1\" ./all_reduce_perf", "NCCL_IB_HCA", "mlx5_0 mlx5_1"},
+        {"NCCL_IB_HCA='a;b'\\ c\"|d\" ./all_reduce_perf", "NCCL_IB_HCA", "a;b c|d"},
+        {"NCCL_IB_HCA=\"a\\,b\\\\\" ./all_reduce_perf", "NCCL_IB_HCA", "a\\,b\\"},
+        {"NCCL_IB_HCA=\"a NCCL_ALGO=Ring b\" ./all_reduce_perf", "NCCL_ALGO", NULL},
+        {"NCCL_IB_HCA=\"mlx5_0 mlx5_1 ./all_reduce_perf", "NCCL_IB_HCA", NULL},
+        {"NCCL_IB_HCA=\"mlx5_0 \\\n mlx5_1\" ./all_reduce_perf", "NCCL_IB_HCA", NULL},
+        {"NCCL_IB_HCA='mlx5_0 ./all_reduce_perf", "NCCL_IB_HCA", NULL},
+        {"NCCL_IB_HCA=\"a $B\" ./all_reduce_perf", "NCCL_IB_HCA", NULL},
+        {"NCCL_IB_HCA=`a b` ./all_reduce_perf", "NCCL_IB_HCA", NULL},
+        {"bash -c \"cd x && NCCL_ALGO=Ring ./all_reduce_perf -b 8\"", "NCCL_ALGO", "Ring"},
+        {"bash -c \"cd x; NCCL_IB_HCA=\\\"a b\\\" ./all_reduce_perf -b 8\"", "NCCL_IB_HCA", NULL},
+        {"bash -c './all_reduce_perf -x NCCL_ALGO=Ring'", "NCCL_ALGO", NULL},
+        {"NCCL_ALGO=Ring\\\r\n./all_reduce_perf", "NCCL_ALGO", NULL}, /* another command */
+        {"./all_reduce_perf NCCL_ALGO=Ring\\\r", "NCCL_ALGO", "Ring"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct buf text = BUF_INIT;
+        const char *value;
+        buf_printf(&text, "%s\n" COLUMNS ROW, cases[i].command);
+        CHECK_INT_OF(cases[i].command, read_text(text.data), 0);
+        CHECK_INT_OF(cases[i].command, row_of(0, 0)->op, SPECTER_ALLREDUCE);
+        value = result.nruns > 0 ? bench_setting(&result.runs[0], cases[i].name) : NULL;
+        CHECK_STR(value != NULL ? value : "(none)",
+                  cases[i].value != NULL ? cases[i].value : "(none)");
+        buf_release(&text);
+    }
+}
+
 TEST(bench_read_ways_that_nccl_tells)
 {
     const struct bench_paths *p;
