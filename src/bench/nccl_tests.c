@@ -19,6 +19,7 @@
 #define LINE_MAX_BYTES ((size_t)64 << 10) /* a longer line is none of nccl-tests' */
 #define DAMAGE_SHOWN 4                    /* lines that are named; the rest is counted */
 #define SETTINGS_MAX 64                   /* of a command line that are kept */
+#define UNKNOWN_RANKS 1024                /* taken for a run whose ranks are not listed */
 #define WORD_ENDS " \t\r;&|<>()"          /* of a shell, outside quotes */
 
 /* A command line that a script printed or a document shows, which may go on over several lines. */
@@ -38,8 +39,7 @@ struct nccl_tests_reader {
     struct nccl_tests_command command; /* the last one before the header that names a program */
     struct nccl_tests_command reading; /* one whose lines have not ended */
     struct nccl_tests_ranks ranks;     /* of the header */
-    uint64_t max_bytes, step;          /* of the header: the largest size, and to the next one; 0 */
-    bool by_factor;                    /* step is one */
+    uint64_t max_bytes, last_bytes;    /* of the header: the limit, and the last size; 0 */
     bool whole;               /* the line behind the table came, or one that says why it ends */
     bool begun, ended;        /* the header's first and last line came */
     size_t empty, empty_line; /* rows of 0 bytes, and where the first stands */
@@ -65,16 +65,16 @@ static void forget_ranks(struct nccl_tests_reader *rd)
     nccl_tests_ranks_reset(&rd->ranks);
 }
 
-/* After the last line of a run: notes where its table ends before the last size. */
+/* After the last line of a run: notes where its table ends before the last size. nccl-tests prints
+ * sizes rounded down to whole elements of each rank, of newer versions to 16 bytes. */
 static void end_run(struct nccl_tests_reader *rd)
 {
     const struct bench_run *run = run_of(rd);
     const struct bench_row *last = run->nrows > 0 ? &run->rows[run->nrows - 1] : NULL;
-    if (last == NULL || rd->whole || rd->ranks.alone || rd->step == 0 ||
-        last->bytes > rd->max_bytes)
+    const int ranks = run->where.ranks > 0 ? run->where.ranks : UNKNOWN_RANKS;
+    if (last == NULL || rd->whole || rd->ranks.alone)
         return;
-    if (rd->by_factor ? last->bytes <= rd->max_bytes / rd->step
-                      : last->bytes <= rd->max_bytes - rd->step)
+    if (last->bytes < rd->last_bytes && rd->last_bytes - last->bytes >= (uint64_t)ranks * 16)
         bench_note(rd->r, rd->file, last->line,
                    "the table ends at %llu of %llu bytes: the log is cut, or the run stopped there",
                    (unsigned long long)last->bytes, (unsigned long long)rd->max_bytes);
@@ -93,7 +93,7 @@ static void begin_run(struct nccl_tests_reader *rd)
     rd->columns.n = 0;
     rd->columns.in_place_only = false;
     rd->begun = rd->whole = false;
-    rd->max_bytes = rd->step = 0;
+    rd->max_bytes = rd->last_bytes = 0;
     forget_ranks(rd);
 }
 
@@ -123,16 +123,23 @@ static struct bench_run *header(struct nccl_tests_reader *rd)
 /* "... minBytes 8 maxBytes 134217728 step: 2(factor) ...", or "step: 1048576(bytes)". */
 static void read_sizes(struct nccl_tests_reader *rd, const char *options)
 {
-    const char *max = strstr(options, "maxBytes "), *step = strstr(options, "step: ");
+    const char *min = strstr(options, "minBytes "), *max = strstr(options, "maxBytes "),
+               *step = strstr(options, "step: ");
+    uint64_t size, by;
+    bool factor;
     char *end;
-    rd->max_bytes = rd->step = 0;
-    if (max == NULL || step == NULL)
+    rd->max_bytes = rd->last_bytes = 0;
+    if (min == NULL || max == NULL || step == NULL)
         return;
+    size = strtoull(min + strlen("minBytes "), NULL, 10);
     rd->max_bytes = strtoull(max + strlen("maxBytes "), NULL, 10);
-    rd->step = strtoull(step + strlen("step: "), &end, 10);
-    rd->by_factor = strncmp(end, "(factor)", 8) == 0;
-    if (rd->step > rd->max_bytes || (rd->by_factor && rd->step < 2))
-        rd->step = 0;
+    by = strtoull(step + strlen("step: "), &end, 10);
+    factor = strncmp(end, "(factor)", 8) == 0;
+    if (size > rd->max_bytes || by == 0 || (factor && (by < 2 || size == 0)))
+        return;
+    while (factor && size <= rd->max_bytes / by)
+        size *= by;
+    rd->last_bytes = factor ? size : rd->max_bytes - (rd->max_bytes - size) % by;
 }
 
 /* The word behind `mark`; "" where it is not there. */

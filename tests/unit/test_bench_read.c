@@ -543,6 +543,25 @@ TEST(bench_read_table_that_stops)
     CHECK_HAS(first_note(), "the table ends at 1048576 of 8388608 bytes");
 }
 
+/* `all_gather_perf -b 8 -e 2M -i 512K` on two ranks prints sizes rounded down to 32 bytes. */
+TEST(bench_read_table_of_rounded_sizes)
+{
+    static const char sizes[] =
+        "# nThread 1 nGpus 2 minBytes 8 maxBytes %s step: 524288(bytes) warmup iters: 5\n" RANKS_2
+            COLUMNS ROW;
+    static const struct {
+        const char *max;
+        size_t notes;
+    } cases[] = {{"1048576", 0}, {"1048584", 0}, {"1572863", 0}, {"1572872", 1}, {"2097152", 1}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct buf text = BUF_INIT;
+        buf_printf(&text, sizes, cases[i].max);
+        CHECK_INT_OF(cases[i].max, read_text(text.data), 0);
+        CHECK_INT_OF(cases[i].max, (int64_t)result.nnotes, (int64_t)cases[i].notes);
+        buf_release(&text);
+    }
+}
+
 TEST(bench_read_run_that_fails)
 {
     static const char failure[] =
