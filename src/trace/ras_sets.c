@@ -352,10 +352,12 @@ void ras_note_sets(struct ras_text *t)
             buf_printf(&f->summary, "NCCL's RAS: %lld rank%s of communicator %s do%s not answer. ",
                        (long long)s->count, plural, f->comms[s->comm].name,
                        s->count > 1 ? "" : "es");
-        run_note(f->run, false,
-                 "%s: %lld rank%s of communicator %s not answering RAS and not listed: counted as "
-                 "the others; `ncclras -v` lists them",
-                 f->label, (long long)s->count, plural, f->comms[s->comm].name);
+        run_note(f->run, true,
+                 "%s: %lld rank%s of communicator %s not answering RAS and not listed: %s counts "
+                 "are not known; they are assumed equal to those of the other ranks; `ncclras -v` "
+                 "lists the rank%s",
+                 f->label, (long long)s->count, plural, f->comms[s->comm].name,
+                 s->count > 1 ? "their" : "its", plural);
     }
     if (chosen < f->ncomms && t->gpus > f->comms[chosen].size)
         run_note(f->run, false,
