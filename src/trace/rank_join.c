@@ -340,7 +340,7 @@ static void note(struct joining *j)
         return;
     }
     paused_s = (double)paused_ns / 1e9;
-    snprintf(paused, sizeof paused, paused_s < 1000 ? "%.3g" : "%.0f", paused_s);
+    snprintf(paused, sizeof paused, paused_s < 999.5 ? "%.3g" : "%.0f", paused_s);
     run_note(run, false,
              "%zu recordings are windows of %zu rank%s, read as one recording; in the %s s between "
              "windows nothing was recorded: that time is excluded",

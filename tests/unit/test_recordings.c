@@ -273,6 +273,30 @@ TEST(recordings_windows_of_ranks_are_joined)
     remove_folder(folder);
 }
 
+TEST(recordings_tell_the_time_between_windows)
+{
+    static const struct {
+        int64_t ms;
+        const char *said;
+    } cases[] = {
+        {1234, " 1.23 s "}, {999400, " 999 s "}, {999700, " 1000 s "}, {1234000, " 1234 s "}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const char *folder = make_folder();
+        struct run run;
+        for (int w = 0; w < 2; w++)
+            write_profile(folder, w == 0 ? "h_7.1.pt.trace.json" : "h_7.2.pt.trace.json",
+                          (struct made_profile){.rank = 0,
+                                                .world = 1,
+                                                .begin_us = NOON + w * cases[i].ms * 1000,
+                                                .steps = 1,
+                                                .first_step = w});
+        load_path(&run, folder);
+        CHECK_HAS(note_with(&run, "windows"), cases[i].said);
+        run_release(&run);
+        remove_folder(folder);
+    }
+}
+
 /* A rank that lacks a window does not shift what follows. */
 TEST(recordings_windows_match_one_by_one)
 {
