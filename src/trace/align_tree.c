@@ -80,13 +80,6 @@ struct gather {
     uint64_t *seen; /* [edges]: collectives so far */
 };
 
-/* Returns whether the operation ends on all members together. */
-static bool is_together(uint8_t op)
-{
-    return op == SPECTER_ALLREDUCE || op == SPECTER_ALLGATHER || op == SPECTER_REDUCESCATTER ||
-           op == SPECTER_ALLTOALL || op == SPECTER_ALLTOALLV;
-}
-
 static double aside_of(const struct match *m)
 {
     double transfer_ns = m->transfer_ns != UNKNOWN_NS ? (double)m->transfer_ns : 0;
@@ -114,7 +107,7 @@ static int64_t class_key(const struct match *m)
 
 static bool ends_together(const struct op *op)
 {
-    return op->class == OP_COLL && op->coll.comm >= 0 && is_together(op->coll.op);
+    return op->class == OP_COLL && op->coll.comm >= 0 && specter_comm_op_waits_for_all(op->coll.op);
 }
 
 static bool *usable_ops(const struct rank *rank)
@@ -192,7 +185,7 @@ static void each_match(struct gather *g, bool keep)
 {
     for (size_t i = 0; i < g->matches->count; i++) {
         const struct match *m = &g->matches->list[i];
-        bool together = m->consistent && m->nmembers > 1 && is_together(m->op);
+        bool together = m->consistent && m->nmembers > 1 && specter_comm_op_waits_for_all(m->op);
         size_t domains = together ? ends_of(g, m) : 0;
         uint32_t class = domains > 1 && keep ? idmap_add(&g->class_ids, class_key(m)) : 0;
         for (size_t k = 1; k < domains; k++) {
@@ -246,7 +239,7 @@ static void ends_init(struct ends *e, const struct run *run)
         for (uint32_t k = 1; k < matches.list[i].nmembers && !several; k++)
             several = run->ranks[of[k].rank].domain != run->ranks[of[0].rank].domain;
         n += several && matches.list[i].transfer_ns != UNKNOWN_NS &&
-             !is_together(matches.list[i].op);
+             !specter_comm_op_waits_for_all(matches.list[i].op);
     }
     e->one_sided = n;
     for (size_t r = 0; r < run->nranks; r++)
