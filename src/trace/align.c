@@ -44,9 +44,9 @@ struct clock_chain {
 
 static struct wall wall_of(const struct rank *rank)
 {
-    struct wall d = {
-        rank->host,      0, 0, rank->mono_ns != UNKNOWN_NS && rank->real_ns != UNKNOWN_NS,
-        rank->host_zero, 0, 0};
+    struct wall d = {.host = rank->host,
+                     .dated = rank->mono_ns != UNKNOWN_NS && rank->real_ns != UNKNOWN_NS,
+                     .zero = rank->host_zero};
     if (d.dated)
         d.offset_ns = rank->real_ns - rank->mono_ns;
     if (rank->host[0] == '\0' && rank->host_gpus > 0)

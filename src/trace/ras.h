@@ -158,9 +158,9 @@ struct ras_text {
     size_t nlisted, cap_listed;
     struct ras_listed *dead; /* owned: processes, without ranks */
     size_t ndead, cap_dead;
-    struct ras_listed
-        lost;          /* a process that does not answer: the last that a list of them names, */
-    size_t nlost;      /* and how many there are */
+    /* A process that does not answer: the last that a list of them names, and how many there are */
+    struct ras_listed lost;
+    size_t nlost;
     int64_t *group_of; /* owned: of each communicator of the file */
     size_t cap_group_of;
     bool *joins; /* owned: of each communicator, whether its ranks are ranks of the run */
