@@ -211,7 +211,7 @@ static const struct sentence sentences[REPLAY_FACTS] = {
     [FACT_GROWS_FROM_ONE] = {ON_SCALE, "a communicator of 1 rank that grows takes the model's "
                                        "time: what it was measured at is no transfer"},
     [FACT_GROWS_INSIDE] = {ON_SCALE, "the ranks that %s adds are numbered inside %s, as frameworks "
-                                     "do (--parallel %s=1:%d puts them outside)"},
+                                     "do (--parallel %s,%s=1:%d puts them outside)"},
     [FACT_STRONG_SCALING] = {ON_SCALE,
                              "strong scaling (--strong): the batch stays and each rank has 1 / "
                              "scale of its tokens; micro-batches keep their number and have %d "

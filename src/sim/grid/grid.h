@@ -168,6 +168,10 @@ const char *grid_axis_text(struct grid *g, const struct grid_input *in, int axis
 /* All axes so, with what is doubtful; or why there are none. */
 const char *grid_sentence(struct grid *g, const struct grid_input *in);
 
+/* "tp=8,pp=2", or "tp=2:1,dp=2:2" where sizes alone would leave a choice: the axes of more than one
+ * rank as --parallel takes them; in the grid's arena. */
+const char *grid_spell(struct grid *g);
+
 const char *grid_trust_name(enum grid_trust trust);
 
 const char *grid_role_name(enum grid_role role);

@@ -435,8 +435,7 @@ static bool equal_sizes(const struct grid *g)
     return false;
 }
 
-/* The axes as --parallel takes them, strides included where sizes alone would leave a choice. */
-static const char *grid_spell(struct grid *g)
+const char *grid_spell(struct grid *g)
 {
     struct buf text = BUF_INIT;
     const char *copy;

@@ -238,7 +238,8 @@ void note_growth(struct replay *rep, const struct weak_scaling *g)
         axis->stride < g->world)
         fact_add(rep, FACT_GROWS_INSIDE,
                  VALUES(fact_text(grid_role_name(role)), fact_text(grid_role_name(axis[1].role)),
-                        fact_text(grid_role_name(role)), fact_count((uint64_t)g->world)));
+                        fact_text(grid_spell(&rep->grid)), fact_text(grid_role_name(role)),
+                        fact_count((uint64_t)g->world)));
 }
 
 /* ---- costs ---- */

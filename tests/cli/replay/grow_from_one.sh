@@ -10,7 +10,9 @@ for ranks in 2 16; do
 done
 replay 16 own --scale 1
 truth=$(get own source.recorded.iteration_us)
-for grid in '' '--parallel pp=2,dp=1:2'; do
+# The other order is typed as it is printed.
+outside=$("$SPECTER" replay 2 --full --scale 8 | tr -s '\n ' ' ' | grep -o -e '--parallel [^ ]* puts them outside')
+for grid in '' "${outside% puts*}"; do
     replay 2 grown --scale 8 $grid
     get grown scales.0.iteration_us | awk -v truth="$truth" -v grid="${grid:-as found}" '
         { off = $1 / truth - 1; print grid ":", (off * off < 0.0036 ? "within 6 %" : "off") }'
