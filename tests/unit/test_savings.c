@@ -112,6 +112,57 @@ TEST(savings_host)
     run_release(&run);
 }
 
+#define COMPUTE_NS 400000
+#define ROOT_NS 100000 /* what the root of a Broadcast takes, */
+#define FILL_NS 60000  /* and how much later the other rank has the data */
+
+/* Each step ends with a small AllReduce, for which the root waits. Without transfers nothing is
+ * left of a Broadcast: neither its time nor its fill. */
+TEST(savings_of_broadcasts)
+{
+    const int64_t step_ns = COMPUTE_NS + ROOT_NS + FILL_NS + SMALL_NS;
+    struct run run;
+    struct analysis a;
+    struct savings *m;
+    struct err e;
+    struct remedy row = {.kind = REMEDY_COLLECTIVE,
+                         .op = SPECTER_BROADCAST,
+                         .bytes = SMALL,
+                         .comm_size = 2,
+                         .factor = 0.5};
+    device_run_on(&run, 2, MADE_H100, COVER_NCCL | COVER_GEMM | COVER_DEPS | COVER_KERNELS);
+    device_comm(&run, "w", 0, 1, 2);
+    for (int r = 0; r < 2; r++) {
+        rank_add_member(&run.ranks[r], 0, r, 0);
+        for (int64_t i = 0; i < STEPS; i++) {
+            const int64_t start_ns = (i + 1) * step_ns, host_ns = start_ns - step_ns;
+            const int64_t sent_ns = start_ns + COMPUTE_NS + ROOT_NS + (r == 1 ? FILL_NS : 0);
+            struct op *op =
+                device_op(&run, r, 1, host_ns, host_ns + CALL_NS, start_ns, start_ns + COMPUTE_NS);
+            op->device = 0;
+            op = device_coll(device_op(&run, r, 1, host_ns + CALL_NS, host_ns + 2 * CALL_NS,
+                                       start_ns + COMPUTE_NS, sent_ns),
+                             SPECTER_BROADCAST, 0, 2 * i, SMALL);
+            op->coll.peer = 0;
+            device_coll(device_op(&run, r, 1, host_ns + 2 * CALL_NS, host_ns + 3 * CALL_NS, sent_ns,
+                                  start_ns + step_ns),
+                        SPECTER_ALLREDUCE, 0, 2 * i + 1, SMALL);
+            *rank_add_step(&run.ranks[r]) =
+                (struct step){.start_ns = host_ns, .end_ns = host_ns + step_ns, .name = "step"};
+        }
+    }
+    run_finish(&run);
+    CHECK_INT(analysis_init(&a, &run, ANALYSIS_ALL_RANKS, &e), 0);
+    m = savings_new(&a, &e);
+    CHECK(m != NULL);
+    CHECK_DOUBLE(saves(m, (struct remedy){.kind = REMEDY_COMM}), ROOT_NS + FILL_NS + SMALL_NS,
+                 5000);
+    CHECK_DOUBLE(saves(m, row), (ROOT_NS + FILL_NS) / 2, 1000);
+    savings_free(m);
+    analysis_release(&a);
+    run_release(&run);
+}
+
 /* What cannot be simulated is said. */
 TEST(savings_without_times)
 {

@@ -12,7 +12,8 @@ struct altered {
     struct replay_job job;
     struct retarget own;
     int64_t *costs_ns; /* [ncosts] as measured; owned */
-    int64_t *set_ns;   /* [ncosts] of the last simulation; owned */
+    int64_t *set_ns;   /* [ncosts] of the last simulation, before their factors; owned */
+    double *factors;   /* [ncosts] of the last simulation, 1 of all but transfers; owned */
 };
 
 static int prepare(struct altered *a, const struct run *run, struct err *e)
@@ -33,6 +34,7 @@ static int prepare(struct altered *a, const struct run *run, struct err *e)
     for (size_t i = 0; i < p->ncosts; i++)
         a->costs_ns[i] = p->costs[i].set_ns;
     a->set_ns = array_new(p->ncosts, sizeof *a->set_ns);
+    a->factors = array_new(p->ncosts, sizeof *a->factors);
     return 0;
 }
 
@@ -51,6 +53,7 @@ void altered_free(struct altered *a)
         return;
     free(a->costs_ns);
     free(a->set_ns);
+    free(a->factors);
     retarget_release(&a->own);
     job_release(&a->job);
     replay_release(&a->rep);
@@ -94,11 +97,15 @@ static void set_cpu(struct altered *a, const double *cpu_factors)
     }
 }
 
+/* Of transfers the factor is kept apart, as the fill of one-way ones takes it, too. */
 static void set_costs(struct altered *a, const struct alteration *what)
 {
     for (size_t i = 0; i < a->job.program.ncosts; i++) {
         const int64_t ns = what->costs_ns != NULL ? what->costs_ns[i] : a->costs_ns[i];
-        a->set_ns[i] = what->factors != NULL ? llround((double)ns * what->factors[i]) : ns;
+        const double set_ns = (double)ns * (what->factors != NULL ? what->factors[i] : 1);
+        const bool apart = a->job.program.costs[i].match != PROGRAM_NONE && a->costs_ns[i] > 0;
+        a->set_ns[i] = apart ? a->costs_ns[i] : llround(set_ns);
+        a->factors[i] = apart ? set_ns / (double)a->costs_ns[i] : 1;
     }
     a->job.overlap.fixed = what->fixed;
 }
@@ -109,7 +116,7 @@ int altered_step(struct altered *a, const struct alteration *what, double *step_
     set_cpu(a, what->cpu_factors);
     program_set_cpu(&a->job.program, what->cpu_ns);
     a->job.program.set_lag_ns = what->lag_ns;
-    const int rc = job_run_scaled(&a->job, &a->own, a->set_ns, NULL, NULL, e);
+    const int rc = job_run_scaled(&a->job, &a->own, a->set_ns, a->factors, NULL, e);
     if (rc == 0)
         *step_ns = job_step_ns(&a->job, true);
     a->job.overlap.fixed = NULL; /* what was borrowed */

@@ -351,7 +351,8 @@ int job_run_scaled(struct replay_job *job, const struct retarget *t, const int64
         const uint32_t match = p->costs[i].match;
         const double factor = factors != NULL ? factors[i] : 1;
         program_set_cost(p, i, llround((double)costs_ns[i] * factor));
-        if (match != PROGRAM_NONE && p->one_ways[match].span > 0) /* data come as much later */
+        /* The fill of a one-way transfer is part of its cost and has the same factor. */
+        if (match != PROGRAM_NONE && p->one_ways[match].span > 0)
             sim_set_fill(p->sim, match, llround((double)p->one_ways[match].set_ns * factor));
     }
     absent_wait_apply(p, t);
