@@ -217,19 +217,21 @@ static int comm_us(const struct retarget *t, const struct program_cost *cost,
     return 0;
 }
 
-#define AHEAD 0.9 /* of what NICs take: a member did not wait for them */
+/* Below this part of what the NICs take, a member did not wait for them. Chosen, not measured: the
+ * margin is for the model's error. Only the stand-ins showed such transfers. */
+#define NIC_TIME_SHARE_MAX 0.9
 
-/* A member before NICs that are slower than its links need not wait for them: what fits into NCCL's
- * buffers is on its way. The recorded fill then holds what data lag behind for that, too, which is
- * no matter of places. So all of the way is scaled as the model says of it, and the fill is what
- * the member's time leaves of it. NAN where the recording does not show that. part: of the way that
- * the fill is behind the member. */
+/* Where NICs are slower than links, a member near the root finishes before the NICs have sent its
+ * data. The recorded fill then contains NIC time, which does not grow with the number of ranks. So
+ * member time plus fill is scaled by the model's ratio of whole times; the fill is the rest. NAN
+ * where the recording does not show that. part: of the way that the fill is behind the member. */
 static double ahead_fill_us(const struct program_cost *cost, double fill_us, double part,
                             const struct comm_cost *from, const struct comm_cost *to)
 {
     const double member_us = (double)(cost->measured_ns - cost->wait_ns) / 1e3;
     double all_us;
-    if (cost->measured_ns == UNKNOWN_NS || !(part > 0) || !(member_us < AHEAD * from->nic_us))
+    if (cost->measured_ns == UNKNOWN_NS || !(part > 0) ||
+        !(member_us < NIC_TIME_SHARE_MAX * from->nic_us))
         return NAN;
     all_us = (member_us + fill_us * part) * (to->us / from->us);
     return fmax(all_us - (double)(cost->set_ns - cost->wait_ns) / 1e3, 0) / part;
@@ -240,14 +242,14 @@ static int64_t fill_ns(const struct retarget *t, const struct program_cost *cost
     const struct match *match = &t->program->matches.list[cost->match];
     const struct program_one_way way = t->program->one_ways[cost->match];
     const struct priced_transfer recorded = transfer_of(t, cost, (double)match->bytes);
-    const struct priced_transfer there = transfer_of(t, cost, retarget_bytes(t, cost));
+    const struct priced_transfer on_target = transfer_of(t, cost, retarget_bytes(t, cost));
     struct comm_cost from, to;
     struct err ignored;
     double us;
     if (way.fill_ns != UNKNOWN_NS && t->calibrate && retarget_same_hardware(t) &&
         !retarget_moved(t, match->comm) && !carries_less(t, cost) && !slow_link_is_met(t, cost))
         return way.fill_ns;
-    if (price_transfer(t, &there, ON_TARGET, &to, &ignored) < 0)
+    if (price_transfer(t, &on_target, ON_TARGET, &to, &ignored) < 0)
         return way.fill_ns == UNKNOWN_NS ? 0 : way.fill_ns;
     if (way.fill_ns == UNKNOWN_NS || !t->calibrate ||
         price_transfer(t, &recorded, ON_SOURCE, &from, &ignored) < 0 || !(from.fill_us > 0))
