@@ -22,4 +22,4 @@ replay 8 grown --scale 2 --from-network narrow.json --network narrow.json
     awk '$1 == "scales.0.interval80" { gsub(/[][,]/, ""); print $2, $3 }' grown
 } | paste -s -d ' ' | awk '{
     print ($3 <= $1 && $1 <= $4 ? "inside the interval" : "outside: " $0)
-    print ($2 < 1.2 * $1 ? "less than 20 % off" : "off: " $0) }'
+    print ($2 < 1.2 * $1 && $2 > 0.8 * $1 ? "less than 20 % off" : "off: " $0) }'
