@@ -144,7 +144,7 @@ static void one_way_learn(struct program *p, const struct program *isolated,
     qsort(parts, match->nmembers, sizeof *parts, by_place);
     if (parts[match->nmembers - 1].place - parts[0].place + 1 >= match->nmembers) {
         way->fill_ns = llround(fill_of(parts, match->nmembers) * way->span);
-        sim_set_fill(p->sim, cost->match, way->fill_ns);
+        program_set_fill(p, cost->match, way->fill_ns);
     }
     free(parts);
 }
