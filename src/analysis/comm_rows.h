@@ -83,7 +83,7 @@ enum comm_rows_of {
     COMM_ROWS_MESSAGES             /* sends and receives */
 };
 
-/* What rows borrow of the study and its run must outlive them. */
+/* The study and its run must outlive rows, which borrow from them. */
 void comm_rows_init(struct comm_rows *rows, const struct comm_study *study,
                     const struct comm_context *context, enum comm_rows_of of);
 void comm_rows_release(struct comm_rows *rows);

@@ -15,14 +15,16 @@
 struct savings {
     const struct analysis *a;
     struct simulated_run simulated;
-    double *computing_ns; /* [nranks] of all steps that count; owned */
-    double *cpu_ns;       /* [nranks] in a step; owned */
-    int64_t *recorded_ns; /* [ncosts] computations as recorded, others without what communication
-                             took of them;
-                             owned */
-    bool *computes;       /* [ncosts] the former; owned */
-    double *factors;      /* [ncosts] of the next simulation; owned */
-    double *cpu_factors;  /* [nranks] likewise; owned */
+    /* [nranks] of all steps that count; owned */
+    double *computing_ns;
+    /* [nranks] in a step; owned */
+    double *cpu_ns;
+    /* [ncosts] computations as recorded, others without what communication took of them; owned */
+    int64_t *recorded_ns;
+    /* [ncosts] the former; owned */
+    bool *computes;
+    /* of the next simulation, [ncosts] and [nranks]; owned */
+    double *factors, *cpu_factors;
 };
 
 /* What communication took of computations is in their recorded times. */

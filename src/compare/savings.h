@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * What a step would save with one thing remedied: the recording is simulated on its own hardware
- * with that work shorter. Waits and overlap follow from the simulation, so that what is hidden
- * behind other work saves nothing.
+ * with that work shorter. Waits and overlap follow from the simulation, so that what is
+ * overlapped by other work saves nothing.
  *
  *     struct savings *s = savings_new(&analysis, e);             NULL: it cannot be simulated
  *     struct remedy overlap = {.kind = REMEDY_COMM};
@@ -14,14 +14,13 @@
 
 #include "analysis/analysis.h"
 
-#define SAVINGS_OPS_MAX                                                       \
-    1000000 /* a longer recording that must be simulated whole takes too long \
-             */
+/* A longer recording that must be simulated whole takes too long. */
+#define SAVINGS_OPS_MAX 1000000
 
 enum remedy_kind {
     REMEDY_NONE,
-    REMEDY_COMM,   /* transfers take no time of their own, as if all were overlapped: what they
-                    take of computations that they overlap they still do */
+    REMEDY_COMM,   /* transfers take no time of their own, as if all were overlapped by other work;
+                      the slowdown of overlapped computations stays */
     REMEDY_COPIES, /* likewise copies and memsets */
     REMEDY_HOST,   /* the host's calls, and what it does between them, take no time */
     REMEDY_RANK,   /* a rank computes, and its host calls, for as long as the median rank's do */

@@ -88,8 +88,10 @@ void page_sheet(struct page *p, const struct sheet *s, const char *command);
 /* A table of text alone. name: what a screen reader calls it. */
 void page_table(struct buf *b, const struct table *t, const char *name);
 
-/* All of it, into an open file, whose close tells errors; and as a file: 0, or -1 with e filled. */
+/* Writes the page into sink; errors show at sink_close(). */
 void page_put(const struct page *p, struct sink *sink);
+
+/* Writes the page as a file. 0, or -1 with e filled. */
 int page_write(const struct page *p, const char *path, struct err *e);
 
 #endif

@@ -276,8 +276,8 @@ static void on_op(struct untimed_ctx *s, uint32_t i)
         }
         return;
     }
-    /* From the start of the call on, as the engine launches there: what a later start is not given
-     * a reason for would be lost. */
+    /* The engine launches at the start of the call. Counting from its end would leave that time
+     * unassigned. */
     allowed_ns = ns_add(op->host_ns != UNKNOWN_NS ? op->host_ns : op->host_end_ns, s->latency_ns);
     keep_distance(s, i, lane, op->start_ns, allowed_ns);
     observe(s, lane, op->start_ns, allowed_ns);

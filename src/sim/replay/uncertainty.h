@@ -8,9 +8,9 @@
  * measured x model(target) / model(source) has that of both models, the root of the squares of
  * their logarithms; a model's own time has that of one. Within a basis all costs are wrong in the
  * same direction: the job is simulated once with all of them at the long end of their 80 % and once
- * at the short end, so that overlapped work costs nothing until it is exposed; the fill of a one-way
- * transfer goes with its cost. Bases are independent of each other: the root of the sum of squares,
- * to either side.
+ * at the short end, so that overlapped work costs nothing until it is exposed. The fill of a
+ * one-way transfer is part of its cost and has the same error. Bases are independent of each other:
+ * the root of the sum of squares, to either side.
  *
  * Where the hardware was not measured, or a rule without a model applies, the error is not known.
  * An assumption stands for it, and is counted as unmeasured: for models, the 90th percentile of
