@@ -222,9 +222,9 @@ double closing_comm_share(const struct closing_rank *rank)
 }
 
 /* The spread over the ranks of values[nranks], NAN where a rank has none; reorders them. */
-static struct closing_share spread_of(const struct closing_sums *s, double *values)
+static struct closing_spread spread_of(const struct closing_sums *s, double *values)
 {
-    struct closing_share x = {NAN, NAN, NAN, -1, -1};
+    struct closing_spread x = {NAN, NAN, NAN, -1, -1};
     size_t n = 0;
     for (size_t i = 0; i < s->nranks; i++) {
         double value = values[i];

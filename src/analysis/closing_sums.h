@@ -75,7 +75,7 @@ struct closing_comm {
 #define CLOSING_COMMS_MAX ((size_t)1 << 20)
 
 /* The spread of a value over the ranks that have one: of shares of the recorded time, of ns. */
-struct closing_share {
+struct closing_spread {
     double median, least, most;    /* NAN without ranks */
     int64_t least_rank, most_rank; /* -1 unknown */
 };
@@ -93,7 +93,7 @@ struct closing_sums {
     uint64_t comms_left; /* rows without a place, beyond CLOSING_COMMS_MAX */
 
     /* filled by closing_sums_finish() */
-    struct closing_share kinds[SPECTER_SUM_KIND_COUNT], communication, recorded; /* recorded: ns */
+    struct closing_spread kinds[SPECTER_SUM_KIND_COUNT], communication, recorded; /* recorded: ns */
     size_t straggler; /* the rank that causes most waiting; SIZE_MAX: none causes any */
 };
 

@@ -301,7 +301,7 @@ static void put_head(const struct closing_report *r, struct screen *s)
 
 static void put_verdict(const struct closing_report *r, struct screen *s)
 {
-    const struct closing_share *kinds = r->sums->kinds;
+    const struct closing_spread *kinds = r->sums->kinds;
     struct buf b = BUF_INIT;
     int largest = 0;
     bool untimed = false;
@@ -340,7 +340,7 @@ static void put_shares(const struct closing_report *r, struct screen *s)
         buf_printf(&b, "%8s%8s%8s%8s", "least", "rank", "most", "rank");
     screen_row(s, b.data);
     for (int kind = 0; kind < SPECTER_SUM_KIND_COUNT; kind++) {
-        const struct closing_share *x = &r->sums->kinds[kind];
+        const struct closing_spread *x = &r->sums->kinds[kind];
         if (!(x->most >= SHARE_MIN))
             continue;
         buf_reset(&b);
@@ -357,7 +357,7 @@ static void put_shares(const struct closing_report *r, struct screen *s)
 static void put_waits(const struct closing_report *r, struct screen *s)
 {
     const struct closing_sums *sums = r->sums;
-    const struct closing_share *x = &sums->communication;
+    const struct closing_spread *x = &sums->communication;
     struct buf b = BUF_INIT;
     char time[TIME_TEXT];
     if (sums->nranks < 2 || !(x->most >= SHARE_MIN) || x->most_rank < 0 || x->least_rank < 0)
@@ -448,7 +448,7 @@ void closing_screen(const struct closing_report *r, struct screen *s)
 
 /* ---- JSON ---- */
 
-static void add_share(cJSON *doc, const char *key, const struct closing_share *x, double divisor)
+static void add_share(cJSON *doc, const char *key, const struct closing_spread *x, double divisor)
 {
     const char *const keys[2][3] = {{"median", "least", "most"},
                                     {"median_us", "least_us", "most_us"}};
