@@ -438,6 +438,8 @@ static void put_calls(struct out *o)
     put_RAW(o, "},\"cublas\":{");
     for (int i = 0; i < HOOK_COUNT; i++) {
         char name[64];
+        if (calls.gemms[i].count == 0)
+            continue;
         format_gemm_name(name, function_names[i].name);
         put_call_sum(o, name, &calls.gemms[i], false);
     }
