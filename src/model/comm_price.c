@@ -284,6 +284,9 @@ void comm_price(const struct topo_view *s, const struct comm_demand *l, double b
 #define PIPELINE_CHUNK (512 * 1024.0) /* a slot of NCCL's buffers: what a Broadcast passes on */
 #define SWITCH_HOPS 2                 /* up to switches that reduce, and down */
 
+/* LL passes the host's memory: NCCL's bounds on two nodes are 22.5 GB/s on AMD's hosts, else 39. */
+#define AMD_HOST_LL (22.5 / 39)
+
 static double log2_up(int n)
 {
     int depth = 0;
@@ -309,9 +312,11 @@ static void flow(const struct topo_view *s, const struct nccl_operation *o, doub
     if (graph->channels > 0) /* a channel leaves a node through the NICs beside one GPU */
         nic_GBps = fmin(nic_GBps, graph->channels * comm_nic_GBps(s, 1));
     l->nic_us = comm_us(bytes, inter, nic_GBps);
-    if (l->proto == NCCL_LL) /* in payload: comm_price() will halve the rate */
-        l->nic_us = fmax(l->nic_us,
-                         comm_us(bytes, inter * comm_protos[NCCL_LL].payload, s->wire.net_ll_GBps));
+    if (l->proto == NCCL_LL) { /* in payload: comm_price() will halve the rate */
+        double host = s->nccl.topo.cpu == NCCL_CPU_AMD ? AMD_HOST_LL : 1;
+        l->nic_us = fmax(l->nic_us, comm_us(bytes, inter * comm_protos[NCCL_LL].payload,
+                                            s->wire.net_ll_GBps * host));
+    }
 }
 
 /* How often the chunk with the longest way leaves a node: of its rounds x (n-1) passes it may begin

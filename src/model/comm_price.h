@@ -17,14 +17,14 @@
  *
  * - Start: start_us, and simple_us with Simple.
  * - Step: in a node intra_lat_us + step_us (LL), + 2.5 step_us (LL128: between NCCL's 2.1 for Tree
- *   and 3.2 for Ring), + sync_us (Simple; down to half of it (*measured*) where a block has less
- * than 32 KiB a step). Hop: inter_lat_us + hop_us, or hop_sync_us (Simple).
+ *   and 3.2 for Ring), + sync_us (Simple; down to half of it, *measured*, where a block has less
+ *   than 32 KiB a step). Hop: inter_lat_us + hop_us, or hop_sync_us (Simple).
  * - Links to p peers: min(intra_GBps, the GPU's own, pair_GBps*p) * link_share.
  * - NICs next to p GPUs: min(all, p*ceil(nics_per_node/gpus_per_node)) x nic_Gbps/8, at most
  *   p*pcie_GBps, over oversubscription, x nic_share; of the emptiest node, at most as many as
  *   channels.
  * - Payload: LL half, LL128 120/128, of which blocks keep up with 0.7 on NVLink (*measured*). With
- *   LL at most net_ll_GBps leave a node.
+ *   LL at most net_ll_GBps leave a node, 22.5/39 of it on AMD's hosts (NCCL's bounds).
  * - Host's path, at host_GBps; with P2P a quarter of an all-to-all's bytes cross it each way.
  * - Copy of a GPU's own part (S/n; half in an AllReduce) at copy_ratio x the link's rate. Blocks:
  *   with LL a block moves its part of a step (up to 4 KiB) at ll_GBps, twice at the ends.

@@ -267,3 +267,22 @@ TEST(comm_choice_rccl_changes_protocols_where_they_are_alike)
         }
     }
 }
+
+/* NCCL leaves LL where its estimate of the others is less: our times of both differ little there.
+ */
+TEST(comm_choice_nccl_leaves_ll_where_others_are_alike)
+{
+    static const enum specter_comm_op ops[] = {SPECTER_ALLREDUCE, SPECTER_ALLGATHER,
+                                               SPECTER_REDUCESCATTER};
+    for (size_t i = 0; i < network_profile_count; i++) {
+        const struct network_profile *net = &network_profiles[i];
+        if (strcmp(net->intra, "nvswitch") != 0 || net->nics_per_node < 1 || net->domain_gpus > 0)
+            continue;
+        for (size_t o = 0; o < COUNT(ops); o++) {
+            for (double bytes = 8; bytes < GiB; bytes *= 2)
+                check_slower(net->name, ops[o], bytes, 16,
+                             1.42 * us_on(usual_gpu(net), net, ops[o], 2 * bytes, 16),
+                             us_on(usual_gpu(net), net, ops[o], bytes, 16));
+        }
+    }
+}
