@@ -315,7 +315,7 @@ static void print_interval(const struct predict_transfer *t)
     if (t->where.ranks == 1)
         return;
     if (in.lacks == ACCURACY_LACKS_PROFILE)
-        buf_puts(&reason, "the profile has parameters of its own");
+        buf_puts(&reason, "nothing was measured with the profile's parameters");
     else if (in.lacks == ACCURACY_LACKS_FABRIC)
         buf_printf(&reason, "no node of %s was measured", net->intra);
     else if (in.lacks == ACCURACY_LACKS_NETWORK)

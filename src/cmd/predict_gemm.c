@@ -292,7 +292,7 @@ static void print_kernel(const struct gemm_cost *c)
 
 static const char *why_unknown(enum accuracy_lack lacks)
 {
-    return lacks == ACCURACY_LACKS_PROFILE ? "the profile has parameters of its own"
+    return lacks == ACCURACY_LACKS_PROFILE ? "nothing was measured with the profile's parameters"
            : lacks == ACCURACY_LACKS_RATE
                ? "no GPU of the architecture with this tensor rate was measured"
                : "too few GEMMs of the architecture were measured";
