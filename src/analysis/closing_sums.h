@@ -13,8 +13,8 @@
  *     closing_sums_finish(&s);
  *     closing_sums_release(&s);
  *
- * Durations on a device include waiting. The member of a collective that arrives last waits for
- * nobody, so that of all members its device time is the shortest.
+ * Durations on a device include waiting. The member of a collective that arrives last does not
+ * wait, so that of all members its device time is the shortest.
  */
 #ifndef SPECTER_ANALYSIS_CLOSING_SUMS_H
 #define SPECTER_ANALYSIS_CLOSING_SUMS_H

@@ -75,8 +75,8 @@ size_t stream_take(struct stream *s, char *buf, size_t len);
 /* Passes over a byte order mark. */
 void stream_skip_mark(struct stream *s);
 
-/* Looks at the first bytes of a member: whether it is packed itself. What is wrong with it is said
- * when it is read, so that other members stand. */
+/* Finds by its first bytes whether a member is packed itself. Its damage is an error of reading it,
+ * so that other members stand. */
 void stream_open_member(struct stream *s);
 
 /* Fills e with the error that the stream keeps. Returns -1. */
@@ -87,10 +87,10 @@ int stream_kept_error(const struct stream *s, struct err *e);
 /* Returns whether a block is the header of a member. */
 bool stream_is_tar_header(const char *block);
 
-/* Notes what is wrong in an archive, at the byte that comes next. Returns -1. */
+/* Notes damage of an archive at the byte that comes next. Returns -1. */
 int stream_tar_damaged(struct stream *s, const char *what);
 
-/* Notes what is wrong at the first packed byte not consumed. Returns -1. */
+/* Notes damage at the first packed byte that is not consumed. Returns -1. */
 int stream_damaged(struct stream *s, const char *what);
 
 #endif

@@ -58,7 +58,7 @@ enum nccl_tests_line {
     NCCL_TESTS_NO_ROW,
     NCCL_TESTS_ROW,
     NCCL_TESTS_EMPTY, /* of 0 bytes: fewer elements than ranks */
-    NCCL_TESTS_CUT,   /* it begins like one; *why says what is wrong */
+    NCCL_TESTS_CUT,   /* it begins like one; *why tells the error */
 };
 
 /* Splits at spaces and tabs. */
@@ -113,7 +113,7 @@ bool nccl_tests_rank_read(struct nccl_tests_rank *out, const char *text);
 void nccl_tests_ranks_add(struct nccl_tests_ranks *ranks, struct bench_result *r,
                           struct bench_run *run, const struct nccl_tests_rank *one);
 
-/* After the last line of a header: sets run->where, and notes what is wrong with the list. */
+/* After the last line of a header: sets run->where, and notes errors of the list. */
 void nccl_tests_ranks_end(const struct nccl_tests_ranks *ranks, struct bench_result *r,
                           struct bench_run *run);
 

@@ -43,8 +43,8 @@ void bench_checks_text(const struct bench_checks *checks, bool full, FILE *out);
 /* One array: name, pass (null: not known), value, limit, where. Caller deletes. */
 struct cJSON *bench_checks_json(const struct bench_checks *checks);
 
-/* What is wrong, as one sentence: GPUs that throttled, else GPUs that were still getting warmer at
- * the end. Nothing where all is well. */
+/* One sentence on GPUs that throttled, else on those that were still getting warmer at the end;
+ * nothing where there are none. */
 void bench_state_text(const struct bench_gpu_summary *gpus, int n, FILE *out);
 
 /* One sentence where times clearly go with the temperature; what: "GEMMs take". */
