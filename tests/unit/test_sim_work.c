@@ -281,22 +281,27 @@ TEST(hidden_kernels_over_before_another_stream_started)
     run_release(&run);
 }
 
+/* A copy to the host whose call lasts from `at` to 400 us, and an operation behind it. */
+static void add_copy_that_waits(struct run *run, int64_t at)
+{
+    struct op *copy = add_op(run, 1, at, at, 400 - at);
+    copy->class = OP_MEMORY;
+    copy->name = "d2h";
+    copy->timing = SPECTER_TIMING_HOST;
+    copy->host_end_ns = 400 * US;
+    add_op(run, 1, 410, 410, 5);
+    host_waits_find(&run->ranks[0]);
+}
+
 /* A small copy, which has no time of its own, and whose call came back when all before it was done.
  */
 TEST(hidden_kernels_before_a_copy_that_waits)
 {
     struct run run;
-    struct op *copy;
     open_run(&run);
     add_op(&run, 1, 0, 0, 100);
     add_launches(&run, 1, 5);
-    copy = add_op(&run, 1, 12, 12, 388);
-    copy->class = OP_MEMORY;
-    copy->name = "d2h";
-    copy->timing = SPECTER_TIMING_HOST;
-    copy->host_end_ns = 400 * US;
-    add_op(&run, 1, 410, 410, 5);
-    host_waits_find(&run.ranks[0]);
+    add_copy_that_waits(&run, 12);
     check_start(&run, 2, 410, 9, 0);
     run_release(&run);
 }
@@ -306,17 +311,10 @@ TEST(hidden_kernels_before_a_copy_that_waits)
 TEST(copy_that_waits_on_an_idle_stream)
 {
     struct run run;
-    struct op *copy;
     open_run(&run);
     add_op(&run, 1, 0, 0, 100);
     add_sync_call(&run, SYNC_CALL_STREAM, 1, -1, 12, 101);
-    copy = add_op(&run, 1, 120, 120, 280);
-    copy->class = OP_MEMORY;
-    copy->name = "d2h";
-    copy->timing = SPECTER_TIMING_HOST;
-    copy->host_end_ns = 400 * US;
-    add_op(&run, 1, 410, 410, 5);
-    host_waits_find(&run.ranks[0]);
+    add_copy_that_waits(&run, 120);
     check_start(&run, 2, 410, 0, 0);
     run_release(&run);
 }
