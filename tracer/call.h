@@ -49,7 +49,7 @@ enum graph_act {
     GRAPH_EXEC_DESTROY,
 };
 
-/* What is done around a kind of call. Each file has those of the calls that it describes. */
+/* Handlers that run around a kind of call. Each file has those of the calls that it describes. */
 struct call_handlers {
     bool flushes;                   /* launches so far get their record before this one */
     void (*begin)(struct call *c);  /* before the real call */

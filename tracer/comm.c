@@ -49,8 +49,8 @@ uint64_t comm_hash_ranks(const int *ranks, int count)
 
 /* ---- memory for slots ----
  *
- * What is much smaller than a page, at most CARVE_MAX: many pieces share one mapping. It cannot be
- * given back but all at once, in the child of a fork. */
+ * Allocates pieces of at most CARVE_MAX, much smaller than a page, many in one mapping. They are
+ * freed only all at once, in the child of a fork. */
 
 #define CARVE_MAX ((size_t)8 << 10)
 #define LUMP_BYTES ((size_t)64 << 10)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * What the environment says, read once, in the first hook of a process, on the program's own thread
- * (another thread reading it later would race with setenv). settings.def lists the settings;
+ * The settings in the environment, read once, in the first hook of a process, on the program's own
+ * thread (another thread reading it later would race with setenv). settings.def lists the settings;
  * docs/trace-format.md explains them, and the order in which a run is named.
  */
 #ifndef SPECTER_TRACER_CONFIG_H

@@ -188,7 +188,7 @@ struct dlsym_answer dlsym_answer(void *handle, const char *name, const char *ver
 
 /* ---- dlclose() ----
  *
- * What was found out about a library and its callers does not outlive them (resolve.h). */
+ * Forgets the entries of a library and its callers when they are unloaded (resolve.h). */
 
 /* Reads the number of objects unloaded since the start. */
 static int note_unloaded(struct dl_phdr_info *info, size_t size, void *data)

@@ -51,7 +51,7 @@ static inline void put_bytes(struct out *o, const char *bytes, size_t len)
 
 /* ---- lines (format.c) ---- */
 
-/* What a line says beyond its record. */
+/* Values of a line that its record does not hold. */
 struct line_extras {
     const char *gemm_name; /* of a GEMM: format_gemm_name() */
     uint64_t op_count;     /* of a graph: how many recorded operations it holds */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * What is generated from hooks.def, apart from functions: libraries, hook ids and their names; and
- * how the wrappers are exported.
+ * Generated from hooks.def, apart from functions: libraries, hook ids and their names; and the form
+ * in which wrappers are exported.
  */
 #ifndef SPECTER_TRACER_HOOKS_H
 #define SPECTER_TRACER_HOOKS_H
@@ -74,7 +74,7 @@ extern const struct function_name function_names[FUNCTION_COUNT];
  *
  *     #define HOOK(_lib, _ret, _fn, _params, _args, _record) EXPORT_HOOK(_lib, _fn) */
 
-/* What the declaration of the function itself says. */
+/* The visibility in the declaration of the function itself. */
 #define EXPORT_VISIBILITY(_lib) __attribute__((visibility(EXPORT_VISIBILITY_##_lib)))
 #define EXPORT_VISIBILITY_NCCL "hidden"
 #define EXPORT_VISIBILITY_RCCL "hidden"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What the program says of itself: moments, steps and ranges, by the functions of
+ * Marks that the program sets: moments, steps and ranges, by the functions of
  * include/specter/specter.h (exported here, for C and for ctypes alike) and by NVTX, which
  * PyTorch's torch.cuda.nvtx is made of. Each becomes a record in the calling thread's ring, as a
  * hook's does and under the same law.

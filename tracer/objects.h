@@ -53,9 +53,9 @@ int elf_compare(const char *a, const char *b);
 
 /* ---- all objects ----
  *
- * What the loader's list of objects tells of one function: who defines it, who refers to it, and
- * what the object that calls it needs. Read from the objects' dynamic sections alone; nothing is
- * asked of the loader, and nothing changes.
+ * Finds one function in the loader's list of objects: the objects that define it, those that refer
+ * to it, and the libraries that its caller needs. Read from the objects' dynamic sections alone;
+ * nothing is asked of the loader, and nothing changes.
  *
  * The list is in the order of loading. A dlopen() appends the object it was asked for and, after
  * it, what that needs and was not there yet. So an object that no earlier one needs began a

@@ -31,7 +31,7 @@ __attribute__((constructor)) static void note_first_thread(void)
     first_thread = pthread_self();
 }
 
-/* What C++ registers destructors of thread-local objects with. */
+/* The function with which C++ registers destructors of thread-local objects. */
 int __cxa_thread_atexit_impl(void (*end)(void *), void *object, void *dso);
 extern void *__dso_handle;
 

@@ -58,7 +58,7 @@ void plugin_reset(void); /* for the child of a fork */
 
 /* ---- what NCCL tells, in any version of its interface (plugin_versions.c) ---- */
 
-/* What NCCL says of a communicator; all 0 and rank -1 up to version 3. */
+/* A communicator as NCCL describes it; all 0 and rank -1 up to version 3. */
 struct plugin_comm {
     uint64_t hash; /* 0: not told */
     int nodes, ranks, rank;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * What a hook leaves behind: one fixed-size record in its thread's ring. The writer thread turns it
- * into a line of the trace; nothing here is text but the name of a mark.
+ * The result of a hook: one fixed-size record in its thread's ring. The writer thread turns it into
+ * a line of the trace; nothing here is text but the name of a mark.
  */
 #ifndef SPECTER_TRACER_RECORD_H
 #define SPECTER_TRACER_RECORD_H

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * What a setting's value may look like. The tracer reads values with these functions from the
- * environment of a program that it must not disturb, `specter capture` with the same functions from
- * its options, so that what one accepts the other does. No locale, no allocation, no state.
+ * Parses the values of settings. The tracer reads values with these functions from the environment
+ * of a program that it must not disturb, `specter capture` with the same functions from its
+ * options, so that what one accepts the other does. No locale, no allocation, no state.
  */
 #ifndef SPECTER_TRACER_SETTINGS_H
 #define SPECTER_TRACER_SETTINGS_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * What the tracer keeps for each thread of the program: its ring, where it is between
- * ncclGroupStart and ncclGroupEnd, and the launches that it has counted.
+ * State of each thread of the program: its ring, its depth between ncclGroupStart and ncclGroupEnd,
+ * and the launches that it has counted.
  *
  * A thread gets its block at its first record, by mmap; when it ends, the writer empties the ring
  * and another thread may have the block. Blocks never move and are never given back, so the writer

@@ -107,9 +107,9 @@ void writer_reset(void); /* for the child of a fork, which has no writer */
 
 /* ---- memory (memory.c) ----
  *
- * What is mapped while the program runs: what the tracer needs more the more a program does. All of
- * it together has a bound, so that the tracer stays below 16 MiB whatever the program does: its
- * static tables (below 6.3 MiB) and its thread's stack are the rest. `make bench-tracer` and
+ * Memory that is mapped while the program runs, as it grows with what a program does. All of it
+ * together has a bound, so that the tracer stays below 16 MiB whatever the program does: its static
+ * tables (below 6.3 MiB) and its thread's stack are the rest. `make bench-tracer` and
  * tests/cli/tracer/memory.sh measure it where all of it is in use.
  *
  * Mapped and not allocated: a hook may be in the middle of the program's malloc(). */

@@ -28,7 +28,7 @@ struct child_env {
     const char *name, *value;
 };
 
-/* What happens while the program runs. */
+/* Signals that reach the parent while the program runs. */
 struct child_watch {
     /* Out: the last of SIGHUP, SIGINT, SIGQUIT and SIGTERM that came, from the terminal or to us;
      * 0: none. Signals that we ignore, as below nohup, are as if they had not come. */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * What an ELF file says of itself, read from the file without running anything: what it needs,
- * where it looks for that, what it defines. Only files of this machine's class and byte order are
- * read further than their header. Every offset is checked: a damaged file reads as one that says
- * nothing.
+ * Reads an ELF file's own description without running anything: the libraries it needs, the folders
+ * it searches for them, the symbols it defines. Only files of this machine's class and byte order
+ * are read further than their header. Every offset is checked: a damaged file reads as one that
+ * says nothing.
  *
  *     struct elf_file f;
  *     if (elf_file_open(&f, path, e) < 0) ...

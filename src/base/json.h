@@ -58,7 +58,8 @@ size_t json_offset(const struct json *j); /* bytes from the start to where it st
 /* Returns whether the error is that the text ended too early, so that more text might mend it. */
 bool json_is_cut(const struct json *j);
 
-/* What comes next: one of { [ " t f n - 0 (any digit gives '0'), or '\0' at the end or on error. */
+/* Returns the kind of the next value: one of { [ " t f n - 0 (any digit gives '0'), or '\0' at the
+ * end or on error. */
 char json_peek(struct json *j);
 
 /* Steps into an object or array; `bracket` is '{' or '['. false when something else is there: null

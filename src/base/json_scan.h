@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * What json.c and json_number.c share, and the short ways for a reader that knows how a writer
- * writes: scan_key() and so on take what is there when it is plain, without white space, and else
- * leave it to the functions of json.h.
+ * Shared by json.c and json_number.c, and the fast paths of a reader that knows how a writer
+ * writes: scan_key() and the others read a value that is plain, without white space, and leave
+ * every other one to the functions of json.h.
  *
  *     if (!scan_u64(j, &value))
  *         value = json_u64(j, none);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * What a kernel does, told by its name: the tracer counts launches by it, and the replay scales
- * kernels by it.
+ * Classifies kernels by their names: the tracer counts launches by class, and the replay scales
+ * kernels by class.
  */
 #include "base/kernel_class.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * What the name of a kernel tells: its class (specter_kernel_class_of() in specter/trace.h), and of
- * one that communicates which collective it is. The tracer classes launches by it, readers of
- * profiles find communication by it. It allocates nothing.
+ * Reads a kernel's name: its class (specter_kernel_class_of() in specter/trace.h), and the
+ * collective of a kernel that communicates. The tracer classes launches by it, readers of profiles
+ * find communication by it. It allocates nothing.
  *
  * To add a kernel that communicates: a row in comm_kernels.def and its name in
  * tests/unit/test_comm_kernels.c. To add a word that names a class: a row of words[] in

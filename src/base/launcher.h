@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * What starts the processes of a job, and the variables of the environment in which it numbers
- * them. The tracer, which shares nothing with programs but names, has a list of its own
- * (tracer/config.c).
+ * Launchers: the programs that start the processes of a job, and the environment variables in which
+ * each numbers them. The tracer, which shares nothing with programs but names, has a list of its
+ * own (tracer/config.c).
  *
  *     for (int i = LAUNCHER_TORCHRUN; i <= LAUNCHER_PMI; i++)
  *         if (launcher_started(&launchers[i]))

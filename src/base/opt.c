@@ -108,7 +108,7 @@ int opt_parse_double(const char *what, const char *text, double *out, struct err
     return 0;
 }
 
-/* What a suffix multiplies by: k, KiB, M: powers of 1024; kB, MB: of 1000; 0: no such suffix. */
+/* The factor of a suffix: k, KiB, M: powers of 1024; kB, MB: of 1000; 0: no such suffix. */
 static uint64_t suffix_unit(const char *suffix)
 {
     static const char letters[] = "KMGT";

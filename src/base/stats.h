@@ -71,8 +71,8 @@ void sample_test(struct sample_test *out, const struct time_series *base,
 
 /* ---- a sample that grows ----
  *
- * What is said of many durations at once: their extremes, middle and spread. One definition of each
- * for the whole report, right also for one value and for two.
+ * Summary of many durations: their extremes, middle and spread. One definition of each for the
+ * whole report, right also for one value and for two.
  *
  *     struct sample s = {0};
  *     sample_add(&s, ns);

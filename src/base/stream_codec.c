@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What unpacks a stream: gzip and zstd.
+ * Unpacks a stream: gzip and zstd.
  */
 #include "base/stream_internal.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * What stream.c, which reads the file, shares with stream_codec.c, which unpacks it, and
- * stream_tar.c, which finds the members of an archive.
+ * Shared by stream.c, which reads the file, stream_codec.c, which unpacks it, and stream_tar.c,
+ * which finds the members of an archive.
  *
  * An error below the last good byte is kept in the stream and returned when that byte has been
  * taken.

@@ -92,7 +92,7 @@ static int tar_header(struct stream *s, struct tar_member *m)
     if (n < STREAM_TAR_BLOCK)
         return stream_tar_damaged(s, "the archive is cut off");
     if (block[0] == '\0' && memcmp(block, block + 1, STREAM_TAR_BLOCK - 1) == 0) {
-        /* What follows the end of the archive inside a .gz is still checked for damage. */
+        /* Bytes behind the end of the archive inside a .gz are still checked for damage. */
         char scratch[16384];
         while (stream_take(s, scratch, sizeof scratch) == sizeof scratch)
             continue;

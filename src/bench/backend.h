@@ -64,7 +64,7 @@ struct bench_members {
     struct bench_calls *calls; /* borrowed; around every call that may not return */
 };
 
-/* What a library is, for provenance: texts of the communicator, good until it is closed. */
+/* A library's identity, for provenance: texts of the communicator, valid until it is closed. */
 struct bench_identity {
     const char *library; /* "NCCL 2.28.9" */
     const char *device;  /* "NVIDIA H100 80GB HBM3", "CPU" */
@@ -156,7 +156,7 @@ const struct bench_backend *bench_backend_find(const char *name, struct err *e);
 #define BENCH_BACKENDS_NCCL 3
 extern const struct bench_backend bench_backends_nccl[BENCH_BACKENDS_NCCL];
 
-/* What a module exports under this name. */
+/* The symbol that a module exports. */
 #define BENCH_MODULE "specter_bench_backend"
 typedef const struct bench_backend *bench_module(void);
 

@@ -150,7 +150,7 @@ static uint64_t source(const struct collective_bench *b, const struct size *s, u
     }
 }
 
-/* What was found wrong; offset: the first such element's place in what the rank received. */
+/* Number of wrong elements; offset: the first one's place in what the rank received. */
 struct check_result {
     double wrong;
     double offset;

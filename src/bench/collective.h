@@ -75,8 +75,8 @@ struct bench_meter *bench_meter_open(const struct bench_plan *plan,
                                      const struct bench_communicator *on, struct err *e);
 void bench_meter_close(struct bench_meter *m); /* NULL is fine */
 
-/* What is measured from here on, by any communicator of the same ranks and GPU: an operation of a
- * full buffer of so many bytes, rounded down to what the operation can have: *whole. 0, 1: too
+/* Sets what is measured from here on, by any communicator of the same ranks and GPU: an operation
+ * of a full buffer of so many bytes, rounded down to what the operation can have: *whole. 0, 1: too
  * large for a GPU's memory, or less than an element a rank; -1 with e filled on all ranks. */
 int bench_meter_size(struct bench_meter *m, enum specter_comm_op op, uint64_t bytes,
                      uint64_t *whole, struct err *e);
@@ -99,8 +99,9 @@ uint64_t bench_op_count(enum specter_comm_op op, enum specter_dtype dtype, uint6
 
 /* ---- values.c ----
  *
- * What ranks send in a benchmark, and what a collective must therefore give: small whole numbers
- * that every type holds exactly, sums included, so that a right result is right to the last bit.
+ * The values that ranks send in a benchmark, and those that a collective must therefore give: small
+ * whole numbers that every type holds exactly, sums included, so that a right result is right to
+ * the last bit.
  *
  *     struct bench_values v;
  *     bench_values_init(&v, SPECTER_BF16, SPECTER_REDOP_SUM, ranks, e);

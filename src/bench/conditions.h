@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * What a measurement asks of the machine: SM clocks that are locked, a GPU that is warm, CPUs near
- * it.
+ * Conditions that a measurement sets on the machine: SM clocks that are locked, a GPU that is warm,
+ * CPUs near it.
  */
 #ifndef SPECTER_BENCH_CONDITIONS_H
 #define SPECTER_BENCH_CONDITIONS_H

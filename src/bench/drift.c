@@ -134,7 +134,7 @@ size_t bench_drift_log_add(struct bench_drift_log *log)
 
 /* ---- moments ---- */
 
-/* What a rank says of a moment. */
+/* A rank's clocks at one moment. */
 struct moment {
     int64_t host_ns[CALLS]; /* when the host saw the end of a call */
     double gpu_us[CALLS];   /* the GPU's time of that end, since the first of all */

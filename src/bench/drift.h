@@ -53,7 +53,7 @@ struct bench_drift_line {
 struct bench_drift_line bench_drift_fit(const struct bench_drift_point *points, size_t n,
                                         int windows);
 
-/* What BENCH_DRIFT_GOOD and BENCH_DRIFT_INVESTIGATE make of a drift: "excellent", "good",
+/* The verdict on a drift by BENCH_DRIFT_GOOD and BENCH_DRIFT_INVESTIGATE: "excellent", "good",
  * "investigate"; "not known" where it is no number. */
 const char *bench_drift_verdict(double ppm);
 

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * What usually causes such a shape. Each rule is a row of BENCH_RULES: when it holds, one sentence,
- * and which settings to look at. Most ask whether the measured times are those that the models give
- * for a machine with this one fault ("4 of 8 NICs"): all faults share the thresholds of findings.c.
- * A fault explains the rows when the times lie in the interval around its own curve as they should
- * around that of a sound machine. Of several faults that do, the nearest comes first; the others
- * that are nearly as near are said, too, because the times cannot tell them apart.
+ * Names the usual cause of a shape of results. Each rule is a row of BENCH_RULES: when it holds,
+ * one sentence, and which settings to look at. Most ask whether the measured times are those that
+ * the models give for a machine with this one fault ("4 of 8 NICs"): all faults share the
+ * thresholds of findings.c. A fault explains the rows when the times lie in the interval around its
+ * own curve as they should around that of a sound machine. Of several faults that do, the nearest
+ * comes first; the others that are nearly as near are said, too, because the times cannot tell them
+ * apart.
  *
  *     struct bench_finding findings[BENCH_FINDINGS_MAX];
  *     size_t n = bench_findings(&study, findings);

@@ -15,7 +15,7 @@
 #define REPEATS_MAX 512
 #define TRIES 3
 
-/* What became of one GEMM: the GPU works on, but for FAILED. */
+/* The outcome of one GEMM: the GPU can go on unless it FAILED. */
 enum outcome { MEASURED = 0, NOT_POSSIBLE = 1, FAILED = -1 };
 
 /* One GEMM that is being timed. */
@@ -40,7 +40,7 @@ static int sets_of(const struct timing *t, int calls)
     return sets < (size_t)calls ? (int)sets : calls;
 }
 
-/* What one call takes, roughly; the first ones load kernels. */
+/* Estimates the time of one call, as the least of TRIES: the first ones load kernels. */
 static enum outcome estimate(struct timing *t, double *us, struct err *e)
 {
     void **events = t->events[0];

@@ -94,7 +94,7 @@ static void squares(const struct plan_builder *to)
     }
 }
 
-/* What a decoder's layer multiplies: qkv, out, up, down, forward and, of many tokens, backward. */
+/* The products of a decoder's layer: qkv, out, up, down, forward and, of many tokens, backward. */
 static void layers(const struct plan_builder *to)
 {
     for (size_t i = 0; i < COUNT(widths) * COUNT(tokens) * 4; i++) {

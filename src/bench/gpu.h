@@ -57,7 +57,7 @@ int bench_gpu_set(struct bench_gpu *gpu, void *to, int value, size_t bytes, stru
 
 /* Puts an event on the stream; makes it first where *event is NULL. */
 int bench_gpu_event(struct bench_gpu *gpu, void **event, struct err *e);
-/* What is put on the stream from now on begins when the event, of another stream, is over. */
+/* Makes work that is put on the stream from now on wait for the event, of another stream. */
 int bench_gpu_await(struct bench_gpu *gpu, void *event, struct err *e);
 bool bench_gpu_event_is_over(const struct bench_gpu *gpu, void *event);
 void bench_gpu_forget_event(struct bench_gpu *gpu, void *event);
@@ -77,7 +77,7 @@ void bench_gpu_pause(const struct bench_gpu *gpu, double seconds);
 
 /* ---- graphs ---- */
 
-/* What is put on the stream between the two becomes a graph, and is not run. */
+/* Work that is put on the stream between the two becomes a graph, and is not run. */
 int bench_gpu_capture(struct bench_gpu *gpu, struct err *e);
 int bench_gpu_captured(struct bench_gpu *gpu, void **graph, struct err *e);
 int bench_gpu_launch(struct bench_gpu *gpu, void *graph, struct err *e);

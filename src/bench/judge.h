@@ -26,7 +26,7 @@ struct bench_interval {
     bool known;             /* from measurements of this hardware; else of all other hardware */
 };
 
-/* What the models expect of a measured row: its time with the interval that measurements of such
+/* The models' expectation of a measured row: its time with the interval that measurements of such
  * hardware lie in, and the algorithm and protocol that NCCL probably chose. */
 struct bench_expected {
     struct row_prediction of;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * What a directed link does, from times of messages over it: time = alpha + bytes / beta, in up to
- * three pieces, where the library switches protocols.
+ * Fits a directed link to times of messages over it: time = alpha + bytes / beta, in up to three
+ * pieces, where the library switches protocols.
  *
  *     struct bench_links links;
  *     bench_links_fit(&log, node_of, &links);
@@ -72,7 +72,7 @@ struct bench_link_point {
 };
 void bench_link_fit(const struct bench_link_point *points, size_t n, struct bench_link *out);
 
-/* What was measured of a link one way, by sizes ascending; times that are not above 0 are left out.
+/* Measured points of a link one way, by sizes ascending; times that are not above 0 are left out.
  */
 struct bench_link_points {
     struct bench_link_point *list; /* owned */

@@ -85,7 +85,7 @@ struct nccl_tests_rank {
     const char *gpu; /* in the line, to its end */
 };
 
-/* What the lines of a header tell together. */
+/* The ranks that the lines of a header describe together. */
 struct nccl_tests_ranks {
     int group;         /* of the run's first rank; -1: none came yet */
     bool other_groups; /* there are ranks of others: they are numbered together */

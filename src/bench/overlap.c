@@ -199,8 +199,8 @@ static int count_between(double count, int least, int most)
 
 enum { STOPPED = 1, APART }; /* why a row has no figures; -1: an error */
 
-/* What a call takes alone, and from it how many are timed and how many run beside them. APART: so
- * many cannot be launched at once. */
+/* Estimates the time of a call alone, and from it how many calls are timed and how many run beside
+ * them. APART: that many cannot be launched at once. */
 static int estimate(struct overlap_bench *b, struct err *e)
 {
     for (int side = 0; side < SIDES; side++) {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * What GEMMs and collectives lose to each other on one GPU, by the number of channels that the
- * communicator has. Each is timed alone, and beside the other: calls of the other are put on a
- * second stream first, so many that they outlast the timed ones. All four are measured in turns,
- * so that a GPU that becomes warmer slows them alike. Times are those of the slowest rank.
+ * Measures how much GEMMs and collectives slow each other on one GPU, by the number of channels
+ * that the communicator has. Each is timed alone, and beside the other: calls of the other are put
+ * on a second stream first, so many that they outlast the timed ones. All four are measured in
+ * turns, so that a GPU that becomes warmer slows them alike. Times are those of the slowest rank.
  *
  *     struct bench_overlap o;
  *     bench_overlap_open(&o, device, e);                      each rank

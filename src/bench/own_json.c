@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * What `specter bench collective --json` wrote (specter.bench/1, kind "collective"): struct
- * bench_run and its rows, a key a field, units in the keys. Unknown keys are passed over: later
- * versions add some.
+ * Reads the output of `specter bench collective --json` (specter.bench/1, kind "collective"):
+ * struct bench_run and its rows, a key a field, units in the keys. Unknown keys are passed over:
+ * later versions add some.
  */
 #include "base/buf.h"
 #include "base/err.h"

@@ -108,9 +108,10 @@ double bench_p2p_us(double ns)
  * tool names one in NVTX_INJECTION64_PATH, and the first range opens it. Without a tool, ranges
  * cost nothing and need nothing. */
 
-/* What a program has of NVTX 3, by nvtx3/nvtxDetail/nvtxInit.h and nvtxTypes.h of the CUDA toolkit:
- * the tool is given a function that gives tables by number; in the table of callbacks is a function
- * that gives, of a module, the places of function pointers, where the tool puts its own. */
+/* The interface of NVTX 3 to a tool, by nvtx3/nvtxDetail/nvtxInit.h and nvtxTypes.h of the CUDA
+ * toolkit: the tool is given a function that gives tables by number; in the table of callbacks is a
+ * function that gives, of a module, the places of function pointers, where the tool puts its own.
+ */
 
 #define TABLE_CALLBACKS 1
 #define TABLE_VERSION 3
@@ -189,7 +190,7 @@ static void pop_range(void)
 
 /* ---- one configuration ---- */
 
-/* What a rank tells the others after each configuration. */
+/* A rank's report to the others after each configuration. */
 struct p2p_report {
     int64_t end_ns;
     double stop;

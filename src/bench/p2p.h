@@ -90,7 +90,7 @@ struct bench_p2p_done {
     double celsius; /* of the warmest GPU that took part; NAN: not known */
 };
 
-/* What was measured, in the order of measuring. */
+/* The measured rows, in the order of measuring. */
 struct bench_p2p_log {
     int ranks;
     struct bench_p2p_done *list; /* owned */

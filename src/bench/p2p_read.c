@@ -377,7 +377,7 @@ static int read_temperatures(struct bench_p2p_files *f, const char *folder, int 
 
 /* ---- metadata ---- */
 
-/* What a metadata_rank_<N>.yml says. */
+/* The values of a metadata_rank_<N>.yml. */
 struct metadata {
     int world, node, nodes, per_node;
     const char *host, *gpu, *backend, *library;

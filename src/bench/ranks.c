@@ -51,7 +51,7 @@ struct hello {
     uint32_t rank, world;
 };
 
-/* What a rank does outside of an exchange. Between two exchanges all ranks that work make the same
+/* A rank's work outside of an exchange. Between two exchanges all ranks that work make the same
  * calls, so that the one with the lowest number is behind. */
 struct doing {
     uint64_t calls; /* begun since the last exchange */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * What the ranks of a benchmark say to each other beside the library that is measured: over TCP,
- * each with rank 0. Small data of a fixed length: ids, times, what went wrong.
+ * Messages between the ranks of a benchmark, apart from the library that is measured: over TCP,
+ * each rank with rank 0. Small data of a fixed length: ids, times, what went wrong.
  *
  *     status = bench_ranks_join(&place, 60, &ranks, e);
  *     bench_ranks_gather(ranks, &mine, sizeof mine, all, e)      all: `world` of them, by rank
@@ -52,8 +52,9 @@ struct bench_place {
     int local_world; /* -1: not known */
     char master[BENCH_HOST_MAX]; /* name or address of rank 0's machine */
     int port;
-    /* What all processes of the job know and few others: a connection from elsewhere is told by
-     * it. Of the job's names in the environment, not a secret, unless BENCH_ENV_NONCE is set. */
+    /* A number that all processes of the job know and few others: a connection from elsewhere is
+     * told by it. Of the job's names in the environment, not a secret, unless BENCH_ENV_NONCE is
+     * set. */
     uint64_t nonce[2];
 };
 

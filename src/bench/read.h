@@ -48,7 +48,7 @@ int bench_read_rccl_tests_file(struct bench_result *r, struct stream *s, const c
 int bench_read_own_json(struct bench_result *r, struct stream *s, const char *file, struct err *e);
 int bench_read_profile(struct bench_result *r, struct stream *s, const char *file, struct err *e);
 
-/* What a log does not say but its numbers tell: which operation it is and how many ranks took part.
+/* Infers from a log's numbers what it does not say: the operation and the number of ranks.
  * nccl-tests prints size, count, operator, root, algbw and busbw; size / (count x element size) is
  * 1 or the number of ranks, and busbw / algbw is the operation's factor for that number
  * (specter_comm_op_bus_factor()). What several operations or numbers of ranks explain is left open.
@@ -95,8 +95,8 @@ void bench_p2p_files_release(struct bench_p2p_files *f);
 
 /* ---- for readers of JSON ----
  *
- * What the readers of JSON have in common: the file as a whole, its values, and what its damage
- * means. A text's copies live in the arena. */
+ * Shared by the readers of JSON: the file as a whole, its values, and the meaning of its damage. A
+ * text's copies live in the arena. */
 
 /* All of a file, up to 512 MiB. 0, or -1 with e filled. */
 int bench_json_file(struct stream *s, const char *file, struct buf *out, struct err *e);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * What a benchmark measured, in one form whatever wrote it: `specter bench collective` fills it,
- * and the readers of nccl-tests' text and JSON and of profile_*.txt do (bench/read.h). Everything
- * that prints or judges measured collectives starts here.
+ * The measurements of a benchmark, in one form whatever wrote them: `specter bench collective`
+ * fills it, and the readers of nccl-tests' text and JSON and of profile_*.txt do (bench/read.h).
+ * Everything that prints or judges measured collectives starts here.
  *
  *     struct bench_result result;
  *     bench_result_init(&result);

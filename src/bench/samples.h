@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What repeated measurements say: their middle and their spread.
+ * Middle and spread of repeated measurements.
  */
 #ifndef SPECTER_BENCH_SAMPLES_H
 #define SPECTER_BENCH_SAMPLES_H

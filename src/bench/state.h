@@ -25,9 +25,9 @@
 
 /* ---- nvml.c ----
  *
- * What NVML says of GPUs: clocks, power, temperature, what holds a clock down, processes, the CPUs
- * nearest to one; and locked clocks. libnvidia-ml.so.1 is opened at run time; what an older one
- * lacks is not known (-1).
+ * State of GPUs as NVML gives it: clocks, power, temperature, what holds a clock down, processes,
+ * the CPUs nearest to one; and locked clocks. libnvidia-ml.so.1 is opened at run time; what an
+ * older one lacks is not known (-1).
  *
  *     void *gpu = bench_nvml_device(bus_id, e);
  *     if (gpu != NULL)
@@ -52,13 +52,13 @@ void *bench_nvml_device(const char *bus_id, struct err *e);
 void *bench_nvml_device_at(int index, struct err *e);
 int bench_nvml_index(void *device); /* -1: not known */
 
-/* What connects two GPUs of a node, in the words of `nvidia-smi topo -m`: "NV18" (18 NVLinks, also
- * through switches), "PIX", "PXB", "PHB", "NODE", "SYS"; "X" of one with itself, "?" where it is
- * not known. */
+/* The connection of two GPUs of a node, in the words of `nvidia-smi topo -m`: "NV18" (18 NVLinks,
+ * also through switches), "PIX", "PXB", "PHB", "NODE", "SYS"; "X" of one with itself, "?" where it
+ * is not known. */
 #define BENCH_CONNECTION_MAX 16
 void bench_nvml_connection(void *a, void *b, char text[BENCH_CONNECTION_MAX]);
 
-/* What is not known is -1: with a device of NULL all of it. */
+/* Values that are not known are -1: with a device of NULL all are. */
 void bench_nvml_read(void *device, struct bench_gpu_state *out);
 
 /* C, of the GPU of a PCI bus id; NAN: not known. */
@@ -97,7 +97,7 @@ struct bench_watch_config {
     FILE *table; /* borrowed; NULL: none. A row is flushed once written */
 };
 
-/* What is summed up of a GPU's state at a moment; NAN where not known. */
+/* Values of a GPU's state at a moment that are summarized; NAN where not known. */
 struct bench_sample {
     double at_s;      /* since 1970 */
     double elapsed_s; /* since the watching began */

@@ -183,7 +183,7 @@ static int judge_failure(struct tuner *t, struct bench_trial *trial, double bega
     return 0;
 }
 
-/* What rank 0 was told by NCCL of the last call; algo NULL: nothing. */
+/* The choice of the last call as NCCL told rank 0; algo NULL: none was told. */
 static int ask_choice(struct tuner *t, struct comm_choice *choice, struct err *e)
 {
     int said[3] = {-1, -1, 0};

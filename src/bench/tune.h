@@ -111,7 +111,7 @@ int bench_tune(const struct bench_tune_plan *plan, const struct bench_communicat
  * Its profiler interface names algorithm, protocol and channels of each operation; the plugin is
  * modules/nccl_choice.c. */
 
-/* What the plugin exports under this name. */
+/* The symbol that the plugin exports. */
 struct bench_nccl_choices {
     unsigned calls; /* 0: nothing was told */
     char algo[32], proto[16];

@@ -32,7 +32,7 @@
  *     path = loader_file(&l.dirs, &arena, "libx.so.1");
  *     loader_release(&l); */
 
-/* What is behind the last '/' of a path. */
+/* The part of a path behind its last '/'. */
 const char *path_base_name(const char *path);
 
 /* Folders or files in order, each once. The array is owned, the texts are an arena's. */
@@ -159,7 +159,7 @@ void app_check_symbols(struct app *p);
 
 /* ---- doctor.c, doctor_libs.c: findings; GPU libraries and programs ---- */
 
-/* What a check says: all is well; something to know; a capture would see or write nothing. */
+/* Result of a check: all is well; something to know; a capture would see or write nothing. */
 enum doctor_level { DOCTOR_OK, DOCTOR_WARNING, DOCTOR_PROBLEM };
 
 struct doctor_finding {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What stands against preloading libspecter.so into a program.
+ * Finds reasons against preloading libspecter.so into a program.
  */
 #include "cmd/app.h"
 
@@ -133,7 +133,7 @@ static void add_preloads(struct app *p, const struct dir_list *order)
         if (found != NULL && !ours) {
             struct elf_file f;
             bool named = elf_file_open(&f, found, NULL) == 0 && f.soname != NULL;
-            /* What others that need the library call it. */
+            /* The name by which other objects need the library. */
             add_object(p, found, named ? arena_strdup(p->arena, f.soname) : found, 0);
             elf_file_close(&f);
         }
@@ -223,7 +223,7 @@ static int compare_names(const void *a, const void *b)
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-/* What is known of the hooked function of this name; NULL: it is none. */
+/* The entry of the hooked function of this name; NULL: no such function is hooked. */
 static unsigned char *use_of(struct hooks *h, const char *name)
 {
     const char **found = bsearch(&name, h->name, HOOKED, sizeof *h->name, compare_names);
@@ -270,7 +270,7 @@ static const char *names_of(struct app *p, const struct hooks *h, unsigned with,
     return arena_printf(p->arena, "%s and %zu other%s", first, n - 1, n > 2 ? "s" : "");
 }
 
-/* What one kind of finding names: its first object, and how many more there are. */
+/* The objects of one kind of finding: the first by name, and the number of others. */
 struct named_object {
     const char *object, *functions;
     size_t others;

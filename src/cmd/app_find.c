@@ -131,7 +131,7 @@ static size_t behind_env(const struct words *w, size_t i)
 
 /* ---- version managers ---- */
 
-/* What `TOOL which NAME` says, with the variables that the shim exports. NULL: nothing. */
+/* The output of `TOOL which NAME`, run with the variables that the shim exports. NULL: nothing. */
 static const char *ask_manager(struct app *p, const struct words *exports, const char *tool,
                                const char *name)
 {

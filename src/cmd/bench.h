@@ -50,8 +50,8 @@ extern const struct cmd_kind bench_collectives, bench_drifts, bench_gemms, bench
 
 /* ---- what is known of links, for the user ---- */
 
-/* What `specter bench p2p` has measured, or `specter bench report` has read: checks, text, JSON, a
- * page. */
+/* Shows what `specter bench p2p` has measured or `specter bench report` has read: checks, text,
+ * JSON, a page. */
 struct bench_p2p_show {
     const char *json, *html, *fail_on; /* as the options; NULL: not given */
     bool full;

@@ -144,8 +144,8 @@ static int parse(struct collective_run *j, struct err *e)
 
 /* ---- output ----
  *
- * What rank 0 prints and writes, while it measures and at the end: the table on stdout, or one JSON
- * document; CSV, text and JSON in a folder. */
+ * Output of rank 0, while it measures and at the end: the table on stdout, or one JSON document;
+ * CSV, text and JSON in a folder. */
 
 static void result_path(const struct collective_run *j, const char *kind, const char *extension,
                         char *path, size_t size)

@@ -20,7 +20,7 @@
 #define TABLES_MAX 10000 /* of one folder */
 #define HOST_NAME 64
 
-/* What the ranks tell each other. */
+/* The data that ranks exchange. */
 struct rank_place {
     char host[HOST_NAME], bus_id[BENCH_BUS_ID];
     int node_index, pid;
@@ -137,8 +137,7 @@ static int warm_up(struct bench_conditions *c, const struct warming *to,
     return status;
 }
 
-/* What keeps GPUs from being warmed (the memory is the benchmark's) does not keep it from going on.
- */
+/* The benchmark goes on where GPUs cannot be warmed, for instance as it holds their memory. */
 int bench_conditions_rewarm(struct bench_conditions *c, const struct bench_conditions_where *w,
                             struct err *e)
 {

@@ -155,7 +155,7 @@ int bench_job_run(struct bench_job *j, const char *kind, int argc, char **argv,
 
 /* ---- places ---- */
 
-/* What a rank says of its place. */
+/* A rank's place, as it tells the others. */
 struct whereabouts {
     char host[HOST_NAME];
     int local_rank; /* -1: its launcher did not say */
@@ -307,7 +307,7 @@ int bench_job_end(struct bench_job *j, int status, struct err *e)
 
 extern char **environ;
 
-/* What changes a library's choices. */
+/* Records the settings that change a library's choices. */
 static void add_settings(struct bench_job *j)
 {
     static const char *const prefixes[] = {"NCCL_", "RCCL_", "GLOO_", "OMPI_MCA_", "UCX_"};

@@ -25,7 +25,7 @@ static const struct opt rows[] = {
     OPT_END,
 };
 
-/* What the command prints is its own: the summary goes to stderr beside one. */
+/* A command that runs beside has stdout to itself: then the summary goes to stderr. */
 static int print(const struct state_opts *o, const struct bench_gpu_summary *gpus, int n,
                  bool beside, struct err *e)
 {

@@ -326,7 +326,7 @@ static void report(const struct capture *c, const struct capture_opts *o, char *
     trace_summary_release(&g);
 }
 
-/* What the option says, as its variable would; NULL: not given. */
+/* The option's value in the form of its variable; NULL: not given. */
 static const char *given(const struct capture_opts *o, const struct setting *s)
 {
     const void *at = (const char *)o + s->offset;
@@ -436,8 +436,9 @@ static void ignore_signal(int signo)
     (void)signo;
 }
 
-/* What asks the program to end does not end the capture, which gathers and tells what came of it; a
- * scheduler asks more than once. The program has them as they were: exec() forgets handlers. */
+/* Ignores the signals that ask the program to end: the capture stays, gathers the trace and reports
+ * it. A scheduler may send them more than once. The program gets the handlers as they were: exec()
+ * forgets handlers. */
 static void outlive_program(void)
 {
     static const int asking[] = {SIGHUP, SIGINT, SIGQUIT, SIGTERM};

@@ -85,7 +85,7 @@ static int open_out(const struct local_traces *l, struct local_trace *t)
     return t->out >= 0 ? 0 : -1;
 }
 
-/* What begins at `from`, to the same place there. 0, or -1 with errno. */
+/* Copies the bytes from `from` on to the same place in the target. 0, or -1 with errno. */
 static int copy_from(struct local_trace *t, int in, off_t from)
 {
     char *block = malloc(BLOCK_SIZE);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What all commands share: finding them, their options, their help, their JSON.
+ * Shared by all commands: finding them, their options, their help, their JSON.
  */
 #include "cmd/cmd.h"
 

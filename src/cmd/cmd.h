@@ -42,7 +42,8 @@ struct command {
     int (*run)(const struct command *self, int argc, char **argv, struct err *e);
 };
 
-/* What a user wants of a command: `specter help` lists them under these titles, in this order. */
+/* The tasks that users have for a command: `specter help` lists them under these titles, in this
+ * order. */
 #define COMMAND_TASKS(X)                           \
     X(RECORD, "record a program")                  \
     X(EXPLAIN, "see where the time went")          \
@@ -144,11 +145,11 @@ void cmd_show_progress(void *arg, uint64_t done, uint64_t total);
 
 struct recorded_bounds;
 
-/* What `analyze` says bounds a recording, for commands that predict: of their own they cannot ask,
- * as names of src/analysis and src/sim clash. 0, or -1 with e filled. */
+/* Gives commands that predict the bounds of a recording as `analyze` states them: they cannot ask
+ * themselves, as names of src/analysis and src/sim clash. 0, or -1 with e filled. */
 int cmd_recorded_bounds(struct recorded_bounds *out, const struct run *run, struct err *e);
 
-/* What a command does with a run once it is there. 0 or a status; -1 with e filled. */
+/* A command's work on a run that is loaded. Returns 0 or a status; -1 with e filled. */
 typedef int cmd_report(void *arg, const struct run *run, struct err *e);
 
 enum cmd_run_flags {

@@ -33,8 +33,7 @@ static void add_matches(struct doctor *d, const char *pattern, struct dir_list *
     globfree(&found);
 }
 
-/* What a library may be called. The second is how wheels name what they bring:
- * libnccl-1a2b3c4d.so.2. */
+/* Patterns of a library's file name. The second is that of wheels: libnccl-1a2b3c4d.so.2. */
 #define HEX "[0-9a-f]"
 static const char *const names[] = {".so*", "-" HEX HEX HEX HEX HEX HEX HEX HEX "*.so*"};
 #define NAMES (sizeof names / sizeof *names)
@@ -301,7 +300,7 @@ static bool find_program(struct doctor *d, struct app *p, const char *name)
 
 /* ---- the GPU libraries that it loads ---- */
 
-/* What such libraries are called: both have NCCL's functions. */
+/* Names of such libraries: both have NCCL's functions. */
 static const char *const stems[] = {"libnccl", "librccl"};
 #define STEMS (sizeof stems / sizeof *stems)
 
@@ -349,7 +348,7 @@ static bool report_linked(struct doctor *d, const struct app *p, const char *ste
  * there is none. */
 static bool report_torch(struct doctor *d, struct app *p)
 {
-    /* What a training program's calls go to. */
+    /* Libraries that a training program calls. */
     static const char *const of_gpu[] = {"libcudart", "libcublas",   "libcublasLt",
                                          "libnccl",   "libamdhip64", "librccl"};
     const char *file = path_base_name(p->path);

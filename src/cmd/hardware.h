@@ -23,14 +23,15 @@ bool cmd_is_profile_file(const char *arg);
 /* The profiles of a file, in the arena. 0, or -1 with e filled. */
 int cmd_profile_file(const char *path, struct arena *a, struct profile_pair *out, struct err *e);
 
-/* What --gpu or --network names; NULL with e filled. A file's profile lives in the arena.
- * *network, where asked for: the network that stands in the GPU's file, NULL when none does. */
+/* The profile that --gpu or --network names; NULL with e filled. A file's profile lives in the
+ * arena. *network, where asked for: the network that stands in the GPU's file, NULL when none does.
+ */
 const struct gpu_profile *cmd_gpu(const char *arg, struct arena *a,
                                   const struct network_profile **network, struct err *e);
 const struct network_profile *cmd_network(const char *arg, struct arena *a, struct err *e);
 
-/* What is named of both; NULL for what is not, but that a GPU's file may bring its network. 0, or
- * -1 with e filled. */
+/* Both profiles; NULL for an option that is not given, but that a GPU's file may bring its network.
+ * 0, or -1 with e filled. */
 int cmd_machine(const char *gpu, const char *network, struct arena *a, struct profile_pair *out,
                 struct err *e);
 

@@ -90,7 +90,7 @@ const char *loader_file(const struct dir_list *in, struct arena *a, const char *
 
 /* ---- NCCL's plugin ---- */
 
-/* What a line NAME=VALUE of a configuration file says; NULL: it has none. */
+/* The value of the line NAME=VALUE of a configuration file; NULL: it has none. */
 static const char *value_in(struct arena *a, const char *path, const char *name)
 {
     size_t len = strlen(name), size = 0;

@@ -14,7 +14,7 @@
 #define FILLED 60            /* columns of a line of text, before a hyphen becomes two characters */
 #define REVISED "2026-11-27" /* of the texts: man pages carry a date */
 
-/* What the texts are of: a command, or one of its kinds ("bench gemm"). */
+/* The subject of a manual page: a command, or one of its kinds ("bench gemm"). */
 struct manual_page {
     const struct command *command;
     const char *kind; /* NULL: the command itself */

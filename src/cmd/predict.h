@@ -89,7 +89,7 @@ void predict_print_row(const char *name, const char *fmt, ...)
 
 /* ---- how far to trust it ----
  *
- * What fitted parameters a result rests on. */
+ * The fitted parameters that a result rests on. */
 struct predict_trust {
     const char *group;             /* "node", "net", "gemm" */
     char key[PARAM_KEY_MAX];       /* the profile's class */

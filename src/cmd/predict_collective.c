@@ -21,7 +21,7 @@ struct forced {
     const char *algo_text, *proto_text;
 };
 
-/* What --proto or --algo names, all but those with ^ in front, as bits. NULL: not said, 0. */
+/* The names in --proto or --algo as bits; with ^ in front, all others. NULL (not given): 0. */
 static int parse_names(bool protos, const char *text, unsigned *out, struct err *e)
 {
     const struct nccl_name *names = protos ? nccl_protos : nccl_algos;

@@ -19,12 +19,12 @@
 
 /* ---- how far a prediction may be trusted ----
  *
- * What its fitted parameters were fitted on, how well, and whether this operation is outside of
- * that. */
+ * States the rows that the parameters were fitted on, how well they fit, and whether this operation
+ * lies outside of those rows. */
 
 #define TRUSTS 2 /* of a transfer at most */
 
-/* What is asked for, to be compared with struct fit_range. */
+/* The question's values, to be compared with struct fit_range. */
 struct asked {
     double size; /* bytes or FLOPs; NAN: any */
     double ranks, nodes;

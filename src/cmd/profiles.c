@@ -21,7 +21,7 @@ static const struct opt profiles_rows[] = {
     OPT_END,
 };
 
-/* What is asked for: a whole table, or one profile of it (a file may hold one of each). */
+/* The selection of a call: a whole table, or one profile of it (a file may hold one of each). */
 struct selection {
     bool gpus, networks;
     const struct gpu_profile *gpu;         /* NULL: all, when gpus */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What main() does: finds the command, calls it, reports; the pager, --version and help (cmd.h).
+ * The body of main(): finds the command, calls it, reports; the pager, --version and help (cmd.h).
  */
 #include "cmd/cmd.h"
 

@@ -287,7 +287,7 @@ static int check_scale(const struct replay_args *args, struct arena *a, struct r
     return 0;
 }
 
-/* What is wrong whatever the recording holds. Profiles from files live in the arena. */
+/* Refuses options that are wrong for any recording. Profiles from files live in the arena. */
 static int check_args(const struct replay_args *args, struct arena *a, struct replay_opts *opts,
                       struct err *e)
 {

@@ -60,7 +60,8 @@ struct shard_opts {
 int shard_write(const char *command, const char *path, const char *run_id,
                 const struct shard_opts *opts, struct err *e);
 
-/* What shard_write()'s command says of options that are about its answer. Returns ERR_USAGE. */
+/* Fills e for an option about the answer, which shard_write()'s command does not give. Returns
+ * ERR_USAGE. */
 int shard_no_answer(struct err *e);
 
 struct shard_header {

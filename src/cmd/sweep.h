@@ -191,8 +191,9 @@ void sweep_table_csv(const struct sweep_table *t, struct buf *out);
 /* The same as JSON, schema "specter.sweep/1" (docs/sweep.md). The caller deletes it. */
 struct cJSON *sweep_table_json(const struct sweep_table *t);
 
-/* What it found, on one screen (report/screen.h): at the largest scale with figures, the shortest
- * step and the other combinations in order. output: where the table was written; NULL: nowhere. */
+/* Prints the result on one screen (report/screen.h): at the largest scale with figures, the
+ * shortest step and the other combinations in order. output: where the table was written; NULL:
+ * nowhere. */
 void sweep_summary(const struct sweep_table *t, const char *output, enum color_when color,
                    FILE *out);
 

@@ -167,7 +167,7 @@ static void put_sentence(struct buf *b, const char *text)
     buf_puts(b, text);
 }
 
-/* What of the input could not be used, in words; empty: nothing. */
+/* Writes in words which part of the input could not be used; empty: none. */
 static void put_losses(struct buf *b, const struct run *run, const struct replay *rep)
 {
     struct arena arena;

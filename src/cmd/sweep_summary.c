@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * What a sweep found, on one screen: at its largest scale, the combinations by the time of a step.
+ * Prints the result of a sweep on one screen: at its largest scale, the combinations by the time of
+ * a step.
  */
 #include "cmd/sweep.h"
 

@@ -110,9 +110,9 @@ static uint64_t put_rank(uint64_t h, const struct run *run, const struct rank *r
     return h;
 }
 
-/* What tells two recordings apart that have no id: of every rank its number and GPU, of its
- * operations class, name, type, bytes, stream and times, and the counts of calls, waits and steps.
- * No time enters that depends on how clocks of several machines were aligned. */
+/* Distinguishes recordings that have no id: of every rank its number and GPU, of its operations
+ * class, name, type, bytes, stream and times, and the counts of calls, waits and steps. No time
+ * enters that depends on how clocks of several machines were aligned. */
 static uint64_t sweep_digest(const struct run *run)
 {
     uint64_t h = put_number(HASH_BYTES, (uint64_t)run->world_size);
@@ -151,7 +151,7 @@ static void put_profile(struct buf *b, const struct sweep_axis *axis, const char
     cJSON_Delete(figures);
 }
 
-/* What the ids of a job's points begin with, and the id of one. */
+/* The start of the ids of a job's points, and the id of one point. */
 static uint64_t sweep_job_hash(const struct sweep_grid *g, size_t job, const char *run_id,
                                uint64_t digest)
 {

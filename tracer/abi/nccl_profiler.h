@@ -22,7 +22,7 @@ enum profiler_type {
 
 enum { PROFILER_KERNEL_STOP = 22 }; /* a state; from version 4 on, with a time */
 
-/* What an event begins with. `type` is a byte up to version 4, where the rest is not set. */
+/* The first fields of every event. `type` is a byte up to version 4, where the rest is not set. */
 struct profiler_head {
     uint8_t type;
     void *parent;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * What a row of nccl.def, rccl.def, cublas.def and cuda.def may say of a call: how its arguments
- * become a struct call (../call.h), and by RECORD_OF_*, which kind of record it leaves.
+ * Macros for the rows of nccl.def, rccl.def, cublas.def and cuda.def: they turn a call's arguments
+ * into a struct call (../call.h), and RECORD_OF_* give the kind of its record.
  */
 #ifndef SPECTER_TRACER_HOOKS_CALLS_H
 #define SPECTER_TRACER_HOOKS_CALLS_H
@@ -118,7 +118,7 @@
 #define CALL_EXEC_DESTROY(_exec) describe_exec_destroy(&call, _exec)
 #define CALL_GRAPH_LAUNCH(_exec, _stream) describe_graph_launch(&call, _exec, _stream)
 
-/* What the _ptsz variants mean by the default stream. */
+/* The default stream of the _ptsz variants. */
 #define PTSZ(_stream) ((_stream) != NULL ? (_stream) : CU_STREAM_PER_THREAD)
 
 /* The stream that a launch's configuration names; the real call refuses one that is not there. */

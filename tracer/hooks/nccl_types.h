@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * What nccl.def needs beyond the nccl.h that was found: types of functions that came after it.
- * Under the names and, where a field is read, with the layout of NCCL's own headers. Newer headers
- * have them, and then nothing here is used.
+ * Types that nccl.def needs and an older nccl.h lacks: those of functions that came after it. They
+ * have the names and, where a field is read, the layout of NCCL's own headers. With newer headers
+ * nothing here is used.
  */
 #ifndef SPECTER_TRACER_HOOKS_NCCL_TYPES_H
 #define SPECTER_TRACER_HOOKS_NCCL_TYPES_H

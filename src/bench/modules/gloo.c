@@ -35,7 +35,8 @@ static void close_comm(struct bench_comm *c)
     bench_host_free(c);
 }
 
-/* What each rank tells the others: its place in the communicator, and where each is to connect. */
+/* The data that each rank sends to the others: its place in the communicator, and where each is to
+ * connect. */
 struct gloo_card {
     int64_t member; /* -1: not in it */
     struct gloo_address own[];

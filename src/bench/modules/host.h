@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What the modules of libraries without a GPU share: buffers in host memory and the host's clock.
+ * Shared by the modules of libraries without a GPU: buffers in host memory and the host's clock.
  * Their calls return when they are done, so a buffer is ready and a mark is taken at once.
  *
  * A module is linked with host.c and with what the program exports (exports.list), and with
