@@ -105,7 +105,8 @@ static const struct {
     {"h100", "h100_sxm"},         {"h100_80g", "h100_sxm"},      {"h200", "h200_sxm"},
     {"a100", "a100_sxm"},         {"a100_80g", "a100_sxm"},      {"a100_80gb", "a100_sxm"},
     {"a100_40g", "a100_sxm_40g"}, {"a100_40gb", "a100_sxm_40g"}, {"v100", "v100_sxm"},
-    {"b200", "b200_sxm"},         {"b300", "b300_sxm"},
+    {"b200", "b200_sxm"},         {"b300", "b300_sxm"},          {"a6000", "rtx_a6000"},
+    {"6000_ada", "rtx_6000_ada"},
 };
 
 /* Compares names as they are typed: any case, and "-", " " and nothing for "_". Returns how much of
@@ -131,7 +132,7 @@ static bool same_typed(const char *given, const char *name)
 }
 
 /* The profile that a name means which is not exactly its own; SIZE_MAX: none, or several. A name
- * that begins all others that fit is the one. */
+ * that begins all others that fit is the one, but that a10 does not begin a100. */
 static size_t find_typed(const struct catalog *c, const char *given)
 {
     size_t best = SIZE_MAX;
@@ -151,8 +152,9 @@ static size_t find_typed(const struct catalog *c, const char *given)
             best = i;
     }
     for (size_t i = 0; best != SIZE_MAX && i < c->count; i++) {
+        int n = match_typed(catalog_name(c, best), catalog_name(c, i));
         if (match_typed(given, catalog_name(c, i)) > 0 &&
-            match_typed(catalog_name(c, best), catalog_name(c, i)) < 0)
+            (n < 0 || isdigit((unsigned char)catalog_name(c, i)[n])))
             return SIZE_MAX;
     }
     return best;
