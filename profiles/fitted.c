@@ -13,7 +13,7 @@
 #define GEMM(_key, _range, ...) {_key, _range, &(const struct gemm_params){__VA_ARGS__}},
 #define NODE SKIP
 #define NET SKIP
-const struct param_class gemm_classes[] = {
+const struct param_row gemm_param_rows[] = {
 #include "fitted.def"
 };
 #undef GEMM
@@ -21,7 +21,7 @@ const struct param_class gemm_classes[] = {
 
 #define GEMM SKIP
 #define NODE(_key, _range, ...) {_key, _range, &(const struct node_params){__VA_ARGS__}},
-const struct param_class node_classes[] = {
+const struct param_row node_param_rows[] = {
 #include "fitted.def"
 };
 #undef NODE
@@ -29,10 +29,10 @@ const struct param_class node_classes[] = {
 
 #define NODE SKIP
 #define NET(_key, _range, ...) {_key, _range, &(const struct net_params){__VA_ARGS__}},
-const struct param_class net_classes[] = {
+const struct param_row net_param_rows[] = {
 #include "fitted.def"
 };
 
-const size_t gemm_class_count = sizeof gemm_classes / sizeof *gemm_classes;
-const size_t node_class_count = sizeof node_classes / sizeof *node_classes;
-const size_t net_class_count = sizeof net_classes / sizeof *net_classes;
+const size_t gemm_param_row_count = sizeof gemm_param_rows / sizeof *gemm_param_rows;
+const size_t node_param_row_count = sizeof node_param_rows / sizeof *node_param_rows;
+const size_t net_param_row_count = sizeof net_param_rows / sizeof *net_param_rows;

@@ -407,7 +407,7 @@ static void write_estimates(FILE *out, const struct fitted_classes *c, enum para
 {
     const struct param_table *t = &param_tables[group];
     size_t count;
-    const struct param_class *known = params_classes(group, &count);
+    const struct param_row *known = params_rows(group, &count);
     for (size_t i = 0; i < count; i++) {
         struct fitted_class row = {.group = group};
         if (known[i].range.rows > 0 || find_class(c, group, known[i].key) != NULL)

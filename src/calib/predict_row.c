@@ -114,7 +114,7 @@ bool predict_row_outside(const struct measured_row *row)
     enum param_group group = row->kind == MEASURED_GEMM     ? PARAMS_GEMM
                              : predict_row_leaves_node(row) ? PARAMS_NET
                                                             : PARAMS_NODE;
-    const struct fit_range *range = &params_class(group, row->gpu, row->net)->range;
+    const struct fit_range *range = &params_profile_row(group, row->gpu, row->net)->range;
     double flops = 2 * (double)row->m * (double)row->n * (double)row->k * (double)row->batch;
     double size = row->kind == MEASURED_GEMM ? flops : row->bytes;
     return range->rows == 0 ||

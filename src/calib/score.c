@@ -361,7 +361,7 @@ static void find_owner(struct used_param *p, const char *class)
     char key[PARAM_KEY_MAX];
     snprintf(key, sizeof key, "%s", class);
     do {
-        const struct param_class *row = params_row(p->group, key);
+        const struct param_row *row = params_row(p->group, key);
         if (row == NULL)
             continue;
         p->owner = row->key;

@@ -91,12 +91,12 @@ void predict_print_row(const char *name, const char *fmt, ...)
  *
  * The fitted parameters that a result rests on. */
 struct predict_trust {
-    const char *group;             /* "node", "net", "gemm" */
-    char key[PARAM_KEY_MAX];       /* the profile's class */
-    const struct param_class *row; /* that its values come from */
-    bool own;                      /* the profile holds values of its own */
-    bool beyond;                   /* outside what the class was fitted on */
-    char why[160];                 /* then: in what way */
+    const char *group;           /* "node", "net", "gemm" */
+    char key[PARAM_KEY_MAX];     /* the profile's class */
+    const struct param_row *row; /* that its values come from */
+    bool own;                    /* the profile holds values of its own */
+    bool beyond;                 /* outside what the class was fitted on */
+    char why[160];               /* then: in what way */
 };
 
 void predict_trust_gemm(const struct gpu_profile *gpu, double flops, struct predict_trust *out);

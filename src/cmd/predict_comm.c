@@ -62,7 +62,7 @@ static struct predict_trust trust_of(enum param_group group, const struct gpu_pr
     struct predict_trust t = {.group = table->name};
     enum fit_beyond in;
     params_key(group, gpu, net, t.key);
-    t.row = params_class(group, gpu, net);
+    t.row = params_profile_row(group, gpu, net);
     for (size_t i = 0; i < table->count; i++)
         t.own = t.own || param_value(own, &table->params[i]) != 0;
     if (t.own)

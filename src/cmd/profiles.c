@@ -152,8 +152,8 @@ static const char *origin(enum param_group group, const char *key, const struct 
     char wider[PARAM_KEY_MAX];
     snprintf(wider, sizeof wider, "%s", key);
     do {
-        const struct param_class *class = params_row(group, wider);
-        if (class == NULL || param_value(class->values, p) == 0)
+        const struct param_row *row = params_row(group, wider);
+        if (row == NULL || param_value(row->values, p) == 0)
             continue;
         if (strcmp(wider, "any") == 0)
             break;
@@ -167,7 +167,7 @@ static void print_group(enum param_group group, const void *own, const struct gp
                         const struct network_profile *net)
 {
     const struct param_table *table = &param_tables[group];
-    const struct param_class *class = params_class(group, gpu, net);
+    const struct param_row *row = params_profile_row(group, gpu, net);
     const size_t meaning = 46; /* its column */
     union {
         struct gemm_params gemm;
@@ -183,12 +183,12 @@ static void print_group(enum param_group group, const void *own, const struct gp
         values.net = params_net(net);
     params_key(group, gpu, net, key);
     printf("\n%s parameters of %s", table->name, key);
-    if (strcmp(key, class->key) != 0)
-        printf(", from class %s", class->key);
+    if (strcmp(key, row->key) != 0)
+        printf(", from class %s", row->key);
     putchar('\n');
-    if (class->range.rows > 0)
-        printf("  fitted on %.0f rows, median error %.1f %%\n", class->range.rows,
-               100 * class->range.median_ape);
+    if (row->range.rows > 0)
+        printf("  fitted on %.0f rows, median error %.1f %%\n", row->range.rows,
+               100 * row->range.median_ape);
     else
         puts("  not fitted");
     for (size_t i = 0; i < table->count; i++) {

@@ -123,7 +123,7 @@ static void set_own(struct accuracy_interval *out, double factor50, double facto
 
 /* Fills out from a class of hardware that was fitted on enough rows of its own kind; lacks: what is
  * missing where it was not. own: the profile has other values. */
-static void set_fitted(struct accuracy_interval *out, const struct param_class *fitted, bool own,
+static void set_fitted(struct accuracy_interval *out, const struct param_row *fitted, bool own,
                        enum fit_beyond beyond, enum accuracy_lack lacks)
 {
     const struct accuracy_width *width = width_of(out->class, out->size);
@@ -174,7 +174,7 @@ void accuracy_interval_of_comm(const struct gpu_profile *gpu, const struct netwo
     enum accuracy_size size = accuracy_size_of(bytes);
     bool nodes = class == INTERVAL_NODES;
     enum param_group group = nodes ? PARAMS_NET : PARAMS_NODE;
-    const struct param_class *fitted = params_class(group, gpu, net);
+    const struct param_row *fitted = params_profile_row(group, gpu, net);
     bool own = has_own(PARAMS_NODE, &net->node) || (nodes && has_own(PARAMS_NET, &net->net));
     double factor50 = nodes ? net->net_factor50 : net->node_factor50;
     double factor80 = nodes ? net->net_factor80 : net->node_factor80;
@@ -227,7 +227,7 @@ static bool rate_was_measured(const struct gpu_profile *gpu)
 void accuracy_interval_of_gemm(const struct gpu_profile *gpu, double flops,
                                struct accuracy_interval *out)
 {
-    const struct param_class *fitted = params_class(PARAMS_GEMM, gpu, NULL);
+    const struct param_row *fitted = params_profile_row(PARAMS_GEMM, gpu, NULL);
     bool own = has_own(PARAMS_GEMM, &gpu->gemm);
     *out = (struct accuracy_interval){.class = INTERVAL_GEMM, .size = SIZE_ALL};
     if (own && gpu->gemm_factor50 > 0 && gpu->gemm_factor80 > 0)

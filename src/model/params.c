@@ -41,18 +41,18 @@ double param_value(const void *values, const struct param *param)
     return value;
 }
 
-const struct param_class *params_classes(enum param_group group, size_t *count)
+const struct param_row *params_rows(enum param_group group, size_t *count)
 {
     switch (group) {
     case PARAMS_GEMM:
-        *count = gemm_class_count;
-        return gemm_classes;
+        *count = gemm_param_row_count;
+        return gemm_param_rows;
     case PARAMS_NODE:
-        *count = node_class_count;
-        return node_classes;
+        *count = node_param_row_count;
+        return node_param_rows;
     default:
-        *count = net_class_count;
-        return net_classes;
+        *count = net_param_row_count;
+        return net_param_rows;
     }
 }
 
@@ -65,17 +65,6 @@ enum fit_beyond fit_range_beyond(const struct fit_range *r, double size, double 
     if (r->ranks > 0 && ranks > r->ranks)
         return FIT_RANKS;
     return r->nodes > 0 && nodes > r->nodes ? FIT_NODES : FIT_WITHIN;
-}
-
-const struct param_class *params_row(enum param_group group, const char *key)
-{
-    size_t count;
-    const struct param_class *rows = params_classes(group, &count);
-    for (size_t i = 0; i < count; i++) {
-        if (strcmp(rows[i].key, key) == 0)
-            return &rows[i];
-    }
-    return NULL;
 }
 
 static const char *or_unknown(const char *text)
@@ -115,7 +104,7 @@ bool params_widen(enum param_group group, char key[PARAM_KEY_MAX])
 }
 
 /* Returns whether a row's key is that of the parts, as params_key() joins them. Plain loops, since
- * every prediction looks its classes up, and most keys differ in their first letter. */
+ * every prediction looks for its rows, and most keys differ in their first letter. */
 static bool key_is(const char *key, const char *first, const char *sep, const char *second)
 {
     const char *const parts[] = {first, sep, second};
@@ -128,11 +117,11 @@ static bool key_is(const char *key, const char *first, const char *sep, const ch
     return *key == '\0';
 }
 
-static const struct param_class *class_of(enum param_group group, const char *first,
-                                          const char *sep, const char *second)
+static const struct param_row *find_row(enum param_group group, const char *first, const char *sep,
+                                        const char *second)
 {
     size_t count;
-    const struct param_class *rows = params_classes(group, &count);
+    const struct param_row *rows = params_rows(group, &count);
     for (size_t i = 0; i < count; i++) {
         if (key_is(rows[i].key, first, sep, second))
             return &rows[i];
@@ -140,29 +129,35 @@ static const struct param_class *class_of(enum param_group group, const char *fi
     return NULL;
 }
 
-/* The row to take values from at a level: that of the class, of its fabric, of all. NULL when there
- * is none. */
+const struct param_row *params_row(enum param_group group, const char *key)
+{
+    return find_row(group, key, "", "");
+}
+
+/* The rows that a profile's values come from, narrowest first. */
 enum level { LEVEL_CLASS, LEVEL_FABRIC, LEVEL_ANY, LEVELS };
 
-static const struct param_class *row_at(enum level level, enum param_group group,
-                                        const struct gpu_profile *gpu,
-                                        const struct network_profile *net)
+/* Returns the row at a level; NULL: there is none. Finds without writing keys the rows that
+ * params_row() finds for the key of params_key() and those that params_widen() makes of it. */
+static const struct param_row *row_at(enum level level, enum param_group group,
+                                      const struct gpu_profile *gpu,
+                                      const struct network_profile *net)
 {
     if (level == LEVEL_ANY)
-        return class_of(group, ANY, "", "");
+        return find_row(group, ANY, "", "");
     if (group == PARAMS_NODE)
-        return class_of(group, level == LEVEL_FABRIC ? ANY : or_unknown(gpu->arch), "/",
+        return find_row(group, level == LEVEL_FABRIC ? ANY : or_unknown(gpu->arch), "/",
                         or_unknown(net->intra));
     if (level == LEVEL_FABRIC)
         return NULL;
-    return group == PARAMS_GEMM ? class_of(group, or_unknown(gpu->arch), "", "")
-                                : class_of(group, or_unknown(net->inter), "", between_domains(net));
+    return group == PARAMS_GEMM ? find_row(group, or_unknown(gpu->arch), "", "")
+                                : find_row(group, or_unknown(net->inter), "", between_domains(net));
 }
 
-const struct param_class *params_class(enum param_group group, const struct gpu_profile *gpu,
-                                       const struct network_profile *net)
+const struct param_row *params_profile_row(enum param_group group, const struct gpu_profile *gpu,
+                                           const struct network_profile *net)
 {
-    const struct param_class *row = NULL;
+    const struct param_row *row = NULL;
     for (enum level level = LEVEL_CLASS; level < LEVELS && row == NULL; level++)
         row = row_at(level, group, gpu, net);
     return row;
@@ -179,7 +174,7 @@ static void resolve(enum param_group group, const struct gpu_profile *gpu,
     for (size_t i = 0; i < count && complete; i++)
         complete = values[i] != 0;
     for (enum level level = LEVEL_CLASS; level < LEVELS && !complete; level++) {
-        const struct param_class *row = row_at(level, group, gpu, net);
+        const struct param_row *row = row_at(level, group, gpu, net);
         const double *from = row != NULL ? row->values : NULL;
         complete = from != NULL;
         for (size_t i = 0; i < count && from != NULL; i++) {

@@ -112,7 +112,7 @@ enum fit_beyond fit_range_beyond(const struct fit_range *r, double size, double 
                                  double nodes);
 
 /* One row of profiles/fitted.def; `values` is a struct of the group. */
-struct param_class {
+struct param_row {
     const char *key; /* "hopper", "hopper/nvswitch", "efa", "any" */
     struct fit_range range;
     const void *values;
@@ -131,17 +131,17 @@ bool params_widen(enum param_group group, char key[PARAM_KEY_MAX]);
 
 /* The row that a profile's values come from: its class's, else its fabric's, else "any"'s, which
  * always exists. */
-const struct param_class *params_class(enum param_group group, const struct gpu_profile *gpu,
-                                       const struct network_profile *net);
+const struct param_row *params_profile_row(enum param_group group, const struct gpu_profile *gpu,
+                                           const struct network_profile *net);
 
 /* The row of this key; NULL: there is none. */
-const struct param_class *params_row(enum param_group group, const char *key);
+const struct param_row *params_row(enum param_group group, const char *key);
 
 /* All rows of a group. */
-const struct param_class *params_classes(enum param_group group, size_t *count);
+const struct param_row *params_rows(enum param_group group, size_t *count);
 
-/* The compiled-in rows of profiles/fitted.def, for params_classes(). */
-extern const struct param_class gemm_classes[], node_classes[], net_classes[];
-extern const size_t gemm_class_count, node_class_count, net_class_count;
+/* The compiled-in rows of profiles/fitted.def, for params_rows(). */
+extern const struct param_row gemm_param_rows[], node_param_rows[], net_param_rows[];
+extern const size_t gemm_param_row_count, node_param_row_count, net_param_row_count;
 
 #endif

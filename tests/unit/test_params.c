@@ -11,7 +11,7 @@
 TEST(params_of_an_unmeasured_kind_are_those_of_any)
 {
     const struct gpu_profile gpu = {.name = "g", .arch = "nobody measured this"};
-    const struct param_class *row = params_class(PARAMS_GEMM, &gpu, NULL);
+    const struct param_row *row = params_profile_row(PARAMS_GEMM, &gpu, NULL);
     const struct gemm_params p = params_gemm(&gpu);
     CHECK_STR(row->key, "any");
     CHECK(memcmp(&p, row->values, sizeof p) == 0);
@@ -30,7 +30,7 @@ TEST(params_any_has_every_value_within_its_bounds)
 {
     for (enum param_group g = 0; g < PARAM_GROUPS; g++) {
         size_t count;
-        const struct param_class *rows = params_classes(g, &count);
+        const struct param_row *rows = params_rows(g, &count);
         for (size_t i = 0; i < count; i++) {
             for (size_t k = 0; k < param_tables[g].count; k++) {
                 const struct param *p = &param_tables[g].params[k];
@@ -79,4 +79,58 @@ TEST(params_classes_widen)
     strcpy(key, "infiniband/domains");
     CHECK(params_widen(PARAMS_NET, key));
     CHECK_STR(key, "any");
+}
+
+/* The row that params_key(), params_widen() and params_row() lead to. */
+static const struct param_row *walk(enum param_group group, const struct gpu_profile *gpu,
+                                    const struct network_profile *net)
+{
+    const struct param_row *row;
+    char key[PARAM_KEY_MAX];
+    params_key(group, gpu, net, key);
+    while ((row = params_row(group, key)) == NULL && params_widen(group, key))
+        ;
+    return row;
+}
+
+/* Returns whether all values are those of the first row on the way that has each. */
+static bool walked_values(enum param_group group, const struct gpu_profile *gpu,
+                          const struct network_profile *net, const void *own, const void *values)
+{
+    bool same = true;
+    for (size_t i = 0; i < param_tables[group].count; i++) {
+        const struct param *p = &param_tables[group].params[i];
+        double value = param_value(own, p);
+        char key[PARAM_KEY_MAX];
+        params_key(group, gpu, net, key);
+        do {
+            const struct param_row *row = params_row(group, key);
+            if (value == 0 && row != NULL)
+                value = param_value(row->values, p);
+        } while (params_widen(group, key));
+        same = same && param_value(values, p) == value;
+    }
+    return same;
+}
+
+TEST(params_by_key_and_of_a_profile_agree)
+{
+    const struct gpu_profile unmeasured_gpu = {.name = "g", .arch = "nobody measured this"};
+    const struct network_profile unmeasured_net = {.name = "n", .intra = "nvswitch"};
+    for (size_t g = 0; g <= gpu_profile_count; g++) {
+        for (size_t n = 0; n <= network_profile_count; n++) {
+            const struct gpu_profile *gpu =
+                g < gpu_profile_count ? &gpu_profiles[g] : &unmeasured_gpu;
+            const struct network_profile *net =
+                n < network_profile_count ? &network_profiles[n] : &unmeasured_net;
+            const struct gemm_params gemm = params_gemm(gpu);
+            const struct node_params node = params_node(gpu, net);
+            const struct net_params inter = params_net(net);
+            for (enum param_group group = 0; group < PARAM_GROUPS; group++)
+                CHECK(params_profile_row(group, gpu, net) == walk(group, gpu, net));
+            CHECK(walked_values(PARAMS_GEMM, gpu, net, &gpu->gemm, &gemm));
+            CHECK(walked_values(PARAMS_NODE, gpu, net, &net->node, &node));
+            CHECK(walked_values(PARAMS_NET, gpu, net, &net->net, &inter));
+        }
+    }
 }
