@@ -68,7 +68,12 @@ struct packed_rank {
 
 uint64_t pack_form(void)
 {
-    uint64_t form = hash_mix(hash_mix(HASH_BYTES, sizeof(struct rank)), sizeof(struct packed_head));
+    const size_t sizes[] = {sizeof(struct rank), sizeof(struct packed_head),
+                            sizeof(struct packed_rank), sizeof(struct packed_comm),
+                            sizeof(struct packed_note)};
+    uint64_t form = HASH_BYTES;
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
+        form = hash_mix(form, sizes[i]);
     for (size_t i = 0; i < NLISTS; i++)
         form = hash_mix(hash_mix(form, lists[i].size), lists[i].list);
     return hash_bytes(form, SPECTER_VERSION, strlen(SPECTER_VERSION));

@@ -13,7 +13,7 @@
 struct record_head {
     uint64_t len;  /* of what follows */
     uint64_t sum;  /* of what follows */
-    uint64_t form; /* pack_form() */
+    uint64_t form; /* record_form() */
     uint64_t size; /* of the file, as it was read */
     int64_t mtime_ns;
     uint32_t path_len, nsources, nparts, nfailures;
@@ -30,8 +30,15 @@ struct shared_record {
     const char *path; /* not terminated; borrowed, as is body */
     const char *body;
     const char *label;
-    bool taken; /* by load_shared_take(): a thread has a record of its own */
+    bool taken; /* by load_shared_take(); no lock: no two threads take the same record */
 };
+
+/* Equal where one program can read the records of the other. */
+static uint64_t record_form(void)
+{
+    return hash_mix(hash_mix(pack_form(), sizeof(struct record_head)),
+                    sizeof(struct failure_record));
+}
 
 static int64_t path_key(const char *path, size_t len)
 {
@@ -61,7 +68,7 @@ bool load_share_wanted(const struct load_share *share, const struct read_job *jo
 
 void load_share_pack(struct buf *out, const struct read_job *job)
 {
-    struct record_head head = {.form = pack_form(),
+    struct record_head head = {.form = record_form(),
                                .size = job->sources[0]->size,
                                .mtime_ns = job->sources[0]->mtime_ns,
                                .path_len = (uint32_t)strlen(job->path),
@@ -121,7 +128,7 @@ static int find_records(struct records *found, const char *bytes, size_t len, co
             return err_set(e, ERR_INPUT, "%s: the end is missing", label);
         memcpy(&r.head, bytes, sizeof r.head);
         bytes += sizeof r.head;
-        if (r.head.form != pack_form())
+        if (r.head.form != record_form())
             return err_set(e, ERR_INPUT, "%s: written by another version of specter", label);
         if (r.head.len > (size_t)(end - bytes) || r.head.path_len > r.head.len)
             return err_set(e, ERR_INPUT, "%s: the end is missing", label);
@@ -145,15 +152,15 @@ int load_shared_add(struct load_shared *s, const char *bytes, size_t len, const 
                     struct err *e)
 {
     struct records found = {0};
-    struct err later = {0};
-    int rc = 0, ends = find_records(&found, bytes, len, label, &later);
+    struct err scan_err = {0};
+    int rc = 0, scan_rc = find_records(&found, bytes, len, label, &scan_err);
     found.whole = array_new(found.n, sizeof *found.whole);
     pool_run(pool_cpus(), found.n, check_sum, &found, NULL);
     for (size_t i = 0; i < found.n && rc == 0; i++)
         rc = found.whole[i] ? add_record(s, &found.list[i], e)
                             : err_set(e, ERR_INPUT, "%s: damaged", label);
-    if (rc == 0 && ends < 0) {
-        *e = later;
+    if (rc == 0 && scan_rc < 0) { /* damage is reported before a missing end */
+        *e = scan_err;
         rc = -1;
     }
     free(found.list);

@@ -58,7 +58,8 @@ bool load_share_wanted(const struct load_share *share, const struct read_job *jo
 
 void load_share_pack(struct buf *out, const struct read_job *job);
 
-/* What another process read of the job's file, into the parts, and into the job's failures. -1 with
+/* Puts into the parts and the job's failures what another process read of the job's file. Marks
+ * the record as taken, which `s` being const does not forbid: records are behind a pointer. -1 with
  * e filled: none has read it, or the file is not the same any more. */
 int load_shared_take(const struct load_shared *s, struct read_job *job, struct run *parts,
                      size_t nparts, struct err *e);
