@@ -314,7 +314,7 @@ static void report(const struct capture *c, const struct capture_opts *o, char *
         put_shell_word(&shown, c->dir);
         if (g.open > 0)
             fprintf(stderr, "specter: killed or still running, trace without an end: %s%s\n",
-                    g.opened.data, g.open > TRACE_SUMMARY_NAMED ? ", ..." : "");
+                    g.open_names.data, g.open > TRACE_SUMMARY_NAMED ? ", ..." : "");
         fprintf(stderr,
                 "specter: %s%zu rank%s, %s%" PRIu64 " operation%s, %" PRIu64 " dropped, in %s; "
                 "next: specter analyze%s%s\n",

@@ -75,7 +75,8 @@ static void note_unseen(struct buf *list, struct json j)
     buf_release(&line);
 }
 
-/* Operations there are at least, by the line's number of one: they are numbered from 0. */
+/* Returns how many operations there are at least: the number of the line's, counted from 0, and
+ * one. 0: the line is of none. */
 static uint64_t ops_so_far(const struct line *l)
 {
     switch (l->record) {
@@ -156,13 +157,13 @@ static void trace_summary_file(struct trace_summary *g, int dirfd, const char *n
     ring = line_u64(&init, INIT_ring, 0);
     end = read_ending(fd, block, st.st_size, &g->unseen);
     if (ring > 0 && !end.closed && end.ops > ring)
-        end.ops = ring; /* the others have given way */
+        end.ops = ring; /* newer operations overwrote the others */
     g->files++;
     g->ops += end.ops;
     g->dropped += end.dropped;
     if (!end.closed && g->open++ < TRACE_SUMMARY_NAMED) {
-        buf_puts(&g->opened, g->opened.len > 0 ? ", " : "");
-        buf_put_printable(&g->opened, name, strlen(name));
+        buf_puts(&g->open_names, g->open_names.len > 0 ? ", " : "");
+        buf_put_printable(&g->open_names, name, strlen(name));
     }
 out:
     close(fd);
@@ -248,7 +249,7 @@ int trace_summary_read(struct trace_summary *g, const char *dir,
     char *block;
     DIR *d;
     memset(g, 0, sizeof *g);
-    buf_init(&g->opened);
+    buf_init(&g->open_names);
     buf_init(&g->unseen);
     d = opendir(dir);
     if (d == NULL)
@@ -267,6 +268,6 @@ int trace_summary_read(struct trace_summary *g, const char *dir,
 
 void trace_summary_release(struct trace_summary *g)
 {
-    buf_release(&g->opened);
+    buf_release(&g->open_names);
     buf_release(&g->unseen);
 }

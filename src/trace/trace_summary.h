@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * What the trace files of one run say of themselves in their first and last lines. Gigabytes in
- * between are not read: for the line that ends `specter capture`, and for `specter dump`.
- * Everything else loads the run.
+ * The first and last lines of the trace files of one run; gigabytes in between are not read. For
+ * the line that ends `specter capture`, for `capture --local`, `doctor` and `dump`; `watch` asks
+ * which names may be traces. Every other command loads the run.
  */
 #ifndef SPECTER_TRACE_TRACE_SUMMARY_H
 #define SPECTER_TRACE_TRACE_SUMMARY_H
@@ -27,11 +27,11 @@ struct trace_summary_run {
 
 struct trace_summary {
     size_t files;
-    size_t open;       /* of them without a closing record: killed, or still running */
-    struct buf opened; /* names of up to TRACE_SUMMARY_NAMED of these */
-    uint64_t ops;      /* at least, when files are open: what their last lines tell */
-    uint64_t dropped;  /* of the closed ones */
-    struct buf unseen; /* what they say they could not see: a line "kind path" each, once */
+    size_t open;           /* of them without a closing record: killed, or still running */
+    struct buf open_names; /* of up to TRACE_SUMMARY_NAMED of these */
+    uint64_t ops;          /* at least, when files are open: what their last lines tell */
+    uint64_t dropped;      /* of the closed ones */
+    struct buf unseen;     /* what they say they could not see: a line "kind path" each, once */
 };
 
 /* Returns whether a file of this name may be one that the tracer writes. */

@@ -76,8 +76,8 @@ TEST(trace_summary_names_files_without_an_end)
     CHECK_INT(g.files, 3);
     CHECK_INT(g.open, 2);
     CHECK_INT(g.ops, 8 + 10 + 5); /* the first by the number of its last operation */
-    CHECK_HAS(g.opened.data, "specter_trace_rank0.jsonl");
-    CHECK_HAS(g.opened.data, "specter_trace_rank1.jsonl");
+    CHECK_HAS(g.open_names.data, "specter_trace_rank0.jsonl");
+    CHECK_HAS(g.open_names.data, "specter_trace_rank1.jsonl");
     trace_summary_release(&g);
 }
 
