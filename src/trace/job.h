@@ -59,7 +59,8 @@ struct job_record *job_add_record(struct run *run, const char *label);
 struct job_node *job_add_node(struct job_record *r, const char *name);
 void job_free(struct job *job); /* NULL is allowed */
 
-/* Slurm's or Kubernetes' JSON (job_json.c). 0, or -1 with e filled. */
+/* Slurm's or Kubernetes' JSON (job_json.c). 0, or -1 with e filled. Text that is damaged after a
+ * first record: 0, what came before is kept, and the run has a note. */
 int job_read_json(struct run *run, const char *label, const struct buf *text, struct err *e);
 
 /* Sets the nodes of a record by Slurm's list of names, and the tasks of each, where `tasks` is not

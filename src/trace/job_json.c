@@ -228,9 +228,8 @@ static void read_labels(struct json_job *x, struct job_record *r, struct job_nod
             if (json_text_is(key, names[i]))
                 r->name = value;
         }
-        if (json_text_is(key, "training.kubeflow.org/replica-type"))
-            *master = strcasecmp(value, "master") == 0;
-        else if (json_text_is(key, "training.kubeflow.org/job-role"))
+        if (json_text_is(key, "training.kubeflow.org/replica-type") ||
+            json_text_is(key, "training.kubeflow.org/job-role"))
             *master |= strcasecmp(value, "master") == 0;
     }
 }
@@ -341,20 +340,28 @@ static void read_pod_key(struct json_job *x, struct job_record *r, struct job_no
         json_skip(&x->j);
 }
 
-/* Of a PyTorchJob the master comes before worker 0. */
-static void end_pod(struct job_node *p, bool master)
+#define NO_MASTER SIZE_MAX
+
+/* Completes the pods' host names and numbers. A PyTorchJob numbers its workers from 0, and its
+ * master, nodes[master], has rank 0: the workers' numbers move up by one. */
+static void end_pods(struct job_record *r, size_t master)
 {
-    p->index = master ? 0 : p->index;
-    if (p->host[0] == '\0')
-        p->host = p->pod;
+    for (size_t i = 0; i < r->nnodes; i++) {
+        struct job_node *p = &r->nodes[i];
+        if (i == master)
+            p->index = 0;
+        else if (master != NO_MASTER && p->index >= 0)
+            p->index++;
+        if (p->host[0] == '\0')
+            p->host = p->pod;
+    }
 }
 
 static void read_pods(struct json_job *x, struct job_record *r)
 {
     struct json *j = &x->j;
     struct json_text key;
-    bool any_master = false;
-    size_t master_at = 0;
+    size_t master_at = NO_MASTER;
     if (!json_enter(j, '['))
         return;
     while (json_next_item(j)) {
@@ -365,15 +372,12 @@ static void read_pods(struct json_job *x, struct job_record *r)
         p = job_add_node(r, "");
         while (json_next_key(j, &key))
             read_pod_key(x, r, p, key, &master);
-        end_pod(p, master);
         master_at = master ? r->nnodes - 1 : master_at;
-        any_master |= master;
     }
-    for (size_t i = 0; i < r->nnodes && any_master; i++)
-        r->nodes[i].index += i != master_at && r->nodes[i].index >= 0;
+    end_pods(r, master_at);
 }
 
-/* A list's own metadata look like those of a pod. */
+/* Drops the entry made of a list's own metadata, which look like those of a pod. */
 static void drop_unnamed(struct job_record *r)
 {
     size_t kept = 0;
@@ -417,7 +421,7 @@ int job_read_json(struct run *run, const char *label, const struct buf *text, st
     }
     json_end(j);
     if (pods != NULL && pods->nnodes == 1)
-        end_pod(pods->nodes, master);
+        end_pods(pods, master ? 0 : NO_MASTER);
     if (pods != NULL)
         drop_unnamed(pods);
     if (j->error != NULL && (run->job == NULL || run->job->count == before))

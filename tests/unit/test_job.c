@@ -4,11 +4,13 @@
  */
 #include "trace_load.h"
 
-#define INIT                                                                                      \
-    "{\"event\":\"init\",\"version\":1,\"run\":\"x\",\"rank\":0,\"world_size\":1,\"local_rank\":" \
-    "0,\"pid\":1,\"host\":\"\",\"mono_ns\":5000000000,\"real_ns\":1700000000000000000,"           \
-    "\"coverage\":[\"nccl\"],\"env\":{}}\n"                                                       \
+#define INIT_OF(_world_size)                                                                 \
+    "{\"event\":\"init\",\"version\":1,\"run\":\"x\",\"rank\":0,\"world_size\":" _world_size \
+    ",\"local_rank\":"                                                                       \
+    "0,\"pid\":1,\"host\":\"\",\"mono_ns\":5000000000,\"real_ns\":1700000000000000000,"      \
+    "\"coverage\":[\"nccl\"],\"env\":{}}\n"                                                  \
     "{\"event\":\"shutdown\",\"time_us\":500.0,\"total_ops\":0,\"dropped\":0,\"summary\":{}}\n"
+#define INIT INIT_OF("1")
 
 /* A run of one rank, with this file beside its trace. */
 static void load_beside(struct run *run, const char *name, const void *bytes, size_t len)
@@ -74,6 +76,36 @@ TEST(job_numbers_that_are_too_large)
         "\"n1\"}}]}");
     CHECK_HAS(note_with(&run, "no label numbers the pods"), "pods.json");
     run_release(&run);
+}
+
+/* A pod that one of its labels calls master comes first, in whatever order they stand. */
+TEST(job_pods_master_is_first)
+{
+    static const char *const labels[] = {"\"training.kubeflow.org/job-role\": \"master\", "
+                                         "\"training.kubeflow.org/replica-type\": \"chief\"",
+                                         "\"training.kubeflow.org/replica-type\": \"chief\", "
+                                         "\"training.kubeflow.org/job-role\": \"master\""};
+    for (size_t i = 0; i < sizeof labels / sizeof *labels; i++) {
+        const char *folder = make_folder();
+        struct buf text = BUF_INIT;
+        struct run run;
+        buf_printf(&text,
+                   "{\"apiVersion\": \"v1\", \"kind\": \"List\", \"items\": [{\"kind\": \"Pod\", "
+                   "\"metadata\": {\"name\": \"a\", "
+                   "\"labels\": {\"training.kubeflow.org/replica-index\": \"0\"}}, \"spec\": "
+                   "{\"nodeName\": \"n2\"}}, {\"kind\": \"Pod\", \"metadata\": {\"name\": \"b\", "
+                   "\"labels\": "
+                   "{\"training.kubeflow.org/replica-index\": \"0\", %s}}, "
+                   "\"spec\": {\"nodeName\": \"n1\"}}]}",
+                   labels[i]);
+        write_text(folder, "specter_trace_rank0.jsonl", INIT_OF("2"));
+        write_text(folder, "pods.json", text.data);
+        load_path(&run, folder);
+        CHECK_STR(run.ranks[0].host, "n1");
+        remove_folder(folder);
+        run_release(&run);
+        buf_release(&text);
+    }
 }
 
 /* ---- NCCL's RAS ---- */
