@@ -11,26 +11,10 @@
 #include <ctype.h>
 #include <string.h>
 
-#define FILLED 60            /* columns of a line of text, before a hyphen becomes two characters */
-#define REVISED "2026-11-27" /* of the texts: man pages carry a date */
+#define FILLED 60 /* columns of a line of text, before a hyphen becomes two characters */
 
-/* The subject of a manual page: a command, or one of its kinds ("bench gemm"). */
-struct manual_page {
-    const struct command *command;
-    const char *kind; /* NULL: the command itself */
-};
-
-/* Calls `visit` for each command and each kind. */
-static void each_page(void (*visit)(const struct manual_page *, FILE *), FILE *out)
-{
-    for (size_t i = 0; i < command_count; i++) {
-        visit(&(struct manual_page){commands[i], NULL}, out);
-        for (size_t k = 0; k < commands[i]->nkinds; k++)
-            visit(
-                &(struct manual_page){&commands[i]->kinds[k]->command, commands[i]->kinds[k]->name},
-                out);
-    }
-}
+/* The date on man pages: whoever releases sets it, with VERSION in the Makefile. */
+#define REVISED "2026-11-27"
 
 /* ---- man pages: the macros of man(7) ---- */
 
@@ -70,7 +54,7 @@ static void put_filled(const char *text, size_t len, FILE *out)
     }
 }
 
-static void put_roff_text(const char *text, FILE *out)
+static void put_filled_text(const char *text, FILE *out)
 {
     put_filled(text, strlen(text), out);
 }
@@ -104,15 +88,15 @@ static void put_options(const struct opt *rows, FILE *out)
         if (row->letter != 0)
             fprintf(out, "\\-%c\\fR, \\fB", row->letter);
         fputs("\\-\\-", out);
-        put_roff_text(row->name, out);
+        put_filled_text(row->name, out);
         fputs("\\fR", out);
         if (row->arg != NULL) {
             fputs(" \\fI", out);
-            put_roff_text(row->arg, out);
+            put_filled_text(row->arg, out);
             fputs("\\fR", out);
         }
         fputc('\n', out);
-        put_roff_text(row->help, out);
+        put_filled_text(row->help, out);
         fputc('\n', out);
     }
 }
@@ -148,7 +132,7 @@ static void put_synopsis(const struct command *c, FILE *out)
 static void put_kind(const struct cmd_kind *kind, FILE *out)
 {
     fprintf(out, ".SS specter %s %s\n", kind->command.name, kind->name);
-    put_roff_text(kind->command.summary, out);
+    put_filled_text(kind->command.summary, out);
     fputs("\n", out);
     put_options(kind->command.rows, out);
 }
@@ -182,7 +166,7 @@ static void put_main_page(FILE *out)
         if (cmd_task_begins(i) != NULL)
             fprintf(out, ".SS %s\n", cmd_task_begins(i));
         fprintf(out, ".TP\n.BR specter\\-%s (1)\n", commands[i]->name);
-        put_roff_text(commands[i]->summary, out);
+        put_filled_text(commands[i]->summary, out);
         fputc('\n', out);
     }
     fputs(".SH ENVIRONMENT\n.TP\n.B SPECTER_OUTPUT\nthe folder of traces, where none is named "
@@ -218,24 +202,58 @@ int manual_write_pages(const char *folder, struct err *e)
 
 /* ---- completions ---- */
 
-/* The values of an option that are known: names of profiles. Else "". */
-static void put_values(const struct opt *row, const char *between, FILE *out)
+/* A command, or one of its kinds ("bench gemm"). */
+struct subject {
+    const struct command *command;
+    const char *kind; /* NULL: the command itself */
+};
+
+/* Calls `visit` for each command and each kind. */
+static void each_subject(void (*visit)(const struct subject *, FILE *), FILE *out)
 {
-    bool gpu = strcmp(row->name, "gpu") == 0 || strcmp(row->name, "from-gpu") == 0;
-    bool network = strcmp(row->name, "network") == 0 || strcmp(row->name, "from-network") == 0;
-    const char *sep = "";
-    for (size_t i = 0; gpu && i < gpu_profile_count; i++, sep = between)
-        fprintf(out, "%s%s", sep, gpu_profiles[i].name);
-    for (size_t i = 0; network && i < network_profile_count; i++, sep = between)
-        fprintf(out, "%s%s", sep, network_profiles[i].name);
+    for (size_t i = 0; i < command_count; i++) {
+        visit(&(struct subject){commands[i], NULL}, out);
+        for (size_t k = 0; k < commands[i]->nkinds; k++)
+            visit(&(struct subject){&commands[i]->kinds[k]->command, commands[i]->kinds[k]->name},
+                  out);
+    }
 }
 
-static bool has_values(const struct opt *row)
+static void put_gpus(FILE *out)
 {
-    return row->arg != NULL && strcmp(row->arg, "NAME|FILE") == 0;
+    for (size_t i = 0; i < gpu_profile_count; i++)
+        fprintf(out, "%s%s", i > 0 ? " " : "", gpu_profiles[i].name);
 }
 
-static void bash_case(const struct manual_page *p, FILE *out)
+static void put_networks(FILE *out)
+{
+    for (size_t i = 0; i < network_profile_count; i++)
+        fprintf(out, "%s%s", i > 0 ? " " : "", network_profiles[i].name);
+}
+
+/* Options whose values are known, and the function that prints these. */
+static const struct known_values {
+    const char *options[2];
+    void (*put)(FILE *);
+} known_values[] = {
+    {{"gpu", "from-gpu"}, put_gpus},
+    {{"network", "from-network"}, put_networks},
+};
+
+#define NKNOWN (sizeof known_values / sizeof *known_values)
+
+/* NULL: the option is none of these. */
+static const struct known_values *find_values(const struct opt *row)
+{
+    for (size_t i = 0; i < NKNOWN; i++) {
+        if (strcmp(row->name, known_values[i].options[0]) == 0 ||
+            strcmp(row->name, known_values[i].options[1]) == 0)
+            return &known_values[i];
+    }
+    return NULL;
+}
+
+static void bash_case(const struct subject *p, FILE *out)
 {
     fprintf(out, "    '%s%s%s') options='", p->command->name, p->kind != NULL ? " " : "",
             p->kind != NULL ? p->kind : "");
@@ -253,8 +271,6 @@ static void bash_case(const struct manual_page *p, FILE *out)
 
 static void bash(FILE *out)
 {
-    const struct opt gpu = {"gpu", 0, OPT_STR, 0, "", ""};
-    const struct opt network = {"network", 0, OPT_STR, 0, "", ""};
     fputs("# bash completion of specter, printed by `specter help --completion bash`\n"
           "_specter() {\n"
           "    local word=${COMP_WORDS[COMP_CWORD]} last=${COMP_WORDS[COMP_CWORD-1]} options kinds "
@@ -265,20 +281,22 @@ static void bash(FILE *out)
     fputs("help version'\n    COMPREPLY=()\n"
           "    if ((COMP_CWORD == 1)) || [[ ${COMP_WORDS[1]} == help && COMP_CWORD -eq 2 ]]; then\n"
           "        COMPREPLY=($(compgen -W \"$commands\" -- \"$word\"))\n        return\n    fi\n"
-          "    case $last in\n    --gpu | --from-gpu) COMPREPLY=($(compgen -W '",
+          "    case $last in\n",
           out);
-    put_values(&gpu, " ", out);
-    fputs("' -- \"$word\")) && return ;;\n"
-          "    --network | --from-network) COMPREPLY=($(compgen -W '",
-          out);
-    put_values(&network, " ", out);
-    fputs("' -- \"$word\")) && return ;;\n    esac\n"
+    for (size_t i = 0; i < NKNOWN; i++) {
+        const struct known_values *known = &known_values[i];
+        fprintf(out, "    --%s | --%s) COMPREPLY=($(compgen -W '", known->options[0],
+                known->options[1]);
+        known->put(out);
+        fputs("' -- \"$word\")) && return ;;\n", out);
+    }
+    fputs("    esac\n"
           "    case \"${COMP_WORDS[1]} ${COMP_WORDS[2]}\" in\n    'bench '[a-z]* | 'predict "
           "'[a-z]*) ((COMP_CWORD > 2)) && set -- \"${COMP_WORDS[1]} ${COMP_WORDS[2]}\" || set -- "
           "\"${COMP_WORDS[1]}\" ;;\n    *) set -- \"${COMP_WORDS[1]}\" ;;\n    esac\n"
           "    case $1 in\n",
           out);
-    each_page(bash_case, out);
+    each_subject(bash_case, out);
     fputs("    esac\n    if [[ $word == -* ]]; then\n"
           "        COMPREPLY=($(compgen -W \"$options\" -- \"$word\"))\n"
           "    elif ((COMP_CWORD == 2)) && [[ -n $kinds ]]; then\n"
@@ -300,11 +318,12 @@ static void put_zsh(const char *text, FILE *out)
     }
 }
 
-static void zsh_case(const struct manual_page *p, FILE *out)
+static void zsh_case(const struct subject *p, FILE *out)
 {
     fprintf(out, "    '%s%s%s') _arguments", p->command->name, p->kind != NULL ? " " : "",
             p->kind != NULL ? p->kind : "");
     for (const struct opt *row = p->command->rows; row->name != NULL; row++) {
+        const struct known_values *known = find_values(row);
         fprintf(out, " \\\n        '*--%s[", row->name);
         put_zsh(row->help, out);
         fputc(']', out);
@@ -312,9 +331,9 @@ static void zsh_case(const struct manual_page *p, FILE *out)
             fputc(':', out);
             put_zsh(row->arg, out);
             fputc(':', out);
-            if (has_values(row)) {
+            if (known != NULL) {
                 fputc('(', out);
-                put_values(row, " ", out);
+                known->put(out);
                 fputc(')', out);
             } else {
                 fputs("_files", out);
@@ -351,7 +370,7 @@ static void zsh(FILE *out)
           "            compadd $kinds\n            return\n        fi\n"
           "        name=\"$name $words[3]\"\n    fi\n    case $name in\n",
           out);
-    each_page(zsh_case, out);
+    each_subject(zsh_case, out);
     fputs("    esac\n}\nif [[ $zsh_eval_context == *file ]]; then compdef _specter specter; else "
           "_specter \"$@\"; fi\n",
           out);
@@ -367,18 +386,19 @@ static void put_fish(const char *text, FILE *out)
     }
 }
 
-static void fish_lines(const struct manual_page *p, FILE *out)
+static void fish_lines(const struct subject *p, FILE *out)
 {
     for (const struct opt *row = p->command->rows; row->name != NULL; row++) {
+        const struct known_values *known = find_values(row);
         fprintf(out, "complete -c specter -n '__fish_seen_subcommand_from %s%s%s' -l %s",
                 p->command->name, p->kind != NULL ? "; and __fish_seen_subcommand_from " : "",
                 p->kind != NULL ? p->kind : "", row->name);
         if (row->letter != 0)
             fprintf(out, " -s %c", row->letter);
         fputs(row->arg != NULL ? " -r" : "", out);
-        if (has_values(row)) {
+        if (known != NULL) {
             fputs(" -a '", out);
-            put_values(row, " ", out);
+            known->put(out);
             fputc('\'', out);
         }
         fputs(" -d '", out);
@@ -402,7 +422,7 @@ static void fish(FILE *out)
         put_fish(commands[i]->summary, out);
         fputs("'\n", out);
     }
-    each_page(fish_lines, out);
+    each_subject(fish_lines, out);
 }
 
 int manual_completion(const char *shell, struct err *e)
