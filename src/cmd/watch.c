@@ -84,8 +84,8 @@ static void catch_signals(void)
 struct watch_screen {
     bool in_place;
     size_t drawn; /* lines that stand there */
-    bool waiting; /* it was said that nothing is there yet */
-    bool any;     /* something was written */
+    bool waiting; /* the last text says that nothing is there yet */
+    bool written; /* a text, where texts follow each other */
     enum color_when color;
 };
 
@@ -119,24 +119,24 @@ static void draw_in_place(struct watch_screen *to, const struct buf *text)
 static void show_text(struct watch_screen *to, const struct watch *w, const struct trace_folder *f)
 {
     struct screen s;
-    if (!w->any && to->waiting)
+    if (!w->has_traces && to->waiting)
         return;
-    to->waiting = !w->any;
+    to->waiting = !w->has_traces;
     screen_init(&s, stdout, to->color);
-    if (w->any) {
+    if (w->has_traces) {
         watch_text(w, f, &s, to->in_place ? lines_of_terminal() : 0);
     } else {
         buf_put_printable(&s.text, f->path, strlen(f->path));
         buf_puts(&s.text, ": no traces yet; waiting for a program under specter capture\n");
     }
     if (to->in_place) {
-        draw_in_place(to, &s.text);
+        draw_in_place(to, &s.text); /* has written it: screen_release() would again */
         buf_release(&s.text);
         return;
     }
-    if (to->any)
+    if (to->written)
         putchar('\n');
-    to->any = true;
+    to->written = true;
     screen_release(&s);
 }
 
@@ -214,8 +214,9 @@ static int first_poll(struct trace_folder *f, struct err *e)
     return rc;
 }
 
-/* Where nothing is shown: a trace that cannot be read is why, and waiting does not help. */
-static int check_readable(const struct trace_folder *f, bool once, struct err *e)
+/* No trace has shown anything yet. -1 with e filled: waiting does not help, since one cannot be
+ * read, or with --once. */
+static int why_nothing(const struct trace_folder *f, bool once, struct err *e)
 {
     for (size_t i = 0; i < f->count; i++) {
         if (f->list[i].error != 0)
@@ -236,8 +237,8 @@ static int refresh(const struct watch_opts *o, struct trace_folder *f, struct wa
     if ((f->count == 0 ? first_poll : trace_folder_poll)(f, e) < 0)
         return -1;
     watch_init(&w, f);
-    if (!w.any)
-        rc = check_readable(f, o->once, e);
+    if (!w.has_traces)
+        rc = why_nothing(f, o->once, e);
     if (rc == 0)
         rc = keep_metrics(metrics, &w, e);
     if (rc == 0) {
@@ -251,7 +252,7 @@ static int refresh(const struct watch_opts *o, struct trace_folder *f, struct wa
     if (rc == 0 && o->fail_on != NULL)
         rc = watch_fail_on_apply(o->fail_on, &w, e);
     if (rc == 0)
-        rc = o->once || (w.any && w.ended);
+        rc = o->once || (w.has_traces && w.ended);
     watch_release(&w);
     return rc;
 }

@@ -5,7 +5,7 @@
  *
  *     struct trace_folder f;
  *     if (trace_folder_open(&f, "traces", e) < 0) ...
- *     trace_folder_poll(&f);
+ *     if (trace_folder_poll(&f, e) < 0) ...
  *     trace_folder_close(&f);
  *
  * Only files of the folder itself are read, and of several runs there the newest. Memory is bounded

@@ -324,8 +324,8 @@ void watch_init(struct watch *w, const struct trace_folder *folder)
     w->wall_ns = wall_ns();
     w->step = -1;
     w->still_ns = UNKNOWN_NS;
-    w->any = read_run(folder, &w->run);
-    if (!w->any)
+    w->has_traces = read_run(folder, &w->run);
+    if (!w->has_traces)
         return;
     add_ranks(w, folder);
     add_steps(w);
@@ -340,7 +340,7 @@ void watch_init(struct watch *w, const struct trace_folder *folder)
 
 void watch_release(struct watch *w)
 {
-    if (w->any) {
+    if (w->has_traces) {
         comm_rows_release(&w->rows);
         comm_study_release(&w->comm);
         node_map_release(&w->node_map);

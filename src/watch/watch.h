@@ -20,8 +20,8 @@
 
 #define WATCH_STEPS 100      /* lengths of steps that the median is of, at most */
 #define WATCH_TREND_MIN 20   /* lengths; of fewer no trend is told */
-#define WATCH_TREND 0.02     /* a smaller change is none, nor is one within WATCH_TREND_ERRORS */
-#define WATCH_TREND_ERRORS 3 /* standard errors */
+#define WATCH_TREND 0.02     /* a smaller change is noise, */
+#define WATCH_TREND_ERRORS 3 /* and so is one of fewer standard errors */
 
 /* X(id, name): what a rank does. A later one hides an earlier one. */
 #define WATCH_STATES(X)   \
@@ -43,7 +43,7 @@ struct watch_steps {
     size_t count;     /* lengths */
     double median_ns; /* NAN without one */
     double change;    /* median of the newer half / that of the older one - 1; NAN: too few */
-    bool steady;      /* and it is none */
+    bool steady;      /* change is known and within noise: no trend */
 };
 
 struct watch_rank {
@@ -59,7 +59,7 @@ struct watch_rank {
 
 struct watch {
     struct run run;           /* the newest part of it */
-    bool any;                 /* else nothing was recorded yet, and nothing below is known */
+    bool has_traces;          /* false: nothing was recorded yet, and nothing below is known */
     bool ended;               /* every process has */
     int64_t wall_ns;          /* of this refresh, by the wall clock */
     int64_t since_ns;         /* since the first process began, by that clock */
