@@ -22,13 +22,6 @@ static cJSON *array_in(cJSON *parent, const char *key)
     return cJSON_AddArrayToObject(parent, key);
 }
 
-static cJSON *object_in(cJSON *list)
-{
-    cJSON *o = cJSON_CreateObject();
-    cJSON_AddItemToArray(list, o);
-    return o;
-}
-
 static void add_count(cJSON *o, const char *key, uint64_t value)
 {
     cJSON_AddNumberToObject(o, key, (double)value);
@@ -48,7 +41,7 @@ static void add_run(cJSON *doc, const struct run *run)
     cJSON *list = array_in(o, "clock_domains");
     for (int i = 0; i < run->ndomains && run->domains != NULL; i++) {
         const struct domain *d = &run->domains[i];
-        cJSON *x = object_in(list);
+        cJSON *x = json_add_object(list);
         json_add_text(x, "host", d->host);
         cJSON_AddBoolToObject(x, "aligned", d->aligned);
         json_add_us(x, "offset_us", d->aligned ? (double)d->offset_ns : NAN);
@@ -200,13 +193,13 @@ void analyze_json(const struct analysis *a, const struct findings *f, FILE *out)
     const struct run *run = a->run;
     cJSON *notes = array_in(doc, "notes");
     for (size_t i = 0; i < run->nnotes; i++) {
-        cJSON *o = object_in(notes);
+        cJSON *o = json_add_object(notes);
         json_add_text(o, "text", run->notes[i].text);
         cJSON_AddBoolToObject(o, "loss", run->notes[i].loss);
     }
     cJSON *findings = array_in(doc, "findings");
     for (size_t i = 0; i < f->count; i++) {
-        cJSON *o = object_in(findings);
+        cJSON *o = json_add_object(findings);
         cJSON_AddStringToObject(o, "rule", f->list[i].rule);
         json_add_number(o, "value", f->list[i].value);
         json_add_number(o, "threshold", f->list[i].threshold);
@@ -215,7 +208,7 @@ void analyze_json(const struct analysis *a, const struct findings *f, FILE *out)
     }
     cJSON *list = array_in(doc, "hangs");
     for (size_t i = 0; i < a->hangs.count; i++)
-        hang_json(object_in(list), &a->hangs.list[i], a->run);
+        hang_json(json_add_object(list), &a->hangs.list[i], a->run);
     add_coverage(doc, a);
     add_count(doc, "gemm_sample", a->gemm_rate);
     add_launches(doc, a);

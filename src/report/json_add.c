@@ -35,6 +35,13 @@ void json_add_interval(cJSON *o, const char *key, const double ends_ns[2])
         cJSON_AddNullToObject(o, key);
 }
 
+cJSON *json_add_object(cJSON *list)
+{
+    cJSON *o = cJSON_CreateObject();
+    cJSON_AddItemToArray(list, o);
+    return o;
+}
+
 /* cJSON writes bytes as they are. */
 void json_add_text(cJSON *o, const char *key, const char *text)
 {

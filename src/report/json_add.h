@@ -17,6 +17,9 @@ void json_add_us(struct cJSON *o, const char *key, double ns);        /* in micr
 void json_add_interval(struct cJSON *o, const char *key, const double ends_ns[2]);
 void json_add_text(struct cJSON *o, const char *key, const char *text); /* NULL, "": null */
 
+/* Adds an empty object at the end of a list, which owns it. */
+struct cJSON *json_add_object(struct cJSON *list);
+
 /* A JSON object that is written while it is made, in the form of cJSON_Print(): a result of many
  * ranks takes no more memory than its longest member, and a list no more than one of its elements.
  *

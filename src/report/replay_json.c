@@ -19,13 +19,6 @@
 
 #define SCHEMA "specter.replay/1"
 
-static cJSON *add_object(cJSON *list)
-{
-    cJSON *o = cJSON_CreateObject();
-    cJSON_AddItemToArray(list, o);
-    return o;
-}
-
 static void add_time(cJSON *o, const struct iteration_time *t)
 {
     json_add_us(o, "iteration_us", t->span_ns);
@@ -138,7 +131,7 @@ static void add_communicators(cJSON *o, struct replay *rep)
     qsort(order, n, sizeof *order, by_members);
     for (size_t i = 0; i < n; i++) {
         const struct grid_comm *comm = order[i].comm;
-        cJSON *one = add_object(list);
+        cJSON *one = json_add_object(list);
         json_add_text(one, "comm", comm->id);
         json_add_text(one, "name", comm->name);
         cJSON_AddNumberToObject(one, "size", comm->size);
@@ -159,7 +152,7 @@ static void add_parallel(cJSON *doc, struct replay *rep)
         cJSON *one;
         if (axis->size == 1 && rep->grid.world > 1)
             continue;
-        one = add_object(axes);
+        one = json_add_object(axes);
         add_name(one, "name", rep->grid.state == GRID_FOUND ? grid_role_name(axis->role) : NULL);
         cJSON_AddNumberToObject(one, "size", axis->size);
         cJSON_AddNumberToObject(one, "stride", axis->stride);
@@ -179,7 +172,7 @@ static void add_ranks(cJSON *doc, const struct replay *rep)
 {
     cJSON *list = cJSON_AddArrayToObject(doc, "ranks");
     for (size_t r = 0; r < rep->nranks; r++) {
-        cJSON *o = add_object(list);
+        cJSON *o = json_add_object(list);
         cJSON_AddNumberToObject(o, "rank", rep->ranks[r].rank);
         cJSON_AddNumberToObject(o, "iterations", rep->iterations);
         /* Coordinates of a rank, by role: a key is there once, also where two axes have it. */
@@ -236,7 +229,7 @@ static void add_path(cJSON *o, struct replay *rep, const struct path_summary *s)
     list = cJSON_AddArrayToObject(path, "parts");
     for (int i = 0; i < s->count; i++) {
         const struct path_part *p = &s->parts[i];
-        cJSON *one = add_object(list), *thirds;
+        cJSON *one = json_add_object(list), *thirds;
         json_add_text(one, "name", p->name);
         json_add_us(one, "us", p->ns);
         json_add_number(one, "share", p->share);
@@ -269,7 +262,7 @@ static void add_error(cJSON *o, const struct uncertainty *u)
         cJSON *one;
         if (!(u->shares[b] > 0) && !(u->longer_ns[b] > 0) && !(u->shorter_ns[b] > 0))
             continue;
-        one = add_object(list);
+        one = json_add_object(list);
         cJSON_AddStringToObject(one, "what", basis_name((enum basis)b));
         json_add_number(one, "share", u->shares[b]);
         json_add_number(one, "error", u->errors[b]);
@@ -284,7 +277,7 @@ static void add_scales(cJSON *doc, struct replay *rep)
     cJSON *list = cJSON_AddArrayToObject(doc, "scales");
     for (size_t i = 0; i < rep->nscales; i++) {
         const struct replay_scale *s = &rep->scales[i];
-        cJSON *o = add_object(list);
+        cJSON *o = json_add_object(list);
         cJSON_AddNumberToObject(o, "scale", (double)s->scale);
         cJSON_AddNumberToObject(o, "gpus", (double)s->gpus);
         add_time(o, &s->time);
@@ -297,7 +290,7 @@ static void add_scales(cJSON *doc, struct replay *rep)
         const struct axis_times *axes = &s->axes;
         cJSON *groups = cJSON_AddArrayToObject(o, "groups");
         for (int k = 0; k < axes->count; k++) {
-            cJSON *group = add_object(groups);
+            cJSON *group = json_add_object(groups);
             json_add_text(group, "axes", axes->list[k].name);
             json_add_us(group, "comm_us", axes->list[k].total_ns);
             json_add_us(group, "exposed_us", axes->list[k].exposed_ns);
@@ -323,7 +316,7 @@ static void add_device_time(cJSON *doc, const struct replay *rep)
         cJSON *o;
         if (sum->count == 0)
             continue;
-        o = add_object(list);
+        o = json_add_object(list);
         cJSON_AddStringToObject(o, "rule", cost_rule_name((enum cost_rule)rule));
         cJSON_AddNumberToObject(o, "operations", (double)sum->count);
         cJSON_AddNumberToObject(o, "timed", (double)sum->timed);

@@ -329,13 +329,6 @@ void validate_text(const struct validation *v, FILE *out)
 
 #define SCHEMA "specter.validate/1"
 
-static cJSON *add_object(cJSON *list)
-{
-    cJSON *o = cJSON_CreateObject();
-    cJSON_AddItemToArray(list, o);
-    return o;
-}
-
 static void add_stats(cJSON *o, const struct score_stats *s)
 {
     json_add_number(o, "median_ape", s->median_ape);
@@ -357,7 +350,7 @@ static void add_worst(cJSON *doc, const struct validation *v)
     for (size_t i = 0; i < v->worst && i < v->score->nrows; i++) {
         const struct scored_row *s = &v->score->rows[i];
         const struct measured_row *row = s->row;
-        cJSON *o = add_object(list);
+        cJSON *o = json_add_object(list);
         add_place(o, row->file, row->line);
         cJSON_AddStringToObject(o, "kind", measured_kind_name(row->kind));
         json_add_text(o, "source", row->source);
@@ -406,14 +399,14 @@ static void add_intervals(cJSON *doc, const struct validation *v)
         cJSON *o, *sizes;
         if (of[SIZE_ALL].rows == 0)
             continue;
-        o = add_object(list);
+        o = json_add_object(list);
         cJSON_AddStringToObject(o, "class", accuracy_class_key((enum accuracy_class) class));
         add_coverage(o, &of[SIZE_ALL]);
         sizes = cJSON_AddArrayToObject(o, "sizes");
         for (int size = 0; size < SIZE_ALL; size++) {
             if (of[size].rows == 0)
                 continue;
-            o = add_object(sizes);
+            o = json_add_object(sizes);
             cJSON_AddStringToObject(o, "size", accuracy_size_name((enum accuracy_size)size));
             add_coverage(o, &of[size]);
         }
@@ -426,7 +419,7 @@ static void add_skips(cJSON *doc, const struct measured *m)
     size_t count;
     struct skip_count *counts = validate_skip_counts(m, &count);
     for (size_t i = 0; i < count; i++) {
-        cJSON *o = add_object(list);
+        cJSON *o = json_add_object(list);
         json_add_text(o, "reason", counts[i].first->reason);
         cJSON_AddNumberToObject(o, "n", (double)counts[i].n);
         cJSON_AddBoolToObject(o, "damaged", counts[i].first->damaged);
@@ -442,7 +435,7 @@ static void add_parameters(cJSON *doc, const struct used_params *u)
     list = cJSON_AddArrayToObject(doc, "parameter_list");
     for (size_t i = 0; i < u->count; i++) {
         const struct used_param *p = &u->list[i];
-        cJSON *o = add_object(list);
+        cJSON *o = json_add_object(list);
         cJSON_AddStringToObject(o, "group", param_tables[p->group].name);
         cJSON_AddStringToObject(o, "class", p->owner);
         cJSON_AddStringToObject(o, "name", p->param->name);
@@ -460,7 +453,7 @@ cJSON *validate_json(const struct validation *v)
     cJSON *read = cJSON_AddArrayToObject(doc, "files");
     cJSON *passed = cJSON_AddArrayToObject(doc, "passed_over");
     for (size_t i = 0; i < m->nfiles; i++) {
-        cJSON *o = add_object(m->files[i].why == NULL ? read : passed);
+        cJSON *o = json_add_object(m->files[i].why == NULL ? read : passed);
         json_add_text(o, "file", m->files[i].path);
         if (m->files[i].why != NULL)
             json_add_text(o, "reason", m->files[i].why);
@@ -480,7 +473,7 @@ cJSON *validate_json(const struct validation *v)
     cJSON *list = cJSON_AddArrayToObject(doc, "groups");
     for (size_t i = 0; i < s->ngroups; i++) {
         const struct score_group *g = &s->groups[i];
-        cJSON *o = add_object(list);
+        cJSON *o = json_add_object(list);
         cJSON_AddStringToObject(o, "kind", measured_kind_name(g->kind));
         cJSON_AddStringToObject(o, "by", g->by);
         json_add_text(o, "key", g->key);

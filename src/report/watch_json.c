@@ -10,13 +10,6 @@
 #include <cjson/cJSON.h>
 #include <math.h>
 
-static cJSON *object_in(cJSON *array)
-{
-    cJSON *o = cJSON_CreateObject();
-    cJSON_AddItemToArray(array, o);
-    return o;
-}
-
 static void add_count(cJSON *o, const char *key, int64_t n)
 {
     json_add_number(o, key, n >= 0 ? (double)n : NAN);
@@ -41,14 +34,14 @@ static void add_steps(cJSON *o, const struct watch_steps *s)
 static void add_last(cJSON *o, const struct watch *w, const struct op *op)
 {
     char title[OP_TITLE_MAX];
-    bool comm = op != NULL && op_is_comm(op);
-    const struct comm *of = comm && op->coll.comm >= 0 ? &w->run.comms[op->coll.comm] : NULL;
-    bool sized = comm && !(op->flags & OP_BYTES_UNKNOWN);
+    bool is_comm = op != NULL && op_is_comm(op);
+    const struct comm *comm = is_comm && op->coll.comm >= 0 ? &w->run.comms[op->coll.comm] : NULL;
+    bool sized = is_comm && !(op->flags & OP_BYTES_UNKNOWN);
     json_add_text(o, "op", op != NULL ? op_title(op, title) : NULL);
     json_add_number(o, "bytes", sized ? (double)op->bytes : NAN);
-    json_add_text(o, "comm", of != NULL ? of->id : NULL);
-    json_add_text(o, "comm_name", of != NULL ? of->name : NULL);
-    add_count(o, "seq", !comm ? -1 : op->class == OP_P2P ? op->coll.p2p_seq : op->coll.seq);
+    json_add_text(o, "comm", comm != NULL ? comm->id : NULL);
+    json_add_text(o, "comm_name", comm != NULL ? comm->name : NULL);
+    add_count(o, "seq", !is_comm ? -1 : op->class == OP_P2P ? op->coll.p2p_seq : op->coll.seq);
 }
 
 static void add_rank(cJSON *o, const struct watch *w, const struct watch_rank *r)
@@ -97,12 +90,12 @@ cJSON *watch_json(const struct watch *w, const struct trace_folder *f)
     add_steps(o, w->slowest != NULL ? &w->slowest->steps : &(struct watch_steps){0, NAN, NAN, 0});
     list = cJSON_AddArrayToObject(doc, "ranks");
     for (size_t r = 0; r < w->nranks; r++)
-        add_rank(object_in(list), w, &w->ranks[r]);
+        add_rank(json_add_object(list), w, &w->ranks[r]);
     list = cJSON_AddArrayToObject(doc, "collectives");
     for (size_t i = 0; i < w->rows.count; i++)
-        add_row(object_in(list), &w->rows.list[i]);
+        add_row(json_add_object(list), &w->rows.list[i]);
     list = cJSON_AddArrayToObject(doc, "hangs");
     for (size_t i = 0; i < w->hangs.count; i++)
-        hang_json(object_in(list), &w->hangs.list[i], &w->run);
+        hang_json(json_add_object(list), &w->hangs.list[i], &w->run);
     return doc;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The report of `specter watch`: a screen, JSON (schema "specter.watch/1", docs/watch.md), and
- * metrics for Prometheus.
+ * The report of `specter watch`: a screen, JSON (schema "specter.watch/1": docs/watch.md,
+ * share/schemas/watch.json), and metrics for Prometheus.
  */
 #ifndef SPECTER_REPORT_WATCH_REPORT_H
 #define SPECTER_REPORT_WATCH_REPORT_H
