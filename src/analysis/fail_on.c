@@ -108,7 +108,7 @@ static const struct condition_name names[] = {
 
 static const struct {
     double (*value)(const struct analysis *a);
-    const char *lacks; /* when it is not known; NULL: a time of the split */
+    const char *lacks; /* when it is not known; NULL: a share of time_breakdown */
 } values[] = {
 #define X(name, part, whole, help) {value_of_##name, NULL},
     FAIL_ON_SHARES(X)

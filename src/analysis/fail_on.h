@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Conditions (base/condition.h) on an analysis, for `analyze --fail-on`: `exposed_comm>0.3`.
+ * Conditions (base/condition.h) on an analysis: `exposed_comm>0.3`, for `analyze --fail-on`, and
+ * for `compare --fail-on`, which takes these names, too.
  *
  * A name is a share (pooled over the selected ranks: sum over sum), a count, or a time in the unit
  * that its name ends in. docs/analyze.md, "--fail-on", defines each.
@@ -41,11 +42,12 @@
     X(lost, COUNT, "count of what was lost: a recording has no end",                              \
       "operations and lines that recorder or reader lost (a count)")
 
+/* Each returns its number; NAN: not known. */
 #define X(name, kind, lacks, help) double fail_on_value_##name(const struct analysis *a);
-FAIL_ON_VALUES(X) /* NAN: not known */
+FAIL_ON_VALUES(X)
 #undef X
 
-/* Its numbers by name; the value is of a struct analysis. */
+/* All names, shares first, for conditions_apply() on a struct analysis. */
 const struct condition_table *fail_on_table(void);
 
 /* Checks the form alone, so that a wrong expression is refused before anything is read. 0, or -1
