@@ -23,12 +23,12 @@ void work_release(struct work *w)
         sample_release(&w->top[i].times);
     free(w->top);
     free(w->gemms);
-    free(w->operators);
+    free(w->sized_ops);
     name_index_release(&w->names);
-    for (size_t i = 0; i < w->operations.count; i++)
-        sample_release(&w->operations.list[i].times);
-    free(w->operations.list);
-    name_index_release(&w->operations.names);
+    for (size_t i = 0; i < w->framework_ops.count; i++)
+        sample_release(&w->framework_ops.list[i].times);
+    free(w->framework_ops.list);
+    name_index_release(&w->framework_ops.names);
     work_init(w);
 }
 
@@ -83,8 +83,8 @@ static void add_top(struct work *w, const struct op *op, double dur_ns)
     sample_add(&row->times, (int64_t)dur_ns);
 }
 
-/* Kinds of the rows, and what needs all times: those of a kind are gathered, the rows' are freed.
- */
+/* Fills the kinds of the rows, and all that needs the list of times: of a row, which is freed, and
+ * of all rows of a kind. */
 static void measure_times(struct work *w)
 {
     struct sample kinds[WORK_KINDS] = {0};
@@ -254,15 +254,15 @@ static void add_gemm(struct work *w, const struct op *op, double dur_ns, bool ti
                                               .tflops = NAN,
                                               .peak_tflops = peak > 0 ? peak : NAN};
     limit_gemm(&w->gemms[w->ngemms - 1], op, gpu);
-    if (w->ngemms >= w->join_at) {
+    if (w->ngemms >= w->join_gemms_at) {
         join_shapes(w);
-        w->join_at = 2 * w->ngemms + JOIN_EVERY;
+        w->join_gemms_at = 2 * w->ngemms + JOIN_EVERY;
     }
 }
 
-/* ---- other operators with known operations ---- */
+/* ---- other operators whose FLOPs are known ---- */
 
-static int by_operator(const void *x, const void *y)
+static int by_sized_op(const void *x, const void *y)
 {
     const struct flops_row *a = x, *b = y;
     int order = a->op == b->op ? 0 : strcmp(a->op, b->op);
@@ -273,22 +273,22 @@ static int by_operator(const void *x, const void *y)
     return a->dtype != b->dtype ? ORDER(a->dtype, b->dtype) : ORDER(a->compute, b->compute);
 }
 
-static int operator_by_cost(const void *x, const void *y)
+static int sized_op_by_cost(const void *x, const void *y)
 {
     const struct flops_row *a = x, *b = y;
-    return a->total_ns != b->total_ns ? ORDER(b->total_ns, a->total_ns) : by_operator(x, y);
+    return a->total_ns != b->total_ns ? ORDER(b->total_ns, a->total_ns) : by_sized_op(x, y);
 }
 
-static void join_operators(struct work *w)
+static void join_sized_ops(struct work *w)
 {
     size_t last = 0;
-    if (w->noperators == 0)
+    if (w->nsized_ops == 0)
         return;
-    qsort(w->operators, w->noperators, sizeof *w->operators, by_operator);
-    for (size_t i = 1; i < w->noperators; i++) {
-        struct flops_row *row = &w->operators[last], *more = &w->operators[i];
-        if (by_operator(row, more) != 0) {
-            w->operators[++last] = *more;
+    qsort(w->sized_ops, w->nsized_ops, sizeof *w->sized_ops, by_sized_op);
+    for (size_t i = 1; i < w->nsized_ops; i++) {
+        struct flops_row *row = &w->sized_ops[last], *more = &w->sized_ops[i];
+        if (by_sized_op(row, more) != 0) {
+            w->sized_ops[++last] = *more;
             continue;
         }
         row->count += more->count;
@@ -296,15 +296,15 @@ static void join_operators(struct work *w)
         row->total_ns += more->total_ns;
         row->peak_tflops = fmax(row->peak_tflops, more->peak_tflops);
     }
-    w->noperators = last + 1;
+    w->nsized_ops = last + 1;
 }
 
-static void add_operator(struct work *w, const struct op *op, double dur_ns, bool timed,
+static void add_sized_op(struct work *w, const struct op *op, double dur_ns, bool timed,
                          const struct gpu_profile *gpu)
 {
     double peak = gpu != NULL ? gpu_peak_tflops(gpu, op->dtype, op->kernel.compute) : 0;
-    ARRAY_GROW(w->operators, w->cap_operators, w->noperators + 1);
-    w->operators[w->noperators++] = (struct flops_row){.op = op->caller,
+    ARRAY_GROW(w->sized_ops, w->cap_sized_ops, w->nsized_ops + 1);
+    w->sized_ops[w->nsized_ops++] = (struct flops_row){.op = op->caller,
                                                        .dtype = op->dtype,
                                                        .compute = op->kernel.compute,
                                                        .flops = op->kernel.flops,
@@ -313,20 +313,20 @@ static void add_operator(struct work *w, const struct op *op, double dur_ns, boo
                                                        .total_ns = dur_ns,
                                                        .tflops = NAN,
                                                        .peak_tflops = peak > 0 ? peak : NAN};
-    if (w->noperators >= w->join_operators_at) {
-        join_operators(w);
-        w->join_operators_at = 2 * w->noperators + JOIN_EVERY;
+    if (w->nsized_ops >= w->join_sized_ops_at) {
+        join_sized_ops(w);
+        w->join_sized_ops_at = 2 * w->nsized_ops + JOIN_EVERY;
     }
 }
 
 /* ---- operations of the framework ---- */
 
-static void add_operations(struct operations *o, const struct rank *rank)
+static void add_framework_ops(struct framework_ops *o, const struct rank *rank)
 {
     for (size_t i = 0; i < rank->nops; i++) {
         const struct op *op = &rank->ops[i];
         enum activity_kind kind = activity_kind_of(op);
-        struct operation_row *row;
+        struct framework_op_row *row;
         const char *name = op->caller != NULL && op->caller[0] != '\0' ? op->caller : NULL;
         int64_t start, end;
         uint32_t at;
@@ -349,9 +349,9 @@ static void add_operations(struct operations *o, const struct rank *rank)
     }
 }
 
-static int operation_by_cost(const void *x, const void *y)
+static int framework_op_by_cost(const void *x, const void *y)
 {
-    const struct operation_row *a = x, *b = y;
+    const struct framework_op_row *a = x, *b = y;
     if (a->total_ns != b->total_ns)
         return a->total_ns > b->total_ns ? -1 : 1;
     if (a->name == NULL || b->name == NULL)
@@ -359,10 +359,10 @@ static int operation_by_cost(const void *x, const void *y)
     return strcmp(a->name, b->name);
 }
 
-static void finish_operations(struct operations *o)
+static void finish_framework_ops(struct framework_ops *o)
 {
     for (size_t i = 0; i < o->count; i++) {
-        struct operation_row *row = &o->list[i];
+        struct framework_op_row *row = &o->list[i];
         struct sample_stats stats;
         sample_measure(&row->times, &stats);
         row->min_ns = stats.min;
@@ -371,7 +371,7 @@ static void finish_operations(struct operations *o)
         sample_release(&row->times);
     }
     if (o->count > 0)
-        qsort(o->list, o->count, sizeof *o->list, operation_by_cost);
+        qsort(o->list, o->count, sizeof *o->list, framework_op_by_cost);
     name_index_release(&o->names); /* the rows have moved */
 }
 
@@ -390,14 +390,14 @@ void work_add_rank(struct work *w, const struct rank *rank)
             add_top(w, op, (double)dur_ns);
             add_length(w, op, dur_ns);
         }
-        if (timed)
+        if (timed) /* the time of its FLOPs includes that of kernels that do its work with it */
             dur_ns += op_rest_ns(op);
         if (op->class == OP_GEMM)
             add_gemm(w, op, timed ? (double)dur_ns : 0, timed, gpu);
         else if (op_flops(op) > 0)
-            add_operator(w, op, timed ? (double)dur_ns : 0, timed, gpu);
+            add_sized_op(w, op, timed ? (double)dur_ns : 0, timed, gpu);
     }
-    add_operations(&w->operations, rank);
+    add_framework_ops(&w->framework_ops, rank);
 }
 
 void work_finish(struct work *w)
@@ -411,19 +411,19 @@ void work_finish(struct work *w)
     }
     if (w->ngemms > 0)
         qsort(w->gemms, w->ngemms, sizeof *w->gemms, gemm_by_cost);
-    join_operators(w);
-    for (size_t i = 0; i < w->noperators; i++) {
-        struct flops_row *row = &w->operators[i];
+    join_sized_ops(w);
+    for (size_t i = 0; i < w->nsized_ops; i++) {
+        struct flops_row *row = &w->sized_ops[i];
         if (row->total_ns > 0)
             row->tflops = row->flops * (double)row->timed / row->total_ns / 1e3;
     }
-    if (w->noperators > 0)
-        qsort(w->operators, w->noperators, sizeof *w->operators, operator_by_cost);
+    if (w->nsized_ops > 0)
+        qsort(w->sized_ops, w->nsized_ops, sizeof *w->sized_ops, sized_op_by_cost);
     measure_times(w);
     if (w->ntop > 0)
         qsort(w->top, w->ntop, sizeof *w->top, top_by_cost);
     name_index_release(&w->names); /* the rows have moved */
-    finish_operations(&w->operations);
+    finish_framework_ops(&w->framework_ops);
 }
 
 struct gemm_sum work_gemms(const struct work *w)
@@ -440,7 +440,7 @@ struct gemm_sum work_gemms(const struct work *w)
     return sum;
 }
 
-bool operations_known(const struct operations *o)
+bool framework_ops_known(const struct framework_ops *o)
 {
     return o->count > 1 || (o->count == 1 && o->list[0].name != NULL);
 }

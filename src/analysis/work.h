@@ -93,7 +93,7 @@ struct flops_row {
 
 /* Device work by the operation of the framework that launched it ("aten::mm"). Work of which no
  * operation is known has a row of its own, so that the rows add up to all device time. */
-struct operation_row {
+struct framework_op_row {
     const char *name;                 /* borrowed from the run; NULL: none is known */
     uint64_t count;                   /* kernels, copies and communication, with device times */
     double total_ns;                  /* sum of device times: what overlaps counts twice */
@@ -102,8 +102,8 @@ struct operation_row {
     struct sample times;              /* while it is added up: every time */
 };
 
-struct operations {
-    struct operation_row *list; /* owned; after work_finish by total_ns, largest first */
+struct framework_ops {
+    struct framework_op_row *list; /* owned; after work_finish by total_ns, largest first */
     size_t count, cap;
     double total_ns; /* of all */
     struct name_index names;
@@ -113,14 +113,15 @@ struct work {
     struct top_row *top; /* owned; after work_finish by total_ns, largest first */
     size_t ntop, cap_top;
     struct gemm_row *gemms; /* owned; after work_finish by total_ns, largest first */
-    size_t ngemms, cap_gemms, join_at;
-    struct flops_row *operators; /* owned; likewise */
-    size_t noperators, cap_operators, join_operators_at;
+    size_t ngemms, cap_gemms;
+    size_t join_gemms_at;        /* at so many, equal shapes are joined: bounds memory */
+    struct flops_row *sized_ops; /* owned; likewise */
+    size_t nsized_ops, cap_sized_ops, join_sized_ops_at;
     struct name_index names;                    /* (name, class) -> index into top, until
                                               work_finish */
     struct work_sum lengths[WORK_LENGTH_COUNT]; /* of kernels */
     struct kind_sum kinds[WORK_KINDS];          /* after work_finish */
-    struct operations operations;
+    struct framework_ops framework_ops;
 };
 
 void work_init(struct work *w);
@@ -147,7 +148,7 @@ struct work_sum work_short(const struct work *w);
 struct work_sum work_kernels(const struct work *w);
 
 /* Returns whether any operation of the framework is known. */
-bool operations_known(const struct operations *o);
+bool framework_ops_known(const struct framework_ops *o);
 
 /* ---- the rest (other_work.c) ----
  *
@@ -198,8 +199,8 @@ struct other_work {
         copies[OTHER_WORK_COPY_KINDS]; /* after other_work_finish() by total_ns, largest first */
     size_t ncopies;
     struct launch_sum launches;
-    struct graph_row *graphs; /* owned; likewise */
-    size_t ngraphs, cap_graphs, join_at;
+    struct graph_row *graphs;            /* owned; likewise */
+    size_t ngraphs, cap_graphs, join_at; /* as join_gemms_at */
 };
 
 void other_work_init(struct other_work *x);

@@ -166,8 +166,8 @@ static struct flops_sum flops_of(const struct work *work)
         p.gemm_peak_s += flops / (g->peak_tflops * 1e12);
     }
     p.at_peak_s = p.gemm_peak_s;
-    for (size_t i = 0; i < work->noperators; i++) {
-        const struct flops_row *row = &work->operators[i];
+    for (size_t i = 0; i < work->nsized_ops; i++) {
+        const struct flops_row *row = &work->sized_ops[i];
         double flops = row->flops * (double)row->timed;
         if (!(flops > 0) || !isfinite(row->peak_tflops))
             continue;

@@ -243,7 +243,7 @@ const char *answer_advice(const struct analysis *a, const struct finding *f)
 {
     enum idle_cause causes[IDLE_CAUSE_COUNT];
     if (f->id == RULE_compute)
-        return compute_advice[a->work.ngemms > 0][operations_known(&a->work.operations)];
+        return compute_advice[a->work.ngemms > 0][framework_ops_known(&a->work.framework_ops)];
     if (f->id == RULE_exposed_comm && !a->total.wait_known &&
         run_recorded_ranks(a->run) < (size_t)a->run->world_size)
         return "How much of it is waiting, the other ranks' traces tell: --table overlap";

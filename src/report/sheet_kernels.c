@@ -84,12 +84,12 @@ void sheet_of_operations(struct sheet *s, const struct analysis *a)
         {NULL, "max", SHEET_TIME, 0},
         {"median_us", "median", SHEET_TIME, 0},
     };
-    const struct operations *o = &a->work.operations;
+    const struct framework_ops *o = &a->work.framework_ops;
     sheet_init(s, "operations",
                "Device work by the operation that launched it, of the whole recording",
                SHEET_COLUMNS(columns));
-    for (size_t i = 0; i < o->count && operations_known(o); i++) {
-        const struct operation_row *row = &o->list[i];
+    for (size_t i = 0; i < o->count && framework_ops_known(o); i++) {
+        const struct framework_op_row *row = &o->list[i];
         sheet_text(s, row->name != NULL ? row->name : "unattributed");
         sheet_number(s, (double)row->count);
         sheet_number(s, row->total_ns);

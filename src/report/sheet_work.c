@@ -60,8 +60,8 @@ void sheet_of_operator_flops(struct sheet *s, const struct analysis *a)
     };
     sheet_init(s, "operator_flops", "Convolutions, attention and grouped GEMMs by size, dense peak",
                SHEET_COLUMNS(columns));
-    for (size_t i = 0; i < a->work.noperators; i++) {
-        const struct flops_row *row = &a->work.operators[i];
+    for (size_t i = 0; i < a->work.nsized_ops; i++) {
+        const struct flops_row *row = &a->work.sized_ops[i];
         sheet_text(s, row->op);
         sheet_number(s, row->flops);
         sheet_text(s, comm_gemm_dtype_text(row->dtype, row->compute));
@@ -174,7 +174,7 @@ void sheet_of_top(struct sheet *s, const struct analysis *a)
                a->nranks > 1 ? "Top operations by device time, all ranks added"
                              : "Top operations by device time, this rank",
                SHEET_COLUMNS(columns));
-    s->off_page = operations_known(&a->work.operations) || shown_elsewhere(&a->work);
+    s->off_page = framework_ops_known(&a->work.framework_ops) || shown_elsewhere(&a->work);
     for (size_t i = 0; i < a->work.ntop; i++) {
         const struct top_row *row = &a->work.top[i];
         sheet_text(s, row->name);

@@ -74,8 +74,8 @@ TEST(kineto_batch_is_one_kernel)
     work_finish(&w);
     CHECK_INT(w.kinds[WORK_COMM].count, 1);
     CHECK_DOUBLE(w.kinds[WORK_COMM].total_ns, 50000, 0);
-    CHECK_DOUBLE(w.operations.total_ns, 50000, 0);
-    CHECK_DOUBLE(w.operations.list[0].median_ns, 50000, 0);
+    CHECK_DOUBLE(w.framework_ops.total_ns, 50000, 0);
+    CHECK_DOUBLE(w.framework_ops.list[0].median_ns, 50000, 0);
     work_release(&w);
     run_release(&run);
 }

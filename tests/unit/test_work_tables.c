@@ -55,7 +55,7 @@ TEST(operations_add_up)
 {
     struct run run;
     struct analysis a;
-    const struct operations *o = &a.work.operations;
+    const struct framework_ops *o = &a.work.framework_ops;
     device_run(&run, 1);
     named(&run, "k1", "aten::mm", 0, 300);
     named(&run, "k2", "aten::mm", 1000, 100);
@@ -63,7 +63,7 @@ TEST(operations_add_up)
     named(&run, "k3", "aten::copy_", 3000, 70)->class = OP_MEMORY;
     device_analyze(&a, &run);
     CHECK_INT((int64_t)o->count, 3);
-    CHECK(operations_known(o));
+    CHECK(framework_ops_known(o));
     CHECK_STR(o->list[0].name, "aten::mm");
     CHECK_INT((int64_t)o->list[0].count, 2);
     CHECK_DOUBLE(o->list[0].total_ns, 400, 0);
@@ -75,7 +75,7 @@ TEST(operations_add_up)
     device_run(&run, 1);
     named(&run, "k1", "", 0, 300);
     device_analyze(&a, &run);
-    CHECK(!operations_known(o));
+    CHECK(!framework_ops_known(o));
     device_done(&a, &run);
 }
 
