@@ -205,13 +205,13 @@ void describe_sync(struct call *c, enum sync_kind kind, CUevent event, CUstream 
     c->r.dep.event = event != NULL ? ids_get(&events, (uintptr_t)event) : NO_ID;
 }
 
-void describe_stream_end(struct call *c, CUstream stream)
+void describe_stream_destroy(struct call *c, CUstream stream)
 {
     launch_forget_stream(c->thread, stream);
     ids_forget(&streams, (uintptr_t)stream);
 }
 
-void describe_event_end(struct call *c, CUevent event)
+void describe_event_destroy(struct call *c, CUevent event)
 {
     (void)c;
     ids_forget(&events, (uintptr_t)event);
@@ -242,7 +242,7 @@ static void count_groups(enum hook_id hook)
         thread_group_depth--;
 }
 
-/* There is no memory for the thread's ring. */
+/* Counts a record as lost: there is no memory for the thread's ring. */
 static void count_no_ring(enum hook_id hook)
 {
     int kind = function_names[hook].record;

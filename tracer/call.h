@@ -57,7 +57,7 @@ struct call_handlers {
     void (*failed)(struct call *c); /* after a call that failed */
 };
 
-extern const struct call_handlers call_unrecorded; /* only its depth matters */
+extern const struct call_handlers call_unrecorded; /* no record; what it calls is the library's */
 extern const struct call_handlers call_stream_op;  /* timed work on one stream: GEMMs, copies,
                                                     * launches of graphs */
 extern const struct call_handlers call_short_op;   /* work on one stream that is not worth a pair of
@@ -68,7 +68,7 @@ struct call {
     const struct call_handlers *handlers;
     function real;
     struct thread *thread;
-    bool only_counted; /* the tracer is at its end: nothing is done beside the call */
+    bool only_counted; /* the tracer is ending: a record that is lost is counted, no more */
     int saved_errno;
     int result; /* of the real call, for what is done after it; success is 0 in all libraries */
     struct record r;
@@ -104,8 +104,14 @@ struct call {
     };
 };
 
+/* False: the call is none of the program's (a hooked function made it), or is not recorded now;
+ * `real` is called and nothing else. */
 bool call_enter(struct call *c, enum hook_id hook, function real);
+
+/* Right before the real call: errno is then what the program left. */
 void call_begin(struct call *c);
+
+/* Right after it. result: its status; success is 0. errno is as the real call left it. */
 void call_end(struct call *c, int result);
 
 /* ---- what is called ---- */
@@ -177,8 +183,8 @@ void describe_dep(struct call *c, enum record_kind kind, CUevent event, CUstream
 void describe_sync(struct call *c, enum sync_kind kind, CUevent event, CUstream stream);
 
 /* The handle is destroyed: what comes under it from here on is new. */
-void describe_stream_end(struct call *c, CUstream stream);
-void describe_event_end(struct call *c, CUevent event);
+void describe_stream_destroy(struct call *c, CUstream stream);
+void describe_event_destroy(struct call *c, CUevent event);
 
 /* ---- copy.c ---- */
 
@@ -193,7 +199,7 @@ void describe_copy_peer(struct call *c, bool is_peer, uint64_t bytes, CUstream s
 void describe_fill(struct call *c, uint64_t bytes, CUstream stream);
 void copy_end(struct call *c); /* finds out what kind it was */
 
-/* ---- launch.c ---- */
+/* ---- launch.c; the rest of it is in threads.h ---- */
 
 void describe_launch(struct call *c, enum kernel_handle handle, const void *function,
                      CUstream stream);

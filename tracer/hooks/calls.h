@@ -90,8 +90,8 @@
 #define CALL_DEP(_kind, _event, _stream) describe_dep(&call, RECORD_##_kind, _event, _stream)
 #define CALL_SYNC(_kind, _event, _stream) describe_sync(&call, SYNC_##_kind, _event, _stream)
 
-#define CALL_STREAM_END(_stream) describe_stream_end(&call, _stream)
-#define CALL_EVENT_END(_event) describe_event_end(&call, _event)
+#define CALL_STREAM_DESTROY(_stream) describe_stream_destroy(&call, _stream)
+#define CALL_EVENT_DESTROY(_event) describe_event_destroy(&call, _event)
 #define CALL_COPY(_kind, _to, _from, _bytes, _stream) \
     describe_copy(&call, _kind, _to, _from, _bytes, _stream)
 #define CALL_COPY_2D(_params, _stream) describe_copy_2d(&call, _params, _stream)
@@ -129,8 +129,8 @@
 /* The kind of record that each leaves, or -1. */
 #define RECORD_OF_CALL_DEP(_kind, ...) RECORD_##_kind
 #define RECORD_OF_CALL_SYNC(...) RECORD_SYNC
-#define RECORD_OF_CALL_STREAM_END(...) -1
-#define RECORD_OF_CALL_EVENT_END(...) -1
+#define RECORD_OF_CALL_STREAM_DESTROY(...) -1
+#define RECORD_OF_CALL_EVENT_DESTROY(...) -1
 #define RECORD_OF_CALL_COPY(...) RECORD_COPY
 #define RECORD_OF_CALL_COPY_2D(...) RECORD_COPY
 #define RECORD_OF_CALL_COPY_3D(...) RECORD_COPY
