@@ -5,6 +5,8 @@
  * or ends. None of these has more than one event at a time, so that the heap holds them by their
  * ids and a changed rate moves an event where it is. A handler wakes others by an
  * event at the present time, never by a call, so that no chain of wake-ups can grow the C stack.
+ * What delays an item or a transfer is a kind of step, too (enum sim_step_kind): sim_path.c finds
+ * it.
  *
  * A host that alone feeds its device runs ahead: what it launches waits in the streams until its
  * time comes, so a launch needs no event of its own.
@@ -26,29 +28,30 @@
 struct one_way *one_way_of(const struct sim *s, const struct sim_item *item)
 {
     const struct transfer *t;
-    if (s->nchains == 0)
+    if (s->nways == 0)
         return NULL;
     t = &s->transfers[item->u.join.transfer];
-    return t->chain == SIM_NONE || s->chains[t->chain].shared ? NULL : &s->chains[t->chain];
+    return t->way == SIM_NONE || s->ways[t->way].shared ? NULL : &s->ways[t->way];
 }
 
-/* Returns how long data take from the first recorded member to this one. */
+/* Returns how long data take from the first member that was recorded to this one. */
 static int64_t fill_up_to(const struct sim *s, const struct transfer *t, uint32_t item)
 {
-    const struct one_way *chain = &s->chains[t->chain];
+    const struct one_way *way = &s->ways[t->way];
     uint32_t from = s->joins[s->items[s->members[t->first]].u.join.first].place;
     uint32_t place = s->joins[s->items[item].u.join.first].place;
-    return chain->fill_ns * (place - from) / chain->span;
+    return way->fill_ns * (place - from) / way->span;
 }
 
-/* Returns how much later a member of a chain that shares a link ends than its transfer; 0. */
+/* Returns how much later than its transfer a member ends, where a one-way transfer uses a link;
+ * else 0. */
 static int64_t one_way_lag(const struct sim *s, const struct sim_item *item)
 {
     const struct transfer *t;
-    if (s->nchains == 0)
+    if (s->nways == 0)
         return 0;
     t = &s->transfers[item->u.join.transfer];
-    return t->chain == SIM_NONE ? 0 : fill_up_to(s, t, (uint32_t)(item - s->items));
+    return t->way == SIM_NONE ? 0 : fill_up_to(s, t, (uint32_t)(item - s->items));
 }
 
 static int64_t start_of(const struct sim *s, const struct transfer *t, uint32_t item)
@@ -83,20 +86,20 @@ int64_t one_way_reach(const struct sim *s, uint32_t item)
 static void one_way_arrive(struct sim *s, uint32_t index)
 {
     struct transfer *t = &s->transfers[index];
-    struct one_way *chain = &s->chains[t->chain];
-    while (chain->front < t->members && s->items[s->members[t->first + chain->front]].started) {
-        uint32_t item = s->members[t->first + chain->front], stream = s->items[item].stream;
+    struct one_way *way = &s->ways[t->way];
+    while (way->front < t->members && s->items[s->members[t->first + way->front]].started) {
+        uint32_t item = s->members[t->first + way->front], stream = s->items[item].stream;
         int64_t fill_ns = fill_up_to(s, t, item), begin_ns = start_of(s, t, item) - fill_ns;
-        if (chain->front++ == 0) {
-            chain->begin_ns = begin_ns;
+        if (way->front++ == 0) {
+            way->begin_ns = begin_ns;
             t->start_ns = begin_ns;
             t->end_ns = later(begin_ns, t->cost_ns);
             t->last_item = item;
-        } else if (begin_ns > chain->begin_ns) {
-            chain->begin_ns = begin_ns;
+        } else if (begin_ns > way->begin_ns) {
+            way->begin_ns = begin_ns;
         }
         s->streams[stream].state = STREAM_FILLS;
-        heap_set(&s->heap, stream, later(chain->begin_ns, fill_ns));
+        heap_set(&s->heap, stream, later(way->begin_ns, fill_ns));
     }
 }
 
@@ -182,7 +185,7 @@ static void end_first(struct sim *s, struct sim_stream *stream)
     uint32_t i = stream->first;
     s->items[i].end_ns = s->now_ns;
     if (s->keep_beside)
-        rate_close_area(s, stream);
+        load_integral_close(s, stream);
     if (s->has_holds)
         rate_hold(s, stream, -1);
     stream->first = s->items[i].next;
@@ -270,7 +273,7 @@ static void stream_go(struct sim *s, uint32_t index)
         item->start_ns = s->now_ns;
         item->started = 1;
         if (s->keep_beside)
-            load_integral(s, stream);
+            load_integral_open(s, stream);
         if (item->next != SIM_NONE) {
             __builtin_prefetch(&s->items[item->next], 1);
             __builtin_prefetch(&s->items[item->next + 1],
@@ -376,6 +379,7 @@ static void on_host(struct sim *s, uint32_t index)
         if (s->keep_causes) {
             ARRAY_GROW(s->blocks, s->cap_blocks, s->nblocks + 1);
             s->blocks[s->nblocks] = (struct block){s->now_ns, host->woken_by};
+            /* the action that blocked it: one that waits for room is `next`, others are past */
             s->action_block[host->next - !host->queued] = (uint32_t)s->nblocks++;
         }
     }
@@ -408,11 +412,11 @@ static void on_stream(struct sim *s, uint32_t index)
         const struct sim_item *item = &s->items[stream->first];
         const struct transfer *t = &s->transfers[item->u.join.transfer];
         rate_load_member(s, t, stream->first, 1);
-        stream->state = STREAM_FLOWS;
+        stream->state = STREAM_PASSES;
         heap_set(&s->heap, index, later(later(s->now_ns, t->cost_ns), item->u.join.lag_ns));
         return;
     }
-    if (stream->state == STREAM_FLOWS) { /* data have flowed through the member */
+    if (stream->state == STREAM_PASSES) { /* data have passed through the member */
         uint32_t transfer = s->items[stream->first].u.join.transfer;
         rate_load_member(s, &s->transfers[transfer], stream->first, -1);
         stream->transfers = 0;

@@ -34,7 +34,7 @@ void sim_free(struct sim *s)
     void *arrays[] = {s->hosts,   s->actions,   s->devices, s->streams,      s->items,
                       s->joins,   s->transfers, s->events,  s->waiters,      s->links,
                       s->uses,    s->flows,     s->blocks,  s->marks,        s->pauses,
-                      s->members, s->areas,     s->causes,  s->action_block, s->chains};
+                      s->members, s->areas,     s->causes,  s->action_block, s->ways};
     for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++)
         free(arrays[i]);
     free(s);
@@ -96,7 +96,7 @@ uint32_t sim_add_transfer(struct sim *s, int64_t cost_ns)
                                         .start_ns = NOT_YET,
                                         .end_ns = NOT_YET,
                                         .flow = SIM_NONE,
-                                        .chain = SIM_NONE};
+                                        .way = SIM_NONE};
     return t;
 }
 
@@ -278,9 +278,9 @@ void sim_set_delay(struct sim *s, uint32_t transfer, int64_t ns)
 
 void sim_set_one_way(struct sim *s, uint32_t transfer, uint32_t span)
 {
-    uint32_t w = ADD(s, chains);
-    s->chains[w] = (struct one_way){.span = span > 0 ? span : 1};
-    s->transfers[transfer].chain = w;
+    uint32_t w = ADD(s, ways);
+    s->ways[w] = (struct one_way){.span = span > 0 ? span : 1};
+    s->transfers[transfer].way = w;
 }
 
 void sim_set_place(struct sim *s, uint32_t item, uint32_t place)
@@ -292,7 +292,7 @@ void sim_set_place(struct sim *s, uint32_t item, uint32_t place)
 void sim_set_fill(struct sim *s, uint32_t transfer, int64_t ns)
 {
     int64_t most = UINT32_MAX;
-    s->chains[s->transfers[transfer].chain].fill_ns = sane(ns) < most ? sane(ns) : most;
+    s->ways[s->transfers[transfer].way].fill_ns = sane(ns) < most ? sane(ns) : most;
 }
 
 void sim_set_host_speed(struct sim *s, uint32_t host, double speed)
@@ -406,7 +406,7 @@ static void seal(struct sim *s)
     }
     s->nmembers = s->njoins;
     for (size_t i = 0; i < s->ntransfers; i++) {
-        if (s->transfers[i].chain != SIM_NONE)
+        if (s->transfers[i].way != SIM_NONE)
             sort_by_place(s, &s->transfers[i]);
     }
 }
@@ -461,10 +461,10 @@ static void reset(struct sim *s)
         t->start_ns = t->end_ns = NOT_YET;
         t->arrived = 0;
         t->last_item = SIM_NONE;
-        if (t->chain == SIM_NONE)
+        if (t->way == SIM_NONE)
             continue;
-        s->chains[t->chain].front = 0;
-        s->chains[t->chain].shared = uses_link(s, t);
+        s->ways[t->way].front = 0;
+        s->ways[t->way].shared = uses_link(s, t);
     }
     for (size_t i = 0; i < s->nmarks; i++)
         s->marks[i] = NOT_YET;

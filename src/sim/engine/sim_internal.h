@@ -61,7 +61,7 @@ struct transfer {
     uint32_t last_item;       /* the last member to come */
     uint32_t sm_ppm, mem_ppm; /* what it takes of its members' devices */
     uint32_t flow;            /* SIM_NONE: it uses no link */
-    uint32_t chain;           /* SIM_NONE: its members begin and end together */
+    uint32_t way;             /* in sim.ways; SIM_NONE: its members begin and end together */
 };
 
 /* A transfer whose data go from its first member to its last. */
@@ -93,7 +93,7 @@ enum stream_state {
     STREAM_LAGS,    /* its first item was joined, and is over later than its transfers: the same */
     STREAM_BLOCKED, /* its first item waits for an event or a transfer */
     STREAM_FILLS,   /* data are on their way to its first item: scheduled for when they come */
-    STREAM_FLOWS,   /* they flow through it: an event is scheduled for when they have */
+    STREAM_PASSES,  /* they pass through it: an event is scheduled for when they have */
 };
 
 struct sim_stream {
@@ -207,15 +207,15 @@ struct sim {
     struct sim_link *links;
     struct use *uses;
     struct sim_flow *flows;
-    struct one_way *chains;
+    struct one_way *ways;
     struct block *blocks;
     int64_t *marks; /* NOT_YET */
     int64_t *pauses;
     size_t nhosts, nactions, ndevices, nstreams, nitems, njoins, ntransfers, nevents, nwaiters;
-    size_t nmarks, npauses, nlinks, nuses, nflows, nblocks, nchains;
+    size_t nmarks, npauses, nlinks, nuses, nflows, nblocks, nways;
     size_t cap_hosts, cap_actions, cap_devices, cap_streams, cap_items, cap_joins, cap_transfers;
     size_t cap_events, cap_waiters, cap_marks, cap_pauses, cap_links, cap_uses, cap_flows;
-    size_t cap_blocks, cap_chains;
+    size_t cap_blocks, cap_ways;
     uint32_t free_waiter;
     uint64_t pass;          /* of rate_settle_links() */
     uint32_t changed_links; /* see rate_settle_links(); SIM_NONE: none */
@@ -259,10 +259,10 @@ void sim_make_ready(struct sim *s);
 /* The way of the item's only transfer; NULL: it begins and ends together with others. */
 struct one_way *one_way_of(const struct sim *s, const struct sim_item *item);
 
-/* Returns when data begin to flow through a member, considering the members that have come. */
+/* Returns when data begin to pass through a member, considering the members that have come. */
 int64_t one_way_reach(const struct sim *s, uint32_t item);
 
-/* The member for which data that flow through `item` waited last. */
+/* The member for which data that pass through `item` waited last. */
 uint32_t one_way_last(const struct sim *s, uint32_t item);
 
 /* ---- sim_rate.c ---- */
@@ -277,9 +277,10 @@ int64_t rate_begin_work(struct sim *s, uint32_t stream);
  * device, or gives them back. */
 void rate_hold(struct sim *s, const struct sim_stream *stream, int sign);
 
-/* Integrals of the loads of the stream's device, for items that begin and end. */
-void load_integral(struct sim *s, const struct sim_stream *stream);
-void rate_close_area(struct sim *s, const struct sim_stream *stream);
+/* The integral of the loads of the stream's device over its first item, which begins (open) or ends
+ * (close) now. */
+void load_integral_open(struct sim *s, const struct sim_stream *stream);
+void load_integral_close(struct sim *s, const struct sim_stream *stream);
 
 /* A transfer begins (returns when it will end) or ends now: work beside it goes slower or faster.
  */

@@ -155,14 +155,14 @@ void rate_hold(struct sim *s, const struct sim_stream *stream, int sign)
         load_device(s, &s->devices[stream->device], ppm, 0, sign);
 }
 
-void load_integral(struct sim *s, const struct sim_stream *stream)
+void load_integral_open(struct sim *s, const struct sim_stream *stream)
 {
     struct sim_device *device = &s->devices[stream->device];
     settle_device(s, device);
     s->areas[stream->first] = (struct area){device->sm_area, device->mem_area};
 }
 
-void rate_close_area(struct sim *s, const struct sim_stream *stream)
+void load_integral_close(struct sim *s, const struct sim_stream *stream)
 {
     struct sim_device *device = &s->devices[stream->device];
     struct area *area = &s->areas[stream->first];
