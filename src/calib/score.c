@@ -2,12 +2,10 @@
 #include "calib/score.h"
 
 #include "base/order.h"
-#include "calib/fit_classes.h"
-#include "calib/predict_row.h"
 #include "base/stats.h"
+#include "calib/predict_row.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,27 +13,31 @@
 #define MiB (1024 * KiB)
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
+#define NEAR_APE 0.25 /* of score_stats.within_25 */
+
+/* ---- classes of sizes ---- */
+
 /* A class of sizes: from `from` on, up to the next one. */
 struct size_class {
     double from;
     const char *key;
 };
 
-static const struct size_class by_bytes[] = {
+static const struct size_class bytes_classes[] = {
     {0, "<64 KiB"},
     {64 * KiB, "64 KiB-1 MiB"},
     {1 * MiB, "1-64 MiB"},
     {64 * MiB, ">=64 MiB"},
 };
 
-static const struct size_class by_m[] = {
+static const struct size_class m_classes[] = {
     {0, "m 1-16"},
     {17, "m 17-128"},
     {129, "m 129-1024"},
     {1025, "m >1024"},
 };
 
-static const struct size_class by_flops[] = {
+static const struct size_class flops_classes[] = {
     {0, "<1 GFLOP"},
     {1e9, "1-10 GFLOP"},
     {1e10, "10-100 GFLOP"},
@@ -52,9 +54,10 @@ static double classify(const struct size_class *classes, size_t count, double va
     return classes[i].from;
 }
 
+/* ---- keys of rows, one function a `by`: the key, and its order among others ---- */
+
 #define NOT_TOLD (-1.0) /* in place of an order: the row is in no group of this `by` */
 
-/* Each gives a row's key in its `by`, and where that key stands among the others. */
 static double key_kind(const struct measured_row *row, const char **key)
 {
     *key = measured_kind_name(row->kind);
@@ -63,18 +66,18 @@ static double key_kind(const struct measured_row *row, const char **key)
 
 static double key_size(const struct measured_row *row, const char **key)
 {
-    return classify(by_bytes, COUNT(by_bytes), row->bytes, key);
+    return classify(bytes_classes, COUNT(bytes_classes), row->bytes, key);
 }
 
 static double key_m(const struct measured_row *row, const char **key)
 {
-    return classify(by_m, COUNT(by_m), (double)row->m, key);
+    return classify(m_classes, COUNT(m_classes), (double)row->m, key);
 }
 
 static double key_flops(const struct measured_row *row, const char **key)
 {
     double flops = 2 * (double)row->m * (double)row->n * (double)row->k * (double)row->batch;
-    return classify(by_flops, COUNT(by_flops), flops, key);
+    return classify(flops_classes, COUNT(flops_classes), flops, key);
 }
 
 static double key_op(const struct measured_row *row, const char **key)
@@ -113,14 +116,14 @@ static double key_lib(const struct measured_row *row, const char **key)
     return 0;
 }
 
-/* Where the row says it. */
+/* NOT_TOLD where the row does not say it. */
 static double key_cache(const struct measured_row *row, const char **key)
 {
     *key = row->cache == GEMM_CACHE_COLD ? "cold" : "hot";
     return row->cache == GEMM_CACHE_UNTOLD ? NOT_TOLD : row->cache;
 }
 
-/* Likewise. */
+/* NOT_TOLD for COMM_TO_NEXT: a row that says nothing is of it. */
 static double key_direction(const struct measured_row *row, const char **key)
 {
     *key = comm_direction_name(row->direction);
@@ -163,7 +166,9 @@ static const struct grouping {
     {"source", OF_COMM | OF(GEMM), key_source},
 };
 
-static const struct grouping by_kind = {"kind", OF_COMM | OF(GEMM), key_kind};
+static const struct grouping kind_grouping = {"kind", OF_COMM | OF(GEMM), key_kind};
+
+/* ---- groups ---- */
 
 /* A row on its way into a group. */
 struct group_member {
@@ -197,7 +202,7 @@ static void fill_stats(struct score_stats *out, const struct group_member *membe
     out->bias = stats_quantile(scratch, n, 0.5);
     for (size_t i = 0; i < n; i++) {
         scratch[i] = fabs(scratch[i]);
-        near += scratch[i] <= 0.25;
+        near += scratch[i] <= NEAR_APE;
     }
     out->median_ape = stats_quantile(scratch, n, 0.5);
     out->p90_ape = stats_quantile(scratch, n, 0.9);
@@ -257,18 +262,20 @@ static void weigh_sources(struct score *s, struct group_member *members, double 
     }
     for (size_t i = 0; i < n; i++)
         scratch[i] = members[i].error;
-    s->by_source.bias = stats_weighted_quantile(scratch, weights, n, 0.5);
+    s->source_weighted.bias = stats_weighted_quantile(scratch, weights, n, 0.5);
     for (size_t i = 0; i < n; i++) {
         scratch[i] = fabs(scratch[i]);
         sum += weights[i] * scratch[i];
-        close += scratch[i] <= 0.25 ? weights[i] : 0;
+        close += scratch[i] <= NEAR_APE ? weights[i] : 0;
     }
-    s->by_source.n = n;
-    s->by_source.median_ape = stats_weighted_quantile(scratch, weights, n, 0.5);
-    s->by_source.p90_ape = stats_weighted_quantile(scratch, weights, n, 0.9);
-    s->by_source.mean_ape = n > 0 ? sum / (double)s->nsources : NAN;
-    s->by_source.within_25 = n > 0 ? close / (double)s->nsources : NAN;
+    s->source_weighted.n = n;
+    s->source_weighted.median_ape = stats_weighted_quantile(scratch, weights, n, 0.5);
+    s->source_weighted.p90_ape = stats_weighted_quantile(scratch, weights, n, 0.9);
+    s->source_weighted.mean_ape = n > 0 ? sum / (double)s->nsources : NAN;
+    s->source_weighted.within_25 = n > 0 ? close / (double)s->nsources : NAN;
 }
+
+/* ---- the score ---- */
 
 static int worst_first(const void *a, const void *b)
 {
@@ -324,10 +331,10 @@ void score_finish(struct score *s)
     size_t cap_members = 0, cap_scratch = 0, n;
     ARRAY_GROW(members, cap_members, s->nrows + 1);
     ARRAY_GROW(scratch, cap_scratch, 2 * s->nrows + 1);
-    n = collect(s, ~0u, &by_kind, members);
+    n = collect(s, ~0u, &kind_grouping, members);
     fill_stats(&s->all, members, n, scratch);
     weigh_sources(s, members, scratch);
-    add_groups(s, MEASURED_KINDS, &by_kind, members, scratch);
+    add_groups(s, MEASURED_KINDS, &kind_grouping, members, scratch);
     for (int kind = 0; kind < MEASURED_KINDS; kind++) {
         for (size_t i = 0; i < COUNT(groupings); i++) {
             if (groupings[i].kinds >> kind & 1)
@@ -353,200 +360,4 @@ void score_predict(struct score *s, struct measured *m)
         else
             score_add(s, row, &p, predict_row_outside(row));
     }
-}
-
-/* The origin of a value that the profile lacks: the closest class that has one (params.h). */
-static void find_owner(struct used_param *p, const char *class)
-{
-    char key[PARAM_KEY_MAX];
-    snprintf(key, sizeof key, "%s", class);
-    do {
-        const struct param_row *row = params_row(p->group, key);
-        if (row == NULL)
-            continue;
-        p->owner = row->key;
-        p->value = param_value(row->values, p->param);
-    } while (p->value == 0 && params_widen(p->group, key));
-}
-
-void used_params_release(struct used_params *u)
-{
-    free(u->list);
-}
-
-static void add_used_group(struct used_params *u, enum param_group group, const char *profile,
-                           const void *own, const struct measured_row *row)
-{
-    char class[PARAM_KEY_MAX];
-    params_key(group, row->gpu, row->net, class);
-    for (size_t i = 0; i < param_tables[group].count; i++) {
-        const struct param *param = &param_tables[group].params[i];
-        struct used_param p = {group, profile, param, param_value(own, param)};
-        bool known = false;
-        if (p.value == 0)
-            find_owner(&p, class);
-        for (size_t k = 0; k < u->count && !known; k++)
-            known = u->list[k].param == p.param && strcmp(u->list[k].owner, p.owner) == 0;
-        if (known)
-            continue;
-        ARRAY_GROW(u->list, u->cap, u->count + 1);
-        u->list[u->count++] = p;
-    }
-}
-
-void used_params_add(struct used_params *u, const struct measured_row *row)
-{
-    const struct gpu_profile *gpu = row->gpu;
-    const struct network_profile *net = row->net;
-    const struct measured_row *last = u->last;
-    if (last != NULL && last->kind == row->kind && last->gpu == gpu && last->net == net &&
-        predict_row_leaves_node(last) == predict_row_leaves_node(row))
-        return;
-    u->last = row;
-    if (row->kind == MEASURED_GEMM) {
-        add_used_group(u, PARAMS_GEMM, gpu->name, &gpu->gemm, row);
-        return;
-    }
-    add_used_group(u, PARAMS_NODE, net->name, &net->node, row);
-    if (predict_row_leaves_node(row))
-        add_used_group(u, PARAMS_NET, net->name, &net->net, row);
-}
-
-static int in_order(const void *a, const void *b)
-{
-    const struct used_param *x = a, *y = b;
-    int owners = strcmp(x->owner, y->owner);
-    if (x->group != y->group)
-        return ORDER(x->group, y->group);
-    return owners != 0 ? owners : ORDER(x->param, y->param); /* of one array a group */
-}
-
-void used_params_sort(struct used_params *u)
-{
-    if (u->count > 0)
-        qsort(u->list, u->count, sizeof *u->list, in_order);
-}
-
-/* The rows that are left out: those of a GPU, of one source where one is named. Both pointers are
- * shared by all rows of that GPU or source. */
-struct fold {
-    const struct gpu_profile *gpu;
-    const char *source; /* NULL: any */
-};
-
-struct folds {
-    struct fold *list; /* owned */
-    size_t n, cap;
-};
-
-enum loo_by loo_parse(const char *name)
-{
-    if (strcmp(name, "source") == 0)
-        return LOO_SOURCE;
-    return strcmp(name, "gpu") == 0 ? LOO_GPU : LOO_NONE;
-}
-
-/* The fold that each row is predicted in; owned by the caller. */
-static struct fold *choose_folds(const struct fit_rows *rows, enum loo_by by)
-{
-    struct fold *of = array_new(rows->nrows, sizeof *of);
-    const char **first = array_new(rows->nmachines, sizeof *first);
-    bool *two = array_new(rows->nmachines, sizeof *two); /* sources have measured the machine */
-    for (size_t i = 0; i < rows->nrows; i++) {
-        const struct fit_row *r = &rows->rows[i];
-        if (first[r->machine] == NULL)
-            first[r->machine] = r->row->source;
-        two[r->machine] |= first[r->machine] != r->row->source;
-    }
-    for (size_t i = 0; i < rows->nrows; i++) {
-        const struct fit_row *r = &rows->rows[i];
-        bool is_source = by == LOO_SOURCE && two[r->machine];
-        of[i] = (struct fold){r->row->gpu, is_source ? r->row->source : NULL};
-    }
-    free(two);
-    free(first);
-    return of;
-}
-
-static bool same_fold(const struct fold *a, const struct fold *b)
-{
-    return a->gpu == b->gpu && a->source == b->source;
-}
-
-static void list_folds(struct folds *out, const struct fold *of, size_t n)
-{
-    for (size_t i = 0; i < n; i++) {
-        bool known = false;
-        for (size_t k = 0; k < out->n && !known; k++)
-            known = same_fold(&out->list[k], &of[i]);
-        if (known)
-            continue;
-        ARRAY_GROW(out->list, out->cap, out->n + 1);
-        out->list[out->n++] = of[i];
-    }
-}
-
-/* One fit, and the predictions of the rows that it is for. */
-static int run_fold(struct score *s, struct fit_rows *rows, const struct fold *fold,
-                    const struct fold *of, bool *leave_out, struct err *e)
-{
-    struct fitted_classes classes;
-    struct row_prediction p;
-    int status;
-    for (size_t i = 0; i < rows->nrows; i++) {
-        const struct measured_row *row = rows->rows[i].row;
-        leave_out[i] =
-            row->gpu == fold->gpu && (fold->source == NULL || row->source == fold->source);
-    }
-    status =
-        classes_fit(&classes, rows,
-                    &(struct classes_opts){.leave_out = leave_out, .gemm_rows = LOO_GEMM_ROWS}, e);
-    for (size_t i = 0; i < rows->nrows && status == 0; i++) {
-        if (!same_fold(&of[i], fold))
-            continue;
-        status = fit_rows_predict(rows, i, &p, e); /* its machine is as the fit left it */
-        if (status == 0)
-            score_add(s, rows->rows[i].row, &p, false);
-    }
-    classes_release(&classes);
-    return status;
-}
-
-/* Rows of m that are not among those to fit. */
-static void skip_refused(struct measured *m, const struct fit_rows *rows)
-{
-    for (size_t i = 0, k = 0; i < m->nrows; i++) {
-        const struct measured_row *row = &m->rows[i];
-        struct row_prediction p;
-        struct err why = {.msg = "the models give it no time"};
-        if (k < rows->nrows && rows->rows[k].row == row) {
-            k++;
-            continue;
-        }
-        predict_row(row, row->gpu, row->net, &p, &why);
-        measured_skip(m, row->file, row->line, false, why.msg);
-    }
-}
-
-int loo_score(struct score *s, struct measured *m, enum loo_by by, size_t *folds, struct err *e)
-{
-    struct folds list = {0};
-    struct fit_rows rows;
-    struct fold *of;
-    bool *leave_out;
-    int status = 0;
-    fit_rows_init(&rows, m->rows, m->nrows);
-    skip_refused(m, &rows);
-    of = choose_folds(&rows, by);
-    leave_out = array_new(rows.nrows, sizeof *leave_out);
-    list_folds(&list, of, rows.nrows);
-    for (size_t k = 0; k < list.n && status == 0; k++)
-        status = run_fold(s, &rows, &list.list[k], of, leave_out, e);
-    if (folds != NULL)
-        *folds = list.n;
-    free(list.list);
-    free(leave_out);
-    free(of);
-    fit_rows_release(&rows);
-    return status;
 }

@@ -51,7 +51,7 @@ struct score {
     struct scored_row *rows; /* owned; after score_finish() the worst come first */
     size_t nrows, cap_rows;
     struct score_stats all;
-    struct score_stats by_source; /* of all rows, each source weighing the same */
+    struct score_stats source_weighted; /* of all rows, each source weighing the same */
     size_t nsources, noutside;
     struct score_group *groups; /* owned; by kind, then `by`, then order */
     size_t ngroups, cap_groups;
@@ -67,7 +67,7 @@ void score_finish(struct score *s); /* once, after the last row */
  * skips of m. score_finish() is left to the caller. */
 void score_predict(struct score *s, struct measured *m);
 
-/* ---- which fitted parameters (model/params.h) the predictions of some rows rest on ----
+/* ---- the fitted parameters (model/params.h) that predictions rest on: used_params.c ----
  *
  * An error must be seen against them. A value that several machines share counts once. */
 struct used_param {
@@ -88,7 +88,7 @@ void used_params_release(struct used_params *u);
 void used_params_add(struct used_params *u, const struct measured_row *row);
 void used_params_sort(struct used_params *u); /* after the last row */
 
-/* ---- leave one out ----
+/* ---- leave one out (leave_one_out.c) ----
  *
  * Each row is predicted with parameters fitted without its source, or without its
  * GPU. What comes out is the error to expect of measurements that the fit has not seen.

@@ -131,7 +131,7 @@ static void print_overall(const struct validation *v, FILE *out)
     snprintf(text, sizeof text, "each of %zu source%s alike", s->nsources,
              s->nsources == 1 ? "" : "s");
     table_cell(&t, "%s", text);
-    cells_stats(&t, &s->by_source);
+    cells_stats(&t, &s->source_weighted);
     for (size_t i = 0; i < s->ngroups && s->groups[i].kind == MEASURED_KINDS; i++) {
         if (s->groups[i].stats.n == s->nrows)
             continue;
@@ -468,7 +468,7 @@ cJSON *validate_json(const struct validation *v)
     cJSON_AddNumberToObject(doc, "outside_fit", (double)s->noutside);
     weighted = cJSON_AddObjectToObject(doc, "source_weighted");
     cJSON_AddNumberToObject(weighted, "sources", (double)s->nsources);
-    add_stats(weighted, &s->by_source);
+    add_stats(weighted, &s->source_weighted);
     add_parameters(doc, v->params);
     cJSON *list = cJSON_AddArrayToObject(doc, "groups");
     for (size_t i = 0; i < s->ngroups; i++) {

@@ -99,10 +99,10 @@ TEST(score_sources_weigh_the_same)
     struct score s;
     make_rows(rows, &s);
     CHECK_INT((int64_t)s.nsources, 2);
-    CHECK_DOUBLE(s.by_source.mean_ape, (0.25 + 1) / 2, 1e-12);
-    CHECK_DOUBLE(s.by_source.within_25, (0.5 + 0) / 2, 1e-12);
+    CHECK_DOUBLE(s.source_weighted.mean_ape, (0.25 + 1) / 2, 1e-12);
+    CHECK_DOUBLE(s.source_weighted.within_25, (0.5 + 0) / 2, 1e-12);
     /* Weights 1/4 each and 1: 0.4 stands at 7/16 of the total, 1 at 3/4. */
-    CHECK_DOUBLE(s.by_source.median_ape, 0.4 + 0.6 * (1. / 16) / (5. / 16), 1e-12);
+    CHECK_DOUBLE(s.source_weighted.median_ape, 0.4 + 0.6 * (1. / 16) / (5. / 16), 1e-12);
     score_release(&s);
 }
 
@@ -133,7 +133,7 @@ TEST(score_of_nothing)
     score_init(&s);
     score_finish(&s);
     CHECK_INT((int64_t)s.all.n, 0);
-    CHECK(isnan(s.all.median_ape) && isnan(s.by_source.mean_ape));
+    CHECK(isnan(s.all.median_ape) && isnan(s.source_weighted.mean_ape));
     CHECK_INT((int64_t)s.ngroups, 0);
     score_release(&s);
 }
