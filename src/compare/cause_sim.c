@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "compare/cause_sim.h"
 
+#include "compare/work_alone.h"
 #include "compare/work_kinds.h"
 
 #include <math.h>

@@ -3,6 +3,7 @@
 
 #include "base/order.h"
 #include "compare/simulated_run.h"
+#include "compare/work_alone.h"
 #include "compare/work_kinds.h"
 #include "compare/work_times.h"
 

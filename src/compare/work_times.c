@@ -4,6 +4,7 @@
 #include "base/hash.h"
 #include "base/interval.h"
 #include "base/order.h"
+#include "compare/work_alone.h"
 #include "compare/work_kinds.h"
 #include "sim/program/process.h"
 #include "trace/align.h"
