@@ -294,7 +294,8 @@ void cause_sim_set_overlap(struct cause_sim *s)
 
 /* ---- simulations ---- */
 
-/* What is taken of work is a share of it. */
+/* Returns what cost i takes now. factors[i] scales all of it, as what communication takes of work
+ * is a share of it. */
 static double cost_of(const struct cause_sim *s, size_t i)
 {
     const double ns =

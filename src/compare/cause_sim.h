@@ -37,11 +37,11 @@ struct cause_sim {
     bool host;        /* CPU times are the test's */
 };
 
-/* What it is made of must outlive it. */
+/* `altered` and `change` must outlive it. */
 void cause_sim_init(struct cause_sim *s, struct altered *altered, const struct work_change *change);
 void cause_sim_release(struct cause_sim *s);
 
-/* What the base does not show of kernels without times is not filled in from here on. */
+/* From here on, the times of untimed kernels that the base does not show are not filled in. */
 void cause_sim_drop_untimed(struct cause_sim *s);
 
 /* Computations or copies of these classes (bits of enum op_class), alone, on all ranks. */
@@ -50,7 +50,7 @@ void cause_sim_set_class(struct cause_sim *s, unsigned classes);
 /* CPU times, and the launches that times of work on an idle stream include. */
 void cause_sim_set_host(struct cause_sim *s);
 
-/* What computation of the rank run->ranks[r] changed beyond what all ranks share. */
+/* The change of the computation of the rank run->ranks[r] beyond the one that all ranks share. */
 void cause_sim_set_rank(struct cause_sim *s, size_t r);
 
 /* Returns what transfers of a kind of the base are shorter by because their last members come

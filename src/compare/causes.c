@@ -232,8 +232,8 @@ static int simulate(struct finder *f, double *change_ns, struct err *e)
     return 0;
 }
 
-/* What several collectives do together is shared in proportion to what each does. They come first
- * in the list. */
+/* Shares the change that all collectives make together among them, in proportion to what each does.
+ * They come first in the list. */
 static int share_collectives(struct finder *f, struct err *e)
 {
     double all, sum = 0, sizes = 0;
@@ -254,8 +254,8 @@ static int share_collectives(struct finder *f, struct err *e)
     return 0;
 }
 
-/* What communication takes of the work that it overlaps follows from what all causes do: each has
- * part in it as its own time changed, also where that changes nothing else. */
+/* Shares what communication takes of the work that it overlaps, which follows from all causes
+ * together: each has part in it as its own time changed, also where that changes nothing else. */
 static int share_overlap(struct finder *f, struct err *e)
 {
     double without, with, sum = 0;
@@ -307,7 +307,7 @@ static int simulate_all(struct finder *f, struct err *e)
 
 /* ---- all of them ---- */
 
-/* What the runs of a side take; the sides are prepared at the same time. */
+/* The times of a side's runs, filled in by add_runs(); the sides are prepared at the same time. */
 struct side_work {
     struct work_times *w;
     struct compare_runs runs;
@@ -351,7 +351,8 @@ static const struct analysis *typical(const struct comparison *c, struct compare
     return side.list[best];
 }
 
-/* Where a side cannot be replayed, why; the base's reason first. */
+/* Prepares both sides. Sets `unknown` to the reason why a side cannot be replayed, the base's
+ * first. */
 static void prepare_sides(struct finder *f, struct compare_runs base, struct compare_runs test)
 {
     struct side_work sides[] = {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * Why a step changed: the base's job is simulated with the test's times of one kind of work at a
- * time, each collective, the GEMMs, other kernels, copies, CPU time, and ranks that are slower than
- * the others; waits and overlap follow from the simulation. What other work overlaps changes the
- * step by 0.
+ * The causes of a change of the step: the base's job is simulated with the test's times of one kind
+ * of work at a time, each collective, the GEMMs, other kernels, copies, CPU time, and ranks that
+ * are slower than the others; waits and overlap follow from the simulation. What other work
+ * overlaps changes the step by 0.
  *
  *     struct causes c;
  *     causes_find(&c, &comparison, base, test);
@@ -18,9 +18,9 @@
  * where each side has some. The change that all ranks share is the work's: the lower median of
  * their ratios; what a rank's own GEMMs and kernels changed beyond it is the rank's.
  *
- * What communication takes of work that it overlaps, other communication included, is no change of
- * that work: it follows from all causes, and each has part in it as its own time changed. Launches
- * that times of work include are the host's, where its CPU time changed, else as that.
+ * The time that communication takes of work that it overlaps, other communication included, is no
+ * change of that work: it follows from all causes, and each has part in it as its own time changed.
+ * Launches that times of work include are the host's, where its CPU time changed, else as that.
  *
  * So does a collective over nodes that is shorter because its last member comes later: the others
  * have done a part of it by then, at most as much as altered_done_early() allows. What its kind is

@@ -334,7 +334,8 @@ static void add_side(struct side *s, struct compare_runs runs)
         side_add_predicted(s, runs.predicted);
 }
 
-/* What one side alone has is no row where the other is a prediction, which holds nothing else. */
+/* Adds a row for each entry of a side. Where one side is a prediction, which holds the step alone,
+ * entries of the other side alone have none. */
 static void add_rows(struct comparison *c, const struct side *base, const struct side *test)
 {
     const bool predicted = c->base_is_predicted || c->test_is_predicted;

@@ -107,7 +107,7 @@ enum compare_wait {
 
 const char *compare_wait_name(enum compare_wait wait);
 
-/* What is known of collectives and messages beside their time (analysis/comm_rows.h). */
+/* Figures of collectives and messages beside their time (analysis/comm_rows.h). */
 enum compare_figure {
     COMPARE_COMM_WAIT, /* mean wait of a member, ns */
     COMPARE_SKEW,      /* mean of last start - first start, ns */
@@ -117,7 +117,7 @@ enum compare_figure {
     COMPARE_FIGURE_COUNT
 };
 
-/* What a row is of: two with the same numbers and name are of the same. */
+/* The subject of a row; rows of one subject have the same numbers and name. */
 struct compare_key {
     int32_t table;            /* enum compare_table */
     int32_t part;             /* enum compare_part; of the step and of ranks. Of stragglers
@@ -219,8 +219,8 @@ void ranking_release(struct ranking *r);
  * --fail-on` and of `metrics`, which are the test's, and those of COMPARE_CONDITIONS. With a signed
  * percentage they are changes, test / base - 1: `step_ms>+5%`.
  *
- * How much a number varies is known of several runs a side; within a run of the step, and of the
- * shares of it that each step has. What is counted has no noise. */
+ * The noise of a number is known with several runs a side; within a run that of the step, and of
+ * the shares of it that each step has. Counts have no noise. */
 
 /* X(name, kind, "the comparison holds no ...", help) */
 #define COMPARE_CONDITIONS(X)                                                                \
@@ -229,7 +229,7 @@ void ranking_release(struct ranking *r);
     X(step_high, SHARE, "noise of the steps", "high end of its interval: below 0 is faster") \
     X(worse, COUNT, "rows", "rows of all tables that are worse beyond their noise (a count)")
 
-/* What is judged: a comparison, and the runs that it is of. */
+/* The subject of conditions: a comparison, and the runs that it is of. */
 struct compare_sides {
     struct comparison *c;
     struct compare_runs base, test;

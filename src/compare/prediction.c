@@ -38,7 +38,7 @@ static double time_of(const cJSON *o, const char *key)
     return cJSON_IsNumber(item) && item->valuedouble >= 0 ? item->valuedouble * 1e3 : NAN;
 }
 
-/* Where it is not said it is nothing. */
+/* Returns 0 for a time that the replay does not say. */
 static double or_none(double ns)
 {
     return isfinite(ns) ? ns : 0;

@@ -28,7 +28,8 @@ struct savings {
     double *factors, *cpu_factors;
 };
 
-/* What communication took of computations is in their recorded times. */
+/* Fills recorded_ns and computes. The recorded times of computations include what communication
+ * took of them. */
 static void find_recorded(struct savings *s)
 {
     const struct program *p = altered_program(s->simulated.altered);

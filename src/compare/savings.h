@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * What a step would save with one thing remedied: the recording is simulated on its own hardware
- * with that work shorter. Waits and overlap follow from the simulation, so that what is
+ * The time that a step would save with one thing remedied: the recording is simulated on its own
+ * hardware with that work shorter. Waits and overlap follow from the simulation, so that what is
  * overlapped by other work saves nothing.
  *
  *     struct savings *s = savings_new(&analysis, e);             NULL: it cannot be simulated

@@ -64,7 +64,8 @@ static struct entry *entry_of(struct side *s, const struct compare_key *of)
     return &s->list[*slot - 1];
 }
 
-/* What a run says of an entry: one of it, how many in a step, all of them in a step of a rank. */
+/* Adds a run's figures of an entry: the time of one, the number in a step, the time of all in a
+ * step of a rank. */
 static void add_run(const struct side *s, struct entry *e, double one_ns, double count,
                     double step_ns)
 {
@@ -90,9 +91,9 @@ static double window_steps(const struct analysis *a)
     return a->step_time.window.several ? a->step_time.window.steps : 1;
 }
 
-/* What a sum over the ranks is of the step: mean of those that have times, so that parts add up to
- * the step time, also where clocks cannot be compared and the rank with the longest steps tells it.
- */
+/* Returns the part of the step that a sum over the ranks is: the mean of ranks that have times, so
+ * that parts add up to the step time, also where clocks cannot be compared and the rank with the
+ * longest steps tells it. */
 static double of_step(const struct analysis *a, double sum_ns)
 {
     const double step_ns = step_window_mean(&a->step_time.window);
@@ -245,7 +246,7 @@ static void add_instance(struct side *s, struct comm_sum **sums, size_t *cap,
     add_sample(s, e, (double)in->transfer_ns);
 }
 
-/* What rows of the analysis say of entries that there are. */
+/* Adds the figures of the analysis' rows to the entries that exist. */
 static void add_figures(struct side *s, enum compare_table table, const struct comm_rows *rows)
 {
     for (size_t i = 0; i < rows->count; i++) {
@@ -302,7 +303,7 @@ static struct comm_sum *own_sum(struct side *s, struct comm_sum **sums, size_t *
     return &(*sums)[e - s->list];
 }
 
-/* What each rank's collectives take, waits included: its own operations. */
+/* Adds the times of each rank's own collectives, waits included. */
 static void add_rank_collectives(struct side *s, const struct analysis *a)
 {
     struct comm_sum *sums = NULL;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * What one side of a comparison has: an entry for each kind of thing that is compared, with sums
- * over the side's runs and samples of them.
+ * One side of a comparison: an entry for each kind of thing that is compared, with sums over the
+ * side's runs and samples of them.
  *
  *     struct side s = {.several = several runs on both sides};
  *     side_add_run(&s, &analysis);

@@ -36,7 +36,7 @@ static void find_ranks(struct work_change *c, const struct run *base, const stru
     }
 }
 
-/* Which of the test's kinds of work is that of the base, by key. */
+/* Finds, by key, the test's kind of work for each kind of the base. */
 static void find_kinds(struct work_change *c)
 {
     int64_t *keys = idmap_ids(&c->base->kinds);
@@ -111,8 +111,8 @@ static double idle_more(const struct work_change *c, uint32_t k)
     return fabs(more) >= IDLE_LEAST ? more : 0;
 }
 
-/* What the kind itself changed by: that of its times behind other work. Where a side has none, that
- * of the others of its class, within what the times that include launches allow. */
+/* Returns the factor of the kind itself: that of its times behind other work. Where a side has
+ * none, that of the others of its class, within what the times that include launches allow. */
 static double without_launches(const struct work_change *c, uint32_t k, double usual)
 {
     const struct work_launches *b = &c->base->launches[k];
@@ -144,8 +144,8 @@ static void separate_launches(struct work_change *c, int class)
     free(alike);
 }
 
-/* What a side always ran overlapped by communication is taken to have changed like the others of
- * its class: the lower median of those whose own times both sides show. */
+/* Work that a side always ran overlapped by communication is taken to have changed like the others
+ * of its class: the lower median of those whose own times both sides show. */
 static void correct_common(struct work_change *c, int class)
 {
     double *shown = array_new(c->base->kinds.count, sizeof *shown), usual;
@@ -345,7 +345,7 @@ bool work_change_at(const struct work_change *c, struct work_place place, uint32
             base->taken_ns = test->taken_ns = 0;
         return true;
     }
-    /* What a side does not show follows from what the other shows of the same work alone. */
+    /* A side that does not show the work alone gets it from the other side's, by the factors. */
     if (is_modelled(t))
         test->taken_ns = test->ns - place_times_own(b) * work_change_common(c, place, kind) *
                                         c->rank_factor[place.rank] *
@@ -426,7 +426,7 @@ static size_t collect_ratios(struct work_change *c, struct place_ratio *list)
     return n;
 }
 
-/* What only few ranks show is not known to be all ranks'. */
+/* Finds the factors that all ranks share at a place; of what only few ranks show, none is known. */
 static void find_common_at(struct work_change *c, struct arena *arena)
 {
     struct place_ratio *list = array_new(c->base->places.ids.count, sizeof *list);
@@ -469,7 +469,7 @@ void work_change_add_untimed(const struct work_change *c, double *base_ns, doubl
 
 /* ---- ranks ---- */
 
-/* Where a rank has no place to compare, by kind. */
+/* Adds the times of a rank by kind of work, for a rank that has no place to compare. */
 static void add_kinds(struct work_change *c, size_t r)
 {
     for (uint32_t k = 0; k < c->base->kinds.count; k++) {
@@ -534,7 +534,7 @@ static void find_untimed_factors(struct work_change *c, struct rank_ratio *list,
     }
 }
 
-/* What is not timed takes part in the sums with that factor. */
+/* Adds untimed kernels to the sums of their ranks, with the ranks' factors for them. */
 static void add_untimed(struct work_change *c)
 {
     const struct work_places *base = &c->base->places;

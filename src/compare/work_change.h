@@ -71,7 +71,7 @@ bool work_change_untimed(const struct work_change *c, struct work_place place,
  * change that all ranks share: where that is known. */
 void work_change_add_untimed(const struct work_change *c, double *base_ns, double *test_ns);
 
-/* What a CPU time of the base would be as in the test. */
+/* Returns what a CPU time of the base, ns, would be in the test. */
 double work_change_cpu(const struct work_change *c, struct work_place place, double ns);
 
 void work_change_release(struct work_change *c);

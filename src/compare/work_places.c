@@ -15,7 +15,7 @@
 
 /* ---- where work stands ---- */
 
-/* How many of each group a step had so far. */
+/* The count of each group's work in each step so far. */
 struct place_counter {
     struct idmap ids;
     uint32_t *n; /* [ids.count] owned */

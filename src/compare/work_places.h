@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * Where work stands in a step: the n-th of its kind that a rank calls for. Two recordings of one
+ * The places of work in a step: the n-th of its kind that a rank calls for. Two recordings of one
  * job have the same places, and each place has a time of its own: what a collective takes depends
- * on what shares its links, what a GEMM takes on which communication overlaps it, and of the
- * host's calls some are in the device's way and others are not.
+ * on what shares its links, what a GEMM takes on which communication overlaps it, and of the host's
+ * calls some are in the device's way and others are not.
  *
  *     struct work_where where;
  *     work_where_init(&where, altered);                                    of each run
@@ -28,7 +28,7 @@ enum work_what {
     WORK_CPU
 };
 
-/* Where one operation, transfer, launch or CPU time of a run stands. */
+/* The place of one operation, transfer, launch or CPU time of a run. */
 struct work_place {
     int64_t group; /* hash of what, kind of work and global rank; 0: it was not issued */
     int64_t work;  /* hash of kind and nth, the same on all ranks; 0: not a computation */
@@ -46,7 +46,7 @@ struct work_sample {
     double lead_ns;  /* transfer: by how much its last member begins after the one before it */
 };
 
-/* What the work of one place takes. */
+/* The times of the work of one place. */
 struct place_times {
     struct slot_sample {
         size_t slot; /* of the steps that count, of all runs */
@@ -78,7 +78,7 @@ struct work_places {
     uint32_t slots; /* steps of all runs that were added before */
 };
 
-/* Where the work of one run stands. */
+/* The places of the work of one run. */
 struct work_where {
     struct work_place **ops;      /* [nranks][nops] group 0: it was not issued; owned */
     struct work_place **launches; /* [nranks][nlaunches] kernels without times; owned */

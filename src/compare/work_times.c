@@ -274,7 +274,7 @@ static void add_untimed(struct adding *of)
     free(spans);
 }
 
-/* When work of a rank ended on the device. */
+/* The end on the device of some work of a rank. */
 struct work_end {
     int64_t ns;
     int32_t stream;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * What the work of a side takes in a step: each rank's own device work by what it is (a GEMM by its
- * shape, a kernel by its name), communication by operation and size, and the ranks' CPU time. Times
- * are those of work alone: without waits, and without what overlapping work took from it.
+ * The time that a side's work takes in a step: each rank's own device work by what it is (a GEMM by
+ * its shape, a kernel by its name), communication by operation and size, and the ranks' CPU time.
+ * Times are those of work alone: without waits, and without what overlapping work took from it.
  *
  *     struct work_times w = {0};
  *     work_times_add(&w, altered);                  repeats of a side are added up
@@ -17,8 +17,8 @@
 #include "base/idmap.h"
 #include "compare/work_places.h"
 
-/* How often a kind of own work runs in a step and what it takes, sums over ranks and runs. On an
- * idle stream its time includes that of its launch (OP_UPPER_BOUND). */
+/* Numbers and times of a kind of own work in a step, sums over ranks and runs. On an idle stream
+ * its time includes that of its launch (OP_UPPER_BOUND). */
 struct work_launches {
     double queued, queued_ns; /* behind other work of its stream */
     double idle;
