@@ -532,7 +532,7 @@ static void count_portion(void *arg, size_t bytes)
     f->progress(f->progress_arg, f->done, f->total);
 }
 
-/* What there is to read, where somebody wants to know. */
+/* Sums up the bytes there are to read, where `progress` asks for them. */
 static void count_new(struct trace_folder *f)
 {
     f->done = f->total = 0;

@@ -31,7 +31,7 @@
  *         trace_tail_text(&t, &text);               the lines that count now, for jsonl_read_text()
  *     trace_tail_release(&t);
  *
- * What is kept, as text of the format:
+ * These lines are kept, as text of the format:
  *
  *   - who the process is, its communicators, and its last step marks, clock and dump records
  *   - the last lines of operations, deps and syncs: at least `window` bytes of them. Counts of
@@ -67,7 +67,7 @@ struct trace_tail {
     char *name;    /* in its folder; owned */
     size_t window; /* bytes */
 
-    /* What its init record says. Texts are owned; "" and -1 unknown. */
+    /* From its init record; known: one was read. Texts are owned; "" and -1 unknown. */
     bool known;
     char *run, *host;
     int64_t pid, mono_ns, real_ns;

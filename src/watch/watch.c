@@ -28,7 +28,8 @@ const char *watch_state_name(enum watch_state state)
 
 /* ---- the run, out of what is kept of its files ---- */
 
-/* What is kept of the newest run, finished. False: nothing yet. */
+/* Reads the lines that are kept of the newest run into `run`, and finishes it. False: there are
+ * none yet. */
 static bool read_run(const struct trace_folder *f, struct run *run)
 {
     struct buf text = BUF_INIT;
@@ -158,7 +159,7 @@ static void measure_marked(struct watch_rank *r)
     free(moments);
 }
 
-/* Where no rank sets marks: the steps that repeat. */
+/* Measures the steps that repeat, for programs that set no marks. */
 static void measure_repeated(struct watch *w)
 {
     struct job_steps job;
