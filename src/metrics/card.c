@@ -302,7 +302,7 @@ static int read_text(const char *path, struct buf *text, struct err *e)
     return 0;
 }
 
-/* Does the path end in the key, whole words of it? */
+/* Returns whether the path ends in the key, which is whole words of it. */
 static bool ends_in(const char *path, const char *key, size_t len)
 {
     size_t n = strlen(path);

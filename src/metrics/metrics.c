@@ -139,7 +139,7 @@ static void metric_mfu(struct metrics *m, struct metric *metric)
     metric_number(metric, "iter_time_ms", step_ns / 1e6);
 }
 
-/* What the recorded GEMMs, convolutions and attention come to. */
+/* Sums over the recorded GEMMs, convolutions and attention. */
 struct flops_sum {
     double flops, gemm_peak_s; /* of those whose shape, device time and peak are known */
     double known_ns;           /* what these took */
@@ -178,7 +178,8 @@ static struct flops_sum flops_of(const struct work *work)
     return p;
 }
 
-/* What GEMMs did, and what their devices could have done in their spans. */
+/* The time that the FLOPs of GEMMs, convolutions and attention take at the peaks of their GPUs,
+ * over the recorded time of the devices. */
 static void metric_hardware_saturation(struct metrics *m, struct metric *metric)
 {
     const struct analysis *a = m->in.analysis;
