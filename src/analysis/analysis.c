@@ -62,7 +62,7 @@ static void add_rank(struct analysis *a, size_t index)
     a->coverage &= rank->coverage;
 }
 
-/* What is added up over the selected ranks. */
+/* Empties what is added up over the selected ranks. */
 static void begin_ranks(struct analysis *a)
 {
     a->ranks = NULL;

@@ -8,8 +8,8 @@
  *     ...
  *     analysis_release(&a);
  *
- * What belongs to ranks (time breakdowns, top operations, GEMMs) is of the selected rank or of all
- * ranks; communication is always over all ranks.
+ * Time breakdowns, top operations, GEMMs and all else that belongs to ranks is of the selected rank
+ * or of all ranks; communication is always over all ranks.
  */
 #ifndef SPECTER_ANALYSIS_ANALYSIS_H
 #define SPECTER_ANALYSIS_ANALYSIS_H

@@ -109,12 +109,13 @@ void closing_sums_finish(struct closing_sums *s);
 /* The part of a process's recorded time that collectives and messages took together; NAN. */
 double closing_comm_share(const struct closing_rank *rank);
 
-/* What the members of a communicator waited for others, at least: each has waited for so long as
- * its time exceeds that of the member with the shortest. NAN where members are missing or did
- * different numbers of operations, and for operations that a member may leave early. */
+/* Returns the time that the members of a communicator waited for others, at least: each has waited
+ * for so long as its time exceeds that of the member with the shortest. NAN where members are
+ * missing or differ in their number of operations, and for operations that a member may leave
+ * early. */
 double closing_wait_ns(const struct closing_comm *comm);
 
-/* Where the q-quantile of the durations lies, 0 < q <= 1: between two times. false: none. */
+/* Finds the two times around the q-quantile of the durations, 0 < q <= 1. false: none. */
 bool closing_quantile(const struct closing_class *c, double q, double *from_ns, double *to_ns);
 
 #endif

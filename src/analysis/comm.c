@@ -319,7 +319,7 @@ static void add_match(struct study_work *w, const struct match *m,
         return;
     in->wait_ns = sum_ns / in->timed - (double)in->transfer_ns;
     for (uint32_t i = 0; i < m->nmembers; i++) {
-        /* Who was inside longer than the data needed was waiting, at the front. */
+        /* A member that was inside longer than the data needed was waiting, at the front. */
         int64_t start, end;
         if (!op_device_time(member_op(s->run, &members[i]), &start, &end))
             continue;

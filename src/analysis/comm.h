@@ -20,8 +20,8 @@
 
 #define RANK_UNKNOWN UINT32_MAX
 
-/* How the members of one collective, or both ends of a message, came together in time: who was
- * first, who last, how long the data moved once all were there.
+/* Times of the members of one collective, or of both ends of a message: who came first, who last,
+ * how long the data moved once all were there.
  *
  * Starts and ends of different ranks are compared only where their clocks agree: all timed members
  * are of one clock domain, or the run is aligned (run->clock_aligned). What must be compared is

@@ -51,10 +51,10 @@ static bool expected_layout(const struct node_map *node_map, const struct run *r
     return across >= 0;
 }
 
-/* What the cost models (model/cost.h) say that an operation takes on the machine of the recording:
- * alone, on idle links, all members there at once. Time of an instance in ns; NAN where its size or
- * layout, the machine, or a figure of the machine is not known, or the instance was launched
- * together with others. */
+/* Returns the time of an instance by the cost models (model/cost.h), in ns: on the machine of the
+ * recording, alone, on idle links, all members there at once. NAN where its size or layout, the
+ * machine, or a figure of the machine is not known, or the instance was launched together with
+ * others. */
 static double expected_ns(const struct machine *m, const struct node_map *node_map,
                           const struct run *run, const struct comm_instance *in)
 {

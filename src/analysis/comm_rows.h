@@ -54,7 +54,7 @@ struct comm_row {
 
     double total_ns; /* sum over instances of transfer + mean wait: what the row costs a rank */
 
-    /* How NCCL ran the instances that its profiler reported: the most frequent choice. */
+    /* NCCL's most frequent choice for the instances that its profiler reported. */
     uint64_t profiled, alike; /* instances of which it told; of them those that ran like this */
     const char *algo, *proto; /* NCCL's words; "" unknown. Borrowed from the run */
     uint32_t channels;        /* 0 unknown */
@@ -76,7 +76,7 @@ struct comm_context {
     const struct node_map *node_map;
 };
 
-/* Which instances have rows. */
+/* The instances that have rows. */
 enum comm_rows_of {
     COMM_ROWS_COLLECTIVES,
     COMM_ROWS_COLLECTIVES_BY_NAME, /* a row for each name of communicators */
@@ -88,7 +88,7 @@ void comm_rows_init(struct comm_rows *rows, const struct comm_study *study,
                     const struct comm_context *context, enum comm_rows_of of);
 void comm_rows_release(struct comm_rows *rows);
 
-/* What the model expects of a row's operation at another size, on as many ranks and nodes as the
+/* The model's figures of a row's operation at another size, on as many ranks and nodes as the
  * row's: bandwidth, and the factor of its 80 % interval. NAN: not known. */
 struct comm_expected {
     double busbw_GBps, factor80;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Why a job does not go on: which communication waits for whom, followed to where it begins.
+ * The cause of a hang: the communication that waits, for whom, followed to where it begins.
  *
  *     struct hangs h;
  *     hangs_find(&h, &run);

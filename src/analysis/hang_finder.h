@@ -50,7 +50,7 @@ struct calls_made {
     bool in_order; /* messages: see calls_made() */
 };
 
-/* How a member's calls differ from those of the majority of its communicator. */
+/* The difference of a member's calls from those of the majority of its communicator. */
 enum call_fault { CALL_SAME, CALL_SKIPPED, CALL_EXTRA, CALL_OTHER, CALL_TIED };
 
 struct call_verdict {
@@ -111,7 +111,7 @@ struct members {
     struct call_verdict *verdicts; /* filled by calls_compare() */
 };
 
-/* Whether the numbers of a communicator are those of its members, as far as asked so far. */
+/* The answer so far to whether the numbers of a communicator are those of its members. */
 enum numbered { NUMBERED_NOT_ASKED, NUMBERED_AS_MEMBERS, NUMBERED_OTHERWISE };
 
 struct hang_finder {
@@ -155,13 +155,13 @@ uint32_t finder_rank(const struct hang_finder *f, int number);
 /* The last moment that any trace of the rank's machine tells of; of undated ones, any of them. */
 int64_t finder_end_ns(const struct hang_finder *f, uint32_t rank);
 
-/* Where the rank waits in the operation; NULL. */
+/* The entry of the rank among those that wait in the operation; NULL: it does not. */
 const struct blocked_rank *finder_waiter(const struct hang_finder *f, const struct wait_node *node,
                                          uint32_t rank);
 
 /* ---- hang_calls.c: what each rank called ---- */
 
-/* What the rank called, as far as it has numbers. in_order: of messages only those that have not
+/* Lists the calls of the rank that have numbers. in_order: of messages only those that have not
  * finished, numbered from 0 for each pair of ranks and direction, where the trace has lost what
  * came before. Messages of a pair end in order, so the first that has not is the same on both ends,
  * but for one that its sender has finished and its receiver has not. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Which of the members that do not call the same is the one at fault, told by the other
- * communicators of these ranks.
+ * Finds the one at fault among members that do not call the same, by the other communicators of
+ * these ranks.
  *
  * Ranks that share a communicator mostly run the same program in the same order: between two of its
  * collectives they call as many others, in their own communicators of equal size. Where most

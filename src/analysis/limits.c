@@ -13,7 +13,7 @@
 #define CARD_NETWORK "consumer_pcie" /* where graphics cards sit */
 #define L2_UNKNOWN 64e6              /* bytes */
 
-/* When a rank's recording begins and ends: rank_extent(). */
+/* Begin and end of a rank's recording: rank_extent(). */
 struct recorded_span {
     int64_t begin_ns, end_ns;
 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Which ranks share a node (a host), and how the members of each communicator are spread over
- * nodes. Taken from, in this order:
+ * The ranks that share a node (a host), and the nodes that the members of each communicator are
+ * spread over. Taken from, in this order:
  *
  *   hosts    every rank's trace names its host, and nothing contradicts it: NCCL counted as many
  *            nodes where it told, and no host holds more ranks than a node of the network has GPUs
@@ -9,8 +9,8 @@
  *            that their machine has, or, where a host holds too many ranks to be one machine, that
  *            of the network. An assumption, which the report says
  *
- * What NCCL itself said of a communicator's nodes (comm->nodes) counts first, for that one. What
- * none of these tells is not known.
+ * NCCL's own word on a communicator's nodes (comm->nodes) counts first, for that one. Nodes that
+ * none of these tells are not known.
  */
 #ifndef SPECTER_ANALYSIS_NODE_MAP_H
 #define SPECTER_ANALYSIS_NODE_MAP_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What the ranks ran with: settings of the environment and versions of libraries, as far as the
+ * The ranks' configuration: settings of the environment and versions of libraries, as far as the
  * traces hold them.
  *
  *     struct settings s;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Which ranks form a pipeline, and their stages, from the messages between them (pipeline.h).
+ * Finds the ranks that form a pipeline, and their stages, from the messages between them
+ * (pipeline.h).
  */
 #include "analysis/pipeline.h"
 

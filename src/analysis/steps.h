@@ -10,8 +10,8 @@
  *            one of the job's
  *   job      the same of the last rank: the lengths whose mean is the step time
  *
- * What the device did within [start, end), cut off at both ends, is split as in time_breakdown.h: compute +
- * exposed_comm + exposed_memory + idle = host.
+ * The device's time within [start, end), cut off at both ends, is split as in time_breakdown.h:
+ * compute + exposed_comm + exposed_memory + idle = host.
  *
  * A step of one rank is that of another when it is the same of the job's, else when name and
  * occurrence are the same: the n-th "step" of each rank, or ProfilerStep#17.

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Who comes late to the collectives of a run, how long the others wait for it, and why.
+ * Ranks that come late to the collectives of a run, how long the others wait for them, and why.
  *
  *   late     of a member: its own start - earliest start
  *   last     it started after every other member; on another host than the one before it, by more
@@ -18,8 +18,8 @@
 #include "analysis/comm.h"
 #include "trace/run.h"
 
-/* Why a rank is late at a collective: what its device did since the collective before, against what
- * that of the median rank did.
+/* The causes of a rank's lateness at a collective: what its device did since the collective before,
+ * against what that of the median rank did.
  *
  * All members leave the collective before together, so that the lateness at the next is the
  * difference of what lies between them: computing, waiting in other communication for other ranks,
@@ -55,7 +55,7 @@ void late_activity_release(struct late_activity *s);
 void late_activity_add(const struct late_activity *s, int64_t from_ns, int64_t to_ns, double sign,
                        double parts[LATE_CAUSE_COUNT]);
 
-/* How a rank arrives at the collectives it shares with others. */
+/* A rank's arrival at the collectives that it shares with others. */
 struct arrival {
     uint64_t collectives; /* with the start of this rank and of another one */
     uint64_t last;        /* times it was last */

@@ -395,7 +395,7 @@ int idle_by_cost(const struct idle_sum *s, enum idle_cause order[IDLE_CAUSE_COUN
 
 /* ---- the device ---- */
 
-/* When each stream was last launched to, so far; unknown streams share one entry. */
+/* The last launch to each stream so far; unknown streams share one entry. */
 struct launched {
     const struct stream_lanes *lanes;
     int64_t *last_ns; /* owned [lanes->count + 1] */

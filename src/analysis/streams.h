@@ -20,8 +20,8 @@
 
 /* ---- launches ---- */
 
-/* How work got to a device, stream by stream: what the launching calls cost the host, and how long
- * after them the work began.
+/* The launches of a device's work, stream by stream: what the launching calls cost the host, and
+ * how long after them the work began.
  *
  *   call    end - begin of the call
  *   delay   start on the device - end of the call; 0 where the work began before the call returned;
@@ -48,7 +48,7 @@ struct launch_table {
 
 /* ---- queues ---- */
 
-/* How much work stood in a stream's queue: how far the host was ahead of the device.
+/* The depth of a stream's queue: how far the host was ahead of the device.
  *
  *   waiting      operations whose launching call had begun and which had not started: HTA's queue
  *                length
@@ -87,7 +87,7 @@ struct queue_table {
 
 /* ---- idle ----
  *
- * Why a device, or one of its streams, had nothing to do: every gap before an operation, with its
+ * The idle time of a device, or of one of its streams: every gap before an operation, with its
  * cause. `before` is the moment the gap begins: the end of what ran last.
  *
  *   host_sync   the call that launched the operation began after `before`, and at `before` the host

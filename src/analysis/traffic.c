@@ -335,7 +335,7 @@ static void add_op(struct rank_traffic *part, const struct op *op, bool in_step)
     part->until_ns = end;
 }
 
-/* What is summed up of a group while its ranks are walked through. */
+/* Sums of a group while its ranks are walked through. */
 struct group_times {
     struct rank_traffic rank; /* of the rank at hand */
     uint64_t steps, calls;    /* steps, and collectives in them, over the ranks that take part */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What the communication of a run moved: bytes by operation, type and group, by size, by group of
+ * The traffic of a run's communication: bytes by operation, type and group, by size, by group of
  * ranks, and between which ranks messages went. Formulas and their sources: docs/communication.md,
  * "Bytes".
  *
