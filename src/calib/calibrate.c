@@ -216,8 +216,8 @@ bool calibration_is_open(const struct calibration_param *p)
 
 /* ---- advice ----
  *
- * Which measurement answers most to a parameter: by asking the models, over a grid of what people
- * measure.
+ * Finds the measurement whose time follows a parameter most, by asking the models over a grid of
+ * what people measure.
  */
 
 #define NUDGE 1.02

@@ -21,7 +21,7 @@
 #include "calib/predict_row.h"
 #include "calib/score.h"
 
-/* How many rows the value from before weighs: CALIBRATION_PRIOR where rows scatter by
+/* The weight of the value from before, in rows: CALIBRATION_PRIOR where rows scatter by
  * CALIBRATION_SCATTER about the best fit, and as the square of their scatter elsewhere. Rows of a
  * curve err together, so that many of them can mislead as few; where they hardly err, they are
  * right. Between 0.1 and 1 what one collective's fit says of others is best
@@ -32,7 +32,7 @@
 #define CALIBRATION_PRIOR_MAX 1.0
 #define CALIBRATION_STARTS 8 /* models are minima over algorithms: one start may see one only */
 
-/* Why a parameter is not fitted. */
+/* A parameter is fitted, or the reason why it is not. */
 enum calibration_held {
     CALIBRATION_FITTED,
     CALIBRATION_NO_ROWS,  /* no row is of its group */
@@ -42,8 +42,8 @@ enum calibration_held {
     CALIBRATION_NO_GAIN,  /* with it, left-out rows are not predicted better */
 };
 
-/* How much is fitted: nothing; what differs most from machine to machine (what a link and the
- * arithmetic reach, and what a collective takes to start); all that there are rows for. */
+/* The parameters that are fitted: none; those that differ most from machine to machine (what a link
+ * and the arithmetic reach, and what a collective takes to start); all that there are rows for. */
 enum calibration_extent { CALIBRATION_NONE, CALIBRATION_FEW, CALIBRATION_ALL, CALIBRATION_EXTENTS };
 
 struct calibration_param {
@@ -88,18 +88,18 @@ bool calibration_advice(const struct fit_machine *machine, enum param_group grou
 
 /* ---- cross validation (cross_validate.c) ----
  *
- * How many parameters of a machine its rows support, and how far its predictions are from rows that
- * had no part in the fit: the rows are dealt into CROSS_FOLDS parts, and each part is predicted by
- * a fit to the others. A curve (an operation on so many ranks, messages on one kind of link) stays
- * together, as its rows resemble each other; each GEMM is by itself. Where all rows of GEMMs or of
- * communication are one curve, its parts are ranges of sizes.
+ * Finds how many parameters of a machine its rows support, and how far its predictions are from
+ * rows that had no part in the fit: the rows are dealt into CROSS_FOLDS parts, and each part is
+ * predicted by a fit to the others. A curve (an operation on so many ranks, messages on one kind of
+ * link) stays together, as its rows resemble each other; each GEMM is by itself. Where all rows of
+ * GEMMs or of communication are one curve, its parts are ranges of sizes.
  *
  *     struct cross_validation v;
  *     if (cross_validate_run(&calibration, &v, e) == 0)
  *         ... v.before.all.median_ape, v.left_out.all.median_ape
  *     cross_validation_release(&v);
  *
- * What it finds holds for sizes and numbers of ranks as they were measured, on this machine. */
+ * Its findings hold for sizes and numbers of ranks as they were measured, on this machine. */
 
 #define CROSS_FOLDS 5
 

@@ -11,8 +11,8 @@ static bool same_curve(const struct measured_row *a, const struct measured_row *
            a->direction == b->direction && memcmp(&a->where, &b->where, sizeof a->where) == 0;
 }
 
-/* Where row i stands in its curve, by bytes, as one of CROSS_FOLDS parts; CROSS_FOLDS where its
- * group of parameters has rows of other curves, too. */
+/* Returns which of CROSS_FOLDS parts of its curve, in the order of bytes, row i is in; CROSS_FOLDS
+ * where its group of parameters has rows of other curves, too. */
 static size_t part_of_curve(const struct fit_rows *rows, size_t i)
 {
     const struct fit_row *of = &rows->rows[i];
@@ -137,7 +137,8 @@ static bool is_gemm(const struct scored_row *s)
     return s->row->kind == MEASURED_GEMM;
 }
 
-/* What a fit minimises (fit.h), as a mean of the rows; 0 where there are none. */
+/* Returns the rows' part of what a fit minimises (fit.h), but for a factor, as a mean of the rows;
+ * 0 where there are none. */
 static double cost_of(const struct score *s, bool gemms)
 {
     double sum = 0;

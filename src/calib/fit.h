@@ -10,7 +10,7 @@
  *     if (fit_run(&p, got, NULL, e) < 0)
  *         return -1;
  *
- * What is minimised, over u = log(value) within the bounds:
+ * The fit minimises, over u = log(value) within the bounds:
  *
  *     sum_i weight_i rho(r_i) + prior sum_j (u_j - log start_j)^2
  *     rho(r) = 2 c^2 (sqrt(1 + (r/c)^2) - 1)        r^2 for small r, 2 c |r| for outliers

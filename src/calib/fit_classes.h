@@ -55,7 +55,7 @@ int classes_fit(struct fitted_classes *c, struct fit_rows *rows, const struct cl
                 struct err *e);
 void classes_release(struct fitted_classes *c);
 
-/* How many numbers were fitted. */
+/* The number of values that were fitted. */
 size_t classes_parameters(const struct fitted_classes *c);
 
 /* As profiles/fitted.def, with the classes of the compiled-in table that are estimates (no rows)

@@ -460,7 +460,8 @@ static const struct table_kind {
     {MEASURED_P2P, {COLUMN_TEST, COLUMN_BYTES}, {COLUMN_TIME, COLUMN_BW}, 2, 2},
 };
 
-/* Where a header has this name, at first; -1. Case, and spaces around a name, do not matter. */
+/* The first place of this name in a header; -1: none. Case, and spaces around a name, do not
+ * matter. */
 static int find_column(const struct csv *c, const char *name)
 {
     const size_t len = strlen(name);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * What the models say of measured rows: the only way from a row to a time, for validation and for
- * fits alike. A fit sets the parameters of the machines that its rows are of.
+ * Predictions of measured rows: the only way from a row to a time, for validation and for fits
+ * alike. A fit sets the parameters of the machines that its rows are of.
  */
 #ifndef SPECTER_CALIB_PREDICT_ROW_H
 #define SPECTER_CALIB_PREDICT_ROW_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * How far predictions are from measurements: for all rows and for each class of them. The error of
+ * Errors of predictions against measurements: for all rows and for each class of them. The error of
  * a row is predicted / measured - 1, its absolute value the APE (absolute percentage error).
  *
  *     struct score s;
@@ -113,11 +113,11 @@ int loo_score(struct score *s, struct measured *m, enum loo_by by, size_t *folds
 
 /* ---- intervals (coverage.c) ----
  *
- * How wide an interval around predictions must be to hold half, or 80 %, of the measured times, by
- * class (model/accuracy.h), and how many it holds on machines that had no part in it. It is worth
- * something for rows that were predicted by fits without their source (loo_score()). A machine is a
- * GPU on a network in one source's tables; each weighs alike, one of fewer than ACCURACY_ROWS_MIN
- * rows less. */
+ * The width that an interval around predictions must have to hold half, or 80 %, of the measured
+ * times, by class (model/accuracy.h), and the share that it holds on machines that had no part in
+ * it. It is worth something for rows that were predicted by fits without their source
+ * (loo_score()). A machine is a GPU on a network in one source's tables; each weighs alike, one of
+ * fewer than ACCURACY_ROWS_MIN rows less. */
 
 struct coverage {
     size_t rows, machines;     /* 0: the class has none, and nothing else holds */
