@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * How far the models are from measurements, by class of hardware: profiles/accuracy.def, which
+ * Errors of the models against measurements, by class of hardware: profiles/accuracy.def, which
  * `make accuracy` writes from the measured tables with `specter validate`. Collectives and messages
- * go by network profile, products by GPU profile.
+ * go by network profile, GEMMs by GPU profile.
  *
  * A class is known when it has ACCURACY_ROWS_MIN rows: its figures are those of the parameters in
  * use, which were fitted on these rows, too. Of any other class the error is not known; what stands
@@ -41,10 +41,10 @@ double accuracy_p90_of(enum accuracy_kind kind, const char *profile, bool *known
 
 /* ---- intervals ----
  *
- * Where measured times lie around a predicted one, on machines that had no part in the fit: half of
- * them within predicted x f and predicted / f, 80 % within a larger factor. A factor is exp of the
- * 50 or 80 % quantile of |log(measured / predicted)| over rows that were each predicted with
- * parameters fitted without their source (`specter validate --leave-one-out`). There are few
+ * The interval of measured times around a predicted one, on machines that had no part in the fit:
+ * half of them are within predicted x f and predicted / f, 80 % within a larger factor. A factor is
+ * exp of the 50 or 80 % quantile of |log(measured / predicted)| over rows that were each predicted
+ * with parameters fitted without their source (`specter validate --leave-one-out`). There are few
  * classes, so that each rests on several machines: a GPU on a network in the tables of one source.
  * What is asked for is another machine, so each counts alike, but for those of few rows. Latencies,
  * rates, and what lies between, are not known equally well: a collective's width is that of its
@@ -134,8 +134,9 @@ void accuracy_interval_of_p2p(const struct network_profile *net, struct accuracy
 void accuracy_interval_of_gemm(const struct gpu_profile *gpu, double flops,
                                struct accuracy_interval *out);
 
-/* What stands for the factor of 80 % where an interval is not known: what 90 % of the rows of "any"
- * are within, but never less than on hardware that is known, beyond what was measured. */
+/* Returns what stands for the factor of 80 % where an interval is not known: the factor that 90 %
+ * of the rows of "any" are within, but never less than on hardware that is known, beyond what was
+ * measured. */
 double accuracy_stand_in80(enum accuracy_kind kind, const struct accuracy_interval *in);
 
 #endif

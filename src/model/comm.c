@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * What collectives and messages cost: NCCL's tuner chooses the way (nccl_tuner.h), our model prices
- * it (comm_price.h). What each way asks of the hardware, with n ranks on M nodes, g on the fullest,
- * h on the emptiest, and L = ceil(log2 M):
+ * The cost of collectives and messages: NCCL's tuner chooses the way (nccl_tuner.h), our model
+ * prices it (comm_price.h). What each way asks of the hardware, with n ranks on M nodes, g on the
+ * fullest, h on the emptiest, and L = ceil(log2 M):
  *
  *     algorithm                     steps   hops          S on a GPU's links    on a node's NICs
  *     Ring AllGather,               n-1-M   M if M>1      (n-1)/n               (n-1)/n

@@ -269,8 +269,8 @@ void comm_price(const struct topo_view *s, const struct comm_demand *l, double b
 
 /* ---- loads ----
  *
- * What NCCL's algorithms ask of the hardware: steps on the longest path, and the time of S on the
- * busiest link of each kind. One function an algorithm.
+ * The demands of NCCL's algorithms on the hardware: steps on the longest path, and the time of S on
+ * the busiest link of each kind. One function an algorithm.
  */
 
 /* Share of a link's payload rate that reduction in NVSwitches sustains: constants, read off
@@ -319,9 +319,9 @@ static void flow(const struct topo_view *s, const struct nccl_operation *o, doub
     }
 }
 
-/* How often the chunk with the longest way leaves a node: of its rounds x (n-1) passes it may begin
- * and end anywhere, so that the edges of the ring that it leaves out, one a round and all in a row,
- * lie within one node where they have room. */
+/* Returns how often the chunk with the longest way leaves a node. Of its rounds x (n-1) passes it
+ * may begin and end anywhere, so that the edges of the ring that it leaves out, one a round and all
+ * in a row, lie within one node where they have room. */
 static double ring_hops(const struct topo_view *s, double rounds)
 {
     return s->nodes > 1 ? rounds * s->nodes - fmax(0, rounds - (s->most - 1)) : 0;

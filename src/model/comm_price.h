@@ -77,9 +77,9 @@ double comm_link_GBps(const struct topo_view *s, int peers);
 /* Payload rate of `gpus` GPUs of a node to other nodes together, through the NICs next to them. */
 double comm_nic_GBps(const struct topo_view *s, int gpus);
 
-/* What `share` of S on each GPU's link makes of the path through the host: with peer-to-peer access
- * a ring crosses once between sockets, without it all bytes of all GPUs pass host memory. 0 where
- * GPUs have a fabric of their own, or where there are two on one switch. */
+/* Returns the time on the path through the host where each GPU's link carries `share` of S. With
+ * peer-to-peer access a ring crosses once between sockets, without it all bytes of all GPUs pass
+ * host memory. 0 where GPUs have a fabric of their own, or where there are two on one switch. */
 double comm_host_us(const struct topo_view *s, double bytes, double share);
 
 /* The same when all GPUs of the node send `share` of S to others, evenly. */

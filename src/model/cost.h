@@ -12,7 +12,7 @@
 
 #include "model/profile.h"
 
-/* Where a communicator's ranks sit: `nodes` nodes, the fullest with `per_node` ranks. */
+/* The layout of a communicator's ranks: `nodes` nodes, the fullest with `per_node` ranks. */
 struct layout {
     int ranks;
     int nodes;
@@ -38,7 +38,7 @@ struct comm_cost {
                           us is longer, by as much as the operation leaves the port free */
 };
 
-/* How an operation is done; 0 in a field: NCCL's tuner chooses. */
+/* The way an operation is done; 0 in a field: NCCL's tuner chooses. */
 struct comm_choice {
     const char *algo, *proto; /* as in struct comm_cost */
     int channels;
@@ -78,7 +78,7 @@ int model_collective_candidates(const struct gpu_profile *gpu, const struct netw
                                 enum specter_comm_op op, double bytes, struct layout where,
                                 struct comm_candidate out[COMM_CANDIDATES_MAX], struct err *e);
 
-/* How messages go. */
+/* The pattern of messages. */
 enum comm_direction {
     COMM_TO_NEXT,   /* each rank sends to the next one and receives from the one before */
     COMM_ONE_WAY,   /* one alone */
@@ -210,7 +210,7 @@ int model_other_ratio(const struct gpu_profile *from, const struct gpu_profile *
 
 /* ---- bound.c ----
  *
- * What no communication can be faster than: the bytes that must cross each kind of link, at the
+ * A time that no communication can be below: the bytes that must cross each kind of link, at the
  * raw rates that profiles document. It knows no algorithm and no fitted parameter, so that a model
  * can be held against it.
  *

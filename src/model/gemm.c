@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * What a GEMM costs on a GPU: its tiles on the multiprocessors, its bytes, the clock that the power
- * allows, the kernels before it. Names below are parameters (params.h), fields of profiles
+ * The cost of a GEMM on a GPU: its tiles on the multiprocessors, its bytes, the clock that the
+ * power allows, the kernels before it. Names below are parameters (params.h), fields of profiles
  * (profile.h), or those of `predict gemm`; kcycles are 1000 cycles at boost_MHz.
  *
  *     us = launch_us + busy_us

@@ -72,7 +72,7 @@ struct nccl_comm {
     struct nccl_graphs graphs;
 };
 
-/* Why a candidate is out. */
+/* The reason why a candidate is out. */
 enum nccl_why {
     NCCL_ON,
     NCCL_NOT_FOR_OP,    /* the algorithm does not do this operation */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What the models cannot read off a data sheet: fitted parameters, each a physical quantity with a
+ * Fitted parameters, which the models cannot read off a data sheet: each a physical quantity with a
  * unit and bounds. They come in three groups:
  *
  *     gemm   GEMMs; one class a GPU architecture: "hopper"

@@ -98,7 +98,7 @@ static const char *catalog_name(const struct catalog *c, size_t i)
     return name;
 }
 
-/* What people call a GPU without its form: the one that most of them mean. */
+/* Names of GPUs without their form, each for the one that most people mean. */
 static const struct {
     const char *alias, *name;
 } aliases[] = {

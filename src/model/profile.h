@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What the models know of a GPU and of a network: compiled-in tables (profiles/gpu.def,
+ * The models' knowledge of GPUs and networks: compiled-in tables (profiles/gpu.def,
  * profiles/network.def), every figure with its source there. Fields come from the tables below;
  * `specter profiles`, its JSON and the files that users write (profile_json.h) follow from them.
  *
