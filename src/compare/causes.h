@@ -26,7 +26,7 @@
  * have done a part of it by then, at most as much as altered_done_early() allows. What its kind is
  * shorter by where no member comes later is the network's.
  *
- * What several collectives do together is shared in proportion to what each does.
+ * Several collectives share the change that they make together in proportion to what each does.
  *
  * Of a long recording only some steps are simulated (simulated_run.h).
  *
