@@ -12,8 +12,7 @@
 #include <string.h>
 
 #define ALONE_MIN 3 /* pieces of the same work that ran alone: fewer say nothing of the others */
-#define ALONE_MOST 0.001 /* of the time of work that ran alone, communication may overlap so much \
-                          */
+#define ALONE_MOST 0.001 /* share of the time that may be overlapped of what ran alone */
 
 /* A communication kernel of a rank, and when the last of those up to it has ended. */
 struct comm_time {
