@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define ALONE_MIN 3      /* pieces of the same work that ran alone: fewer say nothing of the others */
+#define ALONE_MIN 3      /* pieces of the same work that ran alone; of fewer no median is taken */
 #define ALONE_MOST 0.001 /* share of the time that may be overlapped of what ran alone */
 
 /* A communication kernel of a rank, and when the last of those up to it has ended. */
