@@ -17,7 +17,7 @@
 
 /* ---- transfers whose data go one way, from a source past all members ----
  *
- * What holds a member up is the largest of (start + fill from there) over those before it; counted
+ * A member is held up by the largest of (start + fill from there) over those before it; counted
  * from the source that is one number, which grows as the members come in their order along the way:
  *
  *     begin_ns = max over those that have come of (start - fill up to its place)

@@ -28,8 +28,8 @@
  *     ... sim_span(s, item).end_ns ...
  *     sim_free(s);
  *
- * What is not asked for costs nothing and changes nothing: launch queues without end, hosts of
- * speed 1, no loads, needs, links or delays are what a program begins with.
+ * A program begins with launch queues without end, hosts of speed 1, and no loads, needs, links or
+ * delays: a feature that is not asked for costs nothing and changes nothing.
  *
  * Times are integer nanoseconds from 0. Equal times are handled in the order in which they were
  * scheduled: the same program gives the same bytes. Sums that leave the range of int64_t stop at

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * Why a run took as long as it did. Of an item only its launch and the item before it in the stream
- * are noted, of a host what ended its waits; the rest follows from times. An item that started when
- * the one before it ended waited for that one, otherwise for its launch; between two waits a host
- * computes.
+ * Finds why a run took as long as it did: its critical path, and the gaps on its streams. Of an
+ * item only its launch and the item before it in the stream are noted, of a host what ended its
+ * waits; the rest follows from times. An item that started when the one before it ended waited for
+ * that one, otherwise for its launch; between two waits a host computes.
  */
 #include "base/order.h"
 #include "sim/engine/sim_internal.h"

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * What slows what down: computation beside transfers that load its device, transfers that share a
- * link, hosts of another speed. Only what is under way and changes its rate is looked at, and only
- * when a transfer begins or ends; sim.h has the formulas, README.md the rounding.
+ * Rates of work that something slows down: computation beside transfers that load its device,
+ * transfers that share a link, hosts of another speed. Only work under way whose rate changes is
+ * looked at, and only when a transfer begins or ends; sim.h has the formulas, README.md the
+ * rounding.
  */
 #include "sim/engine/sim_internal.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What came out of a run, and which ranks are blocked after a failed one.
+ * The results of a run: its times, and after a failed one the ranks that are blocked.
  */
 #include "sim/engine/sim_internal.h"
 

@@ -206,7 +206,8 @@ const char *grid_text(struct grid *g, const char *fmt, ...)
 
 /* ---- axes ---- */
 
-/* Where an axis of that role would stand in the usual order: outside all up to it. */
+/* Returns the index of a new axis of that role in the usual order: outside all axes of roles up to
+ * it. */
 static int usual_place(const struct grid *g, enum grid_role role)
 {
     int place = g->naxes;

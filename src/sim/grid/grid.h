@@ -13,12 +13,12 @@
  *         of a mesh, whose borders neighbours exchange (halo exchange)
  *   pp    pipeline: Send and Recv between neighbours, both ways
  *
- * What a set of axes is comes from the sets alone: equal-stride sets that partition the world give
- * strides at which the numbering must break, and these must divide each other. What an axis is
- * comes from names where a trace has them ("tp", "TENSOR_MODEL_PARALLEL_GROUP", "dp_shard"), else
- * from the operations. Expert-parallel groups usually lie within the data-parallel ranks: then ep
- * is one axis, what is left of them (expert data-parallel) is dp, and dense gradients are reduced
- * over dp x ep.
+ * Sizes and strides of axes come from the sets alone: equal-stride sets that partition the world
+ * give strides at which the numbering must break, and these must divide each other. The role of an
+ * axis comes from names where a trace has them ("tp", "TENSOR_MODEL_PARALLEL_GROUP", "dp_shard"),
+ * else from the operations. Expert-parallel groups usually lie within the data-parallel ranks: then
+ * ep is one axis, what is left of them (expert data-parallel) is dp, and dense gradients are
+ * reduced over dp x ep.
  *
  * Ambiguity is an answer: the candidates are named, in the words of --parallel.
  *

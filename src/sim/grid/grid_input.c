@@ -300,7 +300,8 @@ static const char *unrecorded_stages(const struct grid *g, const uint32_t *of, s
     return words;
 }
 
-/* Why ranks cannot stand for others of their stage; NULL when they can. of: find_stages(). */
+/* Returns why ranks cannot stand for others of their stage; NULL when they can. `of` is from
+ * find_stages(). */
 static const char *asymmetry(const struct grid *g, const struct run *run,
                              const struct rank_steps *iterations, const uint32_t *of,
                              struct arena *arena)

@@ -34,7 +34,7 @@ struct grid_absent {
 void grid_find_absent(struct grid_absent *out, const struct grid *g, const struct run *run,
                       const struct rank_steps *iterations, struct arena *arena);
 
-/* What a recording shows of its job without any model of hardware: its parallel grid. */
+/* The parallel grid of a job, which its recording shows without any model of hardware. */
 struct recorded_grid {
     struct arena arena;
     struct grid grid;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * What a communicator looks like by itself: its name, and what it does.
+ * Judges a communicator by itself: the roles that its name allows, and the pattern of its
+ * operations.
  */
 #include "sim/grid/grid_internal.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What an axis is for: from the names of its groups, else from what they do.
+ * Decides the role of each axis: from the names of its groups, else from their operations.
  */
 #include "sim/grid/grid_internal.h"
 

@@ -35,7 +35,7 @@ struct timed_op_end {
     uint32_t op;
 };
 
-/* What the rules and awaited_by() read. */
+/* The input of the rules and of awaited_by(). */
 struct infer_ctx {
     const struct rank *rank;
     const struct host_calls *calls;

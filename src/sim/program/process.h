@@ -12,7 +12,7 @@
 
 /* ---- host_calls.c ----
  *
- * What a process did, in order: the calls that issued the operations of its ranks (one, or one for
+ * The calls of a process, in order: those that issued the operations of its ranks (one, or one for
  * each GPU that it drives), those that launched kernels which no operation stands for, and those
  * that order or await them, dealt out to the threads of the replay.
  *

@@ -456,7 +456,7 @@ static void (*const handlers[])(struct process_builder *, struct builder *,
     [HOST_CALL_LAUNCHES] = call_launches,
 };
 
-/* What a host does after its last action is before none. */
+/* Drops the CPU time of a host after its last action: it comes before none. */
 static void drop_tail(struct program *p)
 {
     while (p->ncpu > 0 && p->cpu[p->ncpu - 1].action == sim_next_action(p->sim))

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What is in the traces of a process, before its actions are made: streams and groups of each rank,
+ * Indexes the traces of a process, before its actions are made: streams and groups of each rank,
  * the events of all, and the waits that must be inferred.
  */
 #include "sim/program/process.h"

@@ -18,10 +18,11 @@
  * and more on links within a node: ONE_WAY_ROOM bytes. More data than that keep all members
  * together, as do operations in groups, and such of which root, size or members are not known.
  *
- * What a member takes when data are there is the transfer's cost, the shortest recorded time of
- * any (the source never waits). From its end to that of the member after it data take one hop, or
- * more where that one came late; the sum of all hops is the fill. Hops of members that waited for
- * data count as they are, those of others at most as the mean of these, or as the shortest. */
+ * The time of a member once data are there is the transfer's cost, the shortest recorded time of
+ * any member (the source never waits). From its end to that of the member after it data take one
+ * hop, or more where that one came late; the sum of all hops is the fill. Hops of members that
+ * waited for data count as they are, those of others at most as the mean of these, or as the
+ * shortest. */
 
 #define ONE_WAY_ROOM (UINT64_C(64) << 20)
 
@@ -442,8 +443,9 @@ struct sim_span program_moved(const struct program *p, size_t rank, size_t op)
 
 /* ---- launch latency ---- */
 
-/* How much longer the recorded host took from one synchronisation (or its begin) to the next: the
- * median over those that blocked and that something launched could block; 0 of none. */
+/* The time by which the recorded host took longer than the simulated one from one synchronisation
+ * (or its begin) to the next: the median over those that blocked and that something launched could
+ * block; 0 of none. */
 static int64_t median_excess(const struct program *p)
 {
     int64_t *excess = NULL, median_ns = 0;

@@ -11,9 +11,9 @@
  *     span = program_span(&p, rank, op);
  *     program_release(&p);
  *
- * What the recording shows of launch latency and of each rank's part in a transfer is found with
+ * Launch latency and each rank's part in a transfer, as the recording shows them, are found with
  * the help of a second program, in which no rank waits for others: every operation there lasts as
- * recorded, communication with its waits included, and no rank waits for others.
+ * recorded, communication with its waits included.
  *
  *     program_init(&isolated, &run, latency_ns, true);
  *     latency_ns = program_fit_latency(&isolated, latency_ns);
@@ -113,17 +113,17 @@ struct program_rank {
     int64_t begin_ns;            /* origin_ns on the simulation's clock */
 };
 
-/* How a wait between streams was found that the trace does not hold (infer_waits.c). */
+/* The rule that found a wait between streams which the trace does not hold (infer_waits.c). */
 enum infer_rule { INFER_BY_GAP, INFER_BY_ISSUE, INFER_RULES };
 
-/* What is taken for the time of kernels that were counted and not timed (untimed.c). */
+/* The time assumed for kernels that were counted and not timed (untimed.c). */
 enum untimed_rule {
     UNTIMED_WORK, /* they took the gap */
     UNTIMED_HOST, /* the host was late: not known, 0 */
     UNTIMED_RULES
 };
 
-/* Why an operation keeps its distance from what is before it on its stream. */
+/* The reason why an operation keeps its distance from the one before it on its stream. */
 enum untimed_gap {
     GAP_GRAPH,     /* in, or right behind, the launch of a graph */
     GAP_NO_LAUNCH, /* its call is not in the recording */

@@ -26,10 +26,11 @@ double altered_base_ns(const struct altered *a); /* the step, simulated with not
 
 int64_t altered_cost(const struct altered *a, size_t cost); /* with nothing altered */
 
-/* What members of a transfer may do before the last one is there (retarget_done_early()). */
+/* Returns the share of a transfer that members may have done before the last one is there
+ * (retarget_done_early()). */
 double altered_done_early(const struct altered *a, size_t cost);
 
-/* What is altered; all borrowed for the call. NULL: as recorded. */
+/* The alterations; all borrowed for the call. NULL: as recorded. */
 struct alteration {
     const int64_t *costs_ns;   /* [ncosts] in place of each cost; times its factor, */
     const double *factors;     /* [ncosts] where there are factors */

@@ -96,7 +96,8 @@ static const char *most_lost(const struct iteration_time *before, const struct i
     return parts[top].name;
 }
 
-/* What shards of the optimizer's work, which shrink, take less than at the scale before. */
+/* Returns the time by which shards of the optimizer's work, which shrink, are shorter than at the
+ * scale before. */
 static double shards_less_ns(const struct replay_job *job, const struct replay_scale *now)
 {
     return job->rep->sharded * job->base_ns *
@@ -157,8 +158,8 @@ void derive_own(struct replay_job *job)
     const struct program_facts *facts = &job->program.facts;
     struct replay *rep = job->rep;
     double off = fabs(rep->recorded.span_ns / rep->own.span_ns - 1);
-    /* How far the truth is off the replay where it is known: a share of the replayed time, as the
-     * error is of the predicted one. */
+    /* The distance of the recorded step from the replayed one, as a share of the replayed time,
+     * like errors of predictions, which are shares of the predicted time. */
     rep->own_error = isfinite(off) ? off : 0;
     if (rep->own_error <= REPLAY_ERROR_MAX)
         return;
@@ -320,7 +321,7 @@ static int find_cost_errors(struct intervals_ctx *c, struct err *e)
     return 0;
 }
 
-/* What a cost takes at one end, as a factor; there is one end of BASIS_LATE, the short one. */
+/* Returns the factor on a cost at one end of its 80 %; BASIS_LATE has one end, the short one. */
 static double factor_at(const struct cost_error *error, enum basis basis, int sign)
 {
     if (basis == BASIS_LATE)
@@ -344,7 +345,7 @@ static int find_ends(struct intervals_ctx *c, struct replay_scale *out, struct e
 {
     struct iteration_time shorter, longer;
     for (int b = BASIS_KEPT + 1; b < BASIS_COUNT; b++) {
-        /* What all ranks together lose cannot matter to one. */
+        /* A change that is too small for one rank when it is summed over all cannot matter. */
         if (!(c->changed_ns[b] > UNCERTAIN_FROM * out->time.span_ns * c->job->rep->iterations))
             continue;
         c->simulated = true;
@@ -491,8 +492,8 @@ static void bound_times(double time[BOUNDS], const struct iteration_time *t)
     time[BOUND_HOST] = t->idle_ns - t->bubble_ns;
 }
 
-/* Why the prediction is bound otherwise than the recording is. time: whether the step is, or only
- * its path. */
+/* Returns why the prediction is bound otherwise than the recording. time: whether the step is, or
+ * only its path. */
 static enum bounds_cause cause_of_bounds(const struct replay_job *job, bool time)
 {
     const struct replay *rep = job->rep;

@@ -201,8 +201,8 @@ static int make_grid(struct replay_job *job, const struct replay_opts *opts, str
     return 0;
 }
 
-/* How launches get to the device: as the recording shows on its own GPU, else after the profile's
- * figure and the recording's excess. */
+/* Sets the launch latency, as the recording shows it on its own GPU, else the profile's figure and
+ * the recording's excess; and the depth of launch queues. */
 static void set_launches(struct replay_job *job, const struct gpu_profile *gpu)
 {
     const struct replay *rep = job->rep;
@@ -223,7 +223,8 @@ static int learn_overlap(struct replay_job *job, const struct replay_opts *opts,
     struct retarget own;
     int rc = retarget_init(&own, &job->program, &job->growth, &sides, e);
     overlap_init(&job->overlap, &job->program);
-    /* What a fault does to this job is asked of this recording. */
+    /* Factors of single kinds of kernels are right for this recording alone, which is all that its
+     * own times and a fault on its own hardware ask about. */
     job->overlap.by_kind = opts->own_times || (rep->same_hardware && opts->whatif.nfaults > 0);
     set_launches(job, rep->from.gpu);
     if (rc == 0) {

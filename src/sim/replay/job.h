@@ -120,8 +120,8 @@ void shorter_derive(struct replay_job *job, const struct retarget *t,
 
 /* ---- derive.c: what is looked at after each simulation besides the iteration's length ---- */
 
-/* How far the recorded steps differ, which the intervals of every scale rest on. Once, before the
- * first simulation. */
+/* Measures the spread of the recorded steps, which the intervals of every scale rest on. Once,
+ * before the first simulation. */
 void derive_spread(struct replay_job *job);
 
 /* Likewise once: what else is told of the recording. */
@@ -161,13 +161,14 @@ void note_program(struct replay *rep, const struct program *p);
 void note_absent_waits(struct replay *rep, const struct program *p);
 void note_iterations(struct replay *rep);
 void note_grid(struct replay *rep);
-/* How ranks sit on nodes. */
+/* Notes how ranks are placed on nodes. */
 void note_placement(struct replay *rep, const struct weak_scaling *g);
 
-/* Where what the user tells of the grid contradicts the operations. */
+/* Notes where the grid that the user gave contradicts the operations. */
 void note_given_grid(struct replay *rep);
 
-/* What is divided with the batch; the share whose part is not known. */
+/* Note the number of tokens that is divided with the batch; the share of device time whose part in
+ * it is not known. */
 void note_strong(struct replay *rep, const struct strong_scaling *s);
 void note_undivided(struct replay *rep, double share);
 
@@ -177,10 +178,10 @@ void note_exchanges(struct replay *rep, const struct weak_scaling *g);
 void note_growth(struct replay *rep, const struct weak_scaling *g);
 void note_overlap(struct replay *rep, const struct overlap *o);
 
-/* Why --host-speed changes nothing at scale 1, where it does not. */
+/* Notes why --host-speed changes nothing at scale 1, where it does not. */
 void note_host_speed(struct replay *rep, const struct iteration_time *target);
 
-/* What was learned of the steps' variation, or is given. */
+/* Notes the variation of the steps: learned, given, or unknown. */
 void note_variation(struct replay *rep, const struct whatif_opts *opts);
 
 /* Names the faults that lie outside the job of so many GPUs, and returns how many. */

@@ -88,9 +88,9 @@ struct path_summary {
 void path_summarise(struct path_summary *out, const struct path *path,
                     const struct replay_job *job);
 
-/* What the communication of one rank takes in an iteration, by the axes of the grid that its
- * communicators span: "dp", "tp", "dp x ep". Where no grid was found, communicators of one size are
- * taken together: "groups of 8".
+/* The time of one rank's communication in a step, by the axes of the grid that its communicators
+ * span: "dp", "tp", "dp x ep". Where no grid was found, communicators of one size are taken
+ * together: "groups of 8".
  *
  *     struct axis_times t;
  *     axis_times_measure(&t, job, true);

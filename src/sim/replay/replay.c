@@ -327,8 +327,8 @@ static bool has_size(const struct replay_job *job, size_t r, size_t i)
            (p->matches.list[match].bytes > 0 || !(op->flags & OP_BYTES_UNKNOWN));
 }
 
-/* Why the recording does not tell how the job scales: no communication of known size grows with the
- * axis. NULL when it does. */
+/* Returns why the recording does not tell how the job scales: no communication of known size grows
+ * with the axis. NULL when it does. */
 static const char *why_unscaled(const struct replay_job *job)
 {
     const struct weak_scaling *g = &job->growth;

@@ -85,7 +85,7 @@ struct replay_watch {
     void *context;
 };
 
-/* Why a prediction is bound otherwise than the recording is. */
+/* The reason why a prediction is bound otherwise than the recording. */
 enum bounds_cause {
     BOUNDS_SAME,
     BOUNDS_REPLAY_OFF,    /* the replay is far off the recording on its own hardware */

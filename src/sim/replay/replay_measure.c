@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What an iteration takes, as recorded and as simulated.
+ * Measures the step, as recorded and as simulated.
  */
 #include "sim/replay/job.h"
 
@@ -59,8 +59,8 @@ static void add_slice(struct job_view *v, enum slice_kind kind, int64_t start_ns
         v->beside[v->nbeside++] = (struct untraced_slice){{start_ns, start_ns + ns}, kind};
 }
 
-/* Why the stream was idle before the item. The engine tells how long for each cause; the one that
- * came last is put last. */
+/* Adds the time in which the stream was idle before the item, by cause. The engine tells how long
+ * for each cause; the one that came last is put last. */
 static void add_gap(struct job_view *v, const struct sim *sim, uint32_t item)
 {
     struct sim_gap gap = sim_gap(sim, item);

@@ -136,7 +136,8 @@ static const char *product_text(struct arena *a, double of[FLOPS_KINDS])
     return words != NULL ? words : names[FLOPS_GEMM];
 }
 
-/* Why the recorded products do not tell the operations of an iteration; NULL. */
+/* Returns why the recorded GEMMs do not tell the floating-point operations of a step; NULL when
+ * they do. */
 static const char *unknown_products(const struct run *run, const struct iteration_flops *work)
 {
     if (work->shapeless > work->shaped)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Which ranks speak for the stages of a pipeline, and by what schedule they worked.
+ * Finds the ranks that stand for the stages of a pipeline, and the schedule by which they worked.
  */
 #include "sim/scaling/pipeline_internal.h"
 

@@ -5,11 +5,11 @@
  * stage does its work in the order of the recorded schedule, laid out anew for the new number of
  * stages.
  *
- * What one rank of each recorded stage did in an iteration is taken apart into prologue, forward
- * and backward passes, messages and epilogue, by its messages to neighbours, which must come in the
- * order of a known schedule (enum pipe_schedule). A run is made of these pieces: one rank a stage,
- * with the host's times between its calls, device times without waits, and communicators that have
- * the members which the longer job's have. It goes through program.h and the engine like any other;
+ * The step of one rank of each recorded stage is taken apart into prologue, forward and backward
+ * passes, messages and epilogue, by its messages to neighbours, which must come in the order of a
+ * known schedule (enum pipe_schedule). A run is made of these pieces: one rank a stage, with the
+ * host's times between its calls, device times without waits, and communicators that have the
+ * members which the longer job's have. It goes through program.h and the engine like any other;
  * replicas and tensor-parallel ranks of a stage are not simulated, as nothing tells them apart.
  *
  * A new stage is the recorded middle stage, of several by turns. Of two recorded stages the first

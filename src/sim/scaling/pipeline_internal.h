@@ -20,9 +20,9 @@
  * then the backward passes that are left. GPipe: all forward passes, then all backward ones. Of
  * balanced stages both idle (p-1)/(m+p-1) of the time.
  *
- * What is exchanged with neighbours between two pieces of work goes in one group, or in two where
- * the schedule says so. The first stage exchanges nothing with a stage before it, nor the last with
- * one after it; work that nothing separates is one token. */
+ * Messages to and from neighbours between two pieces of work go in one group, or in two where the
+ * schedule says so. The first stage exchanges nothing with a stage before it, nor the last with one
+ * after it; work that nothing separates is one token. */
 
 enum pipe_schedule {
     PIPE_1F1B,       /* what goes one way is grouped with what comes the other */

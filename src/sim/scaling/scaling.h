@@ -31,7 +31,7 @@
 #include "sim/step/step_measure.h"
 #include "trace/run.h"
 
-/* Where ranks sit: which node a rank is on, as the launcher laid them out, or as it is to.
+/* The placement of ranks: the node of each, as the launcher laid them out, or as it is to.
  *
  *   block      rank r on node r / GPUs of a node (the default of launchers)
  *   cyclic     round robin over the nodes, as srun --distribution=cyclic does
@@ -121,7 +121,7 @@ struct weak_scaling {
     struct arena arena;
 };
 
-/* Which axis grows: grid and run are borrowed until weak_scaling_release(). */
+/* Sets the axis that grows; grid and run are borrowed until weak_scaling_release(). */
 void weak_scaling_init(struct weak_scaling *g, const struct run *run, const struct grid *grid,
                        enum grid_role axis);
 
@@ -178,7 +178,8 @@ int weak_scaling_kind(const struct weak_scaling *g, int64_t rank, int64_t scale)
 void weak_scaling_place(struct weak_scaling *g, const struct placement *given,
                         const struct network_profile *from, const struct network_profile *to);
 
-/* Where ranks sit: how they are placed on the nodes of a network, and how often the axis. */
+/* The layout of the job's ranks: their placement on the nodes of a network, and the scale of the
+ * axis that grows. */
 struct layout_side {
     const struct placement *placement; /* borrowed */
     const struct network_profile *net;
@@ -212,7 +213,7 @@ bool weak_scaling_recorded_across(const struct weak_scaling *g, uint32_t rank, u
  *   optimizer's work is on parameters and stays.
  * - host, memsets, copies between host and device: stay.
  *
- * Which dimension counts tokens follows from how the factors lie in memory. Activations are
+ * The dimension that counts tokens follows from how the factors lie in memory. Activations are
  * [tokens, features] in row-major order (all frameworks), which column-major BLAS reads as features
  * x tokens. So the factor whose inner index is summed over (features) is an activation whose other
  * index counts tokens: B not transposed makes it n, A transposed makes it m. Where neither is so (A
@@ -221,9 +222,8 @@ bool weak_scaling_recorded_across(const struct weak_scaling *g, uint32_t rank, u
  * tokens in every product of an iteration: the tokens of a micro-batch. Otherwise it is refused,
  * and so it is where several numbers are.
  *
- * What is in no class that a rule knows (other kernels, graphs, operations of unknown size) keeps
- * its time; where that is more than STRONG_UNTOLD_MAX of the device time, strong scaling is
- * refused. */
+ * Work in no class that a rule knows (other kernels, graphs, operations of unknown size) keeps its
+ * time; if it takes more than STRONG_UNTOLD_MAX of the device time, strong scaling is refused. */
 
 #define STRONG_UNTOLD_MAX 0.2
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * What a step of a run takes, and where it goes: recorded and simulated times go through the same
- * functions. Which steps there are, and where a step begins and ends: trace/step_time.h.
+ * The time of a step of a run, and its parts: recorded and simulated times go through the same
+ * functions. trace/step_time.h finds the steps, and where each begins and ends.
  */
 #ifndef SPECTER_SIM_STEP_STEP_MEASURE_H
 #define SPECTER_SIM_STEP_STEP_MEASURE_H
@@ -10,9 +10,9 @@
 #include "sim/program/program.h"
 #include "trace/step_time.h"
 
-/* What a rank's device is seen doing in a window of time, and why it does nothing: each moment
- * belongs to one kind, the first that is true of it, so that the kinds add up to the window to the
- * nanosecond. */
+/* The kinds of time of a rank's device in a window: the work that it does, or the reason why it
+ * does none. Each moment belongs to one kind, the first that is true of it, so that the kinds add
+ * up to the window to the nanosecond. */
 enum slice_kind {
     SLICE_COMPUTE,     /* GEMMs, other kernels, graphs */
     SLICE_UNTRACED,    /* kernels that were counted, not timed */
@@ -87,7 +87,7 @@ void iteration_measure(struct iteration_time *out, const struct step_window *win
 /* out += one x factor, part by part. */
 void iteration_add(struct iteration_time *out, const struct iteration_time *one, double factor);
 
-/* How much the steps of a recording differ: the lengths whose mean is the step time
+/* The spread of a recording's steps: of the lengths whose mean is the step time
  * (trace/step_time.h). */
 struct iteration_spread {
     size_t count; /* 0: fewer than two steps */

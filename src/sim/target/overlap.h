@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * What runs beside communication runs slower: channels hold multiprocessors, and data passes
- * through memory. And communicators that leave a node through one NIC share it (port_contention.c).
+ * Work beside communication runs slower: channels hold multiprocessors, and data passes through
+ * memory. And communicators that leave a node through one NIC share it (port_contention.c).
  *
  * A recorded duration contains what the recording took from it. So the recorded job is simulated
  * on its own hardware with durations as recorded and nothing slowed down, which shows what ran
@@ -16,10 +16,10 @@
  * kernels as their class is bound (model_compute_share), copies on the device the memory, graphs
  * half of either.
  *
- * How strong this is, the recording itself shows: where the same kernel, of one rank and stream,
- * ran beside communication and away from it, the median of (excess / load) is the factor for all
- * needs of that bound. Of a bound of which it shows nothing, the figure of the recording's GPU
- * counts where its profile has one (overlap_sm, overlap_memory: `specter bench overlap`); else such
+ * The recording itself shows how strong this is: where the same kernel, of one rank and stream, ran
+ * beside communication and away from it, the median of (excess / load) is the factor for all needs
+ * of that bound. Of a bound of which it shows nothing, the figure of the recording's GPU counts
+ * where its profile has one (overlap_sm, overlap_memory: `specter bench overlap`); else such
  * kernels are not slowed down. On a target whose profile has other figures these count.
  *
  * by_kind: each kind of kernel has a factor of its own, all that its kernels took longer / all that
@@ -111,7 +111,7 @@ struct cost_classes {
 /* The bound of a kernel, for the strength of the effect. */
 enum overlap_bound { OVERLAP_SM, OVERLAP_MEMORY, OVERLAP_BOTH, OVERLAP_BOUNDS };
 
-/* How far the rate of a kernel depends on multiprocessors and memory: 0 to 1 each. */
+/* The parts of a kernel's rate that depend on multiprocessors and on memory: 0 to 1 each. */
 struct overlap_need {
     double sm, memory;
 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What a recording shows of how strongly communication slows computation down: kernels that ran
+ * Measures how strongly communication slows computation down in a recording: kernels that ran
  * beside it, held against the same ones of the same rank and stream away from it.
  */
 #include "sim/target/overlap.h"
@@ -12,8 +12,8 @@
 
 /* ---- transfers of the recording that waited in a queue ----
  *
- * What one took longer than others of its communicator, in proportion to what the model says of
- * each, is a wait, which no other hardware makes shorter in the proportion of transfers. */
+ * The time by which one took longer than others of its communicator, in proportion to the model's
+ * time of each, is a wait, which no other hardware makes shorter in the proportion of transfers. */
 
 #define OTHERS_MIN 3    /* of a communicator and operation, to tell what is usual */
 #define QUEUE_TIMES 4.0 /* what is usual, */

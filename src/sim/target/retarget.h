@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What an operation costs on other hardware: its measured time, waits removed, times
+ * The cost of an operation on other hardware: its measured time, waits removed, times
  * model(target)/model(source) where a model knows the operation; else by a stated rule. On the same
  * hardware at the recorded scale every measured time is kept exactly.
  *
@@ -38,7 +38,7 @@ struct hardware {
     const struct network_profile *network;
 };
 
-/* Why a time was scaled or kept: X(id, name in the JSON). */
+/* The rules by which times are scaled or kept: X(id, name in the JSON). */
 #define COST_RULE_TABLE(X)                                                                      \
     X(GEMM, "gemms")         /* GEMM model */                                                   \
     X(COMM, "communication") /* communication model */                                          \
@@ -124,11 +124,11 @@ bool retarget_unsized(const struct retarget *t, const struct program_cost *cost)
 bool retarget_price(const struct retarget *t, const struct program_cost *cost,
                     struct comm_cost *price);
 
-/* Where something is priced: on the hardware and at the scale of the recording, or of the target.
- */
+/* The side that an operation is priced for: hardware and scale of the recording or the target. */
 enum retarget_side { ON_SOURCE, ON_TARGET };
 
-/* How far the model's price of a GEMM or transfer may be off, on one side (model/accuracy.h). */
+/* Tells by how much the model's price of a GEMM or transfer may be off on one side
+ * (model/accuracy.h). */
 void retarget_interval(const struct retarget *t, const struct program_cost *cost,
                        enum retarget_side side, struct accuracy_interval *out);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What transfers cost: collectives, messages, all-to-alls made of messages.
+ * The costs of transfers: collectives, messages, all-to-alls made of messages.
  */
 #include "sim/target/retarget_internal.h"
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * How much a recording varies. The same operation (position in its rank's iteration) is compared
- * over the warm iterations, as logarithms of its own time: waits for others are no part of it. All
- * estimates are medians, weighted by time, so that neither a hiccup nor a thousand tiny kernels
- * decide; all use differences between successive iterations, which need no centre and have no bias
- * in short series.
+ * Learns the variation of a recording. The same operation (position in its rank's iteration) is
+ * compared over the warm iterations, as logarithms of its own time: waits for others are no part of
+ * it. All estimates are medians, weighted by time, so that neither a hiccup nor a thousand tiny
+ * kernels decide; all use differences between successive iterations, which need no centre and have
+ * no bias in short series.
  *
  * x is the logarithm of an operation's own time, r the rank, k the step, i the operation:
  *

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * What makes a large job slow beside its size: the variation of its operations, slow ranks, slow
- * links. jitter_learn.c and jitter_draw.c derive it; limits: src/sim/README.md, "Variation".
+ * Causes beside its size that make a large job slow: the variation of its operations, slow ranks,
+ * slow links. jitter_learn.c and jitter_draw.c derive it; limits: src/sim/README.md, "Variation".
  *
  * Variation is drawn anew in each of several simulations (draws). Ranks that are not simulated
  * enter as order statistics: a collective waits for the latest of all its members, so a simulated
