@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * What a device does in a window of time, as lengths of interval unions: of what was recorded
- * (analysis) and of what is simulated (replay) by the same rules. And
- * what bounds a step.
+ * A device's activity in a window of time, as lengths of interval unions: recorded (analysis) and
+ * simulated activity (replay) by the same rules. And the bound of a step.
  *
  *     struct activity b;
  *     activity_init(&b);
@@ -71,8 +70,8 @@ struct recorded_bounds {
 /* The largest; the first of several. */
 enum bound bound_of(const double ns[BOUNDS]);
 
-/* Why the critical path is mostly `path` where the time is mostly `time`; NULL: they are the same.
- * sees_waits: the recording holds what the host waited for. waiting: the part of exposed
+/* Returns why the critical path is mostly `path` where the time is mostly `time`; NULL: they are
+ * the same. sees_waits: the recording holds what the host waited for. waiting: the part of exposed
  * communication that waits for other ranks; NAN not known. */
 const char *bound_why(enum bound time, enum bound path, bool sees_waits, double waiting);
 

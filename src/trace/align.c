@@ -14,7 +14,8 @@
  * clock, as the stand-in GPU stack has, by the real time between them. */
 #define SAME_BOOT_NS ((int64_t)120 * 1000000000)
 
-/* What differs by more than this and less than that may be either; collectives tell. */
+/* Clocks that differ by more than this, and by less than SAME_BOOT_NS, may be one or two;
+ * collectives tell. */
 #define SURELY_SAME_NS ((int64_t)1000000000)
 
 /* ---- which ranks share a clock ---- */

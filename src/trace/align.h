@@ -99,7 +99,7 @@ void rank_map(struct rank *rank, const struct clock_line *line);
 #define ALIGN_DRIFT_MAX 1e-3
 #define CRYSTAL_DRIFT 100e-6
 
-/* Why a domain has no mapping. */
+/* The reason why a domain has no mapping. */
 enum unaligned {
     ALIGNED,
     NOT_JOINED, /* by no collective to what is aligned */

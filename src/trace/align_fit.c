@@ -247,8 +247,8 @@ static void take_offset(struct fitting *g)
     g->f->residual = fit_median(g->work, g->n);
 }
 
-/* How far the points of one part of the time lie to one side of their lines. A step of a clock
- * shows here, where the line goes through the middle of it. */
+/* Returns how far the points of one part of the time lie to one side of their lines, of all parts
+ * the most. A step of a clock shows here, where the line goes through the middle of it. */
 static double wander(const struct fitting *g)
 {
     double most = 0;
@@ -275,8 +275,8 @@ bool fit_line(struct clock_fit *f, struct fit_point *points, size_t n, uint32_t 
     g.work = array_new(n > 2 * SAMPLE ? n : 2 * SAMPLE, sizeof *g.work);
     make_classes(&g, classes);
     for (int round = 0; round < ROUNDS / 2; round++) {
-        /* What is to be added to the slope. The points are in order of x, so that every so many of
-         * them are spread as all are. */
+        /* The medians of `slopes` are corrections of the slope. The points are in order of x, so
+         * that a sample of every so many of them is spread as all are. */
         double *slopes = g.work, *medians = g.work + SAMPLE;
         size_t step = g.n > SAMPLE ? g.n / SAMPLE : 1, count = 0;
         for (size_t i = 0; i < g.n && count < SAMPLE; i += step) {

@@ -12,7 +12,7 @@
 
 /* ---- the ends of collectives ----
  *
- * What the clocks of hosts have in common: the ends of collectives that end on all members at once.
+ * Clocks of hosts are compared by the ends of collectives that end on all members at once.
  * AllReduce, AllGather, ReduceScatter, AlltoAll and AlltoAllv need data of every member on every
  * member, so that none can end before the last one has come, and all end within the time in which
  * the last data travel. (The root of a Broadcast or Reduce and the sender of a message do not wait
@@ -49,11 +49,11 @@ struct ends {
 #define EDGE_PAIRS_MIN 64           /* of one edge, at least where it has them */
 #define EDGE_PAIRS_MAX 4096
 
-/* How much sooner a collective may end on one host than on another, every time. What is small is
- * over when the last message has come: along a tree, or around a ring, up to half of its time, and
- * no more than a few messages take. Of large ones all members have their last part within a step of
- * the ring. An AlltoAll is over on a member when its own links have done their part, which may be
- * smaller in an AlltoAllv. */
+/* The time by which a collective may end sooner on one host than on another, every time. A small
+ * one is over when the last message has come: along a tree, or around a ring, up to half of its
+ * time, and no more than a few messages take. Of large ones all members have their last part within
+ * a step of the ring. An AlltoAll is over on a member when its own links have done their part,
+ * which may be smaller in an AlltoAllv. */
 #define LARGE_BYTES ((uint64_t)1 << 20)
 #define CLOCK_ASIDE_NS 1000.0
 #define ASIDE_MAX_NS 20e3
@@ -258,7 +258,7 @@ __extension__ typedef __int128 i128;
 #define COST_MAX \
     1e9 /* ns; a link of which no more is wanted than that it is the last to be taken */
 
-/* What an edge's pairs say of the clocks at its ends. */
+/* The mapping between the clocks at an edge's ends, as its pairs tell it. */
 struct clock_link {
     const struct end_edge *edge;
     struct clock_fit fit;
@@ -340,9 +340,9 @@ static struct clock_line line_to(const struct clock_link *l, int domain)
     return domain == l->edge->a ? l->line : clock_line_inverse(&l->line);
 }
 
-/* How far off this mapping may be where the domain's work is farthest from the middle of the ends
- * that it rests on: two standard errors, or as far as the ends lie from the line, or may all lie to
- * one side of it. */
+/* Returns how far off this mapping may be where the domain's work is farthest from the middle of
+ * the ends that it rests on: two standard errors, or as far as the ends lie from the line, or may
+ * all lie to one side of it. */
 static double link_error(const struct clock_tree *t, const struct clock_link *l, int from)
 {
     struct clock_line line = line_to(l, from == l->edge->a ? l->edge->b : l->edge->a);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Which calls wait: "API synchronization behavior" of the CUDA Runtime API, "Implicit
- * Synchronization" of the CUDA Programming Guide, and HIP's documentation of the same functions.
+ * The rules by which calls wait are those of "API synchronization behavior" of the CUDA Runtime
+ * API, "Implicit Synchronization" of the CUDA Programming Guide, and HIP's documentation of the
+ * same functions.
  */
 #include "trace/api_calls.h"
 
@@ -14,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* How the text of a row stands in a name. */
+/* The position of a row's text in a name. */
 enum part { WHOLE, BEGINS, CONTAINS };
 
 /* The first row that fits counts. */
@@ -98,7 +99,7 @@ static bool contains(struct part_of name, const char *what)
     return memmem(name.p, name.len, what, strlen(what)) != NULL;
 }
 
-/* How long a version at the end of a name is: "_v3020"; 0 without one. */
+/* Returns the length of a version at the end of a name, as "_v3020" is; 0 without one. */
 static size_t version_len(struct part_of name)
 {
     size_t at = name.len;
@@ -277,7 +278,7 @@ static enum copy_wait wait_of(const struct waiting_copy *c)
     return c->outlasted && (c->is_long || (known_kind && c->timed)) ? COPY_WAITS : COPY_NO_WAIT;
 }
 
-/* What of a call was spent until t_ns; not more than the call. */
+/* Returns the part of a call's time until t_ns; not more than the call. */
 static int64_t part_until(int64_t host_ns, int64_t host_end_ns, int64_t t_ns)
 {
     int64_t end_ns = t_ns < host_end_ns ? t_ns : host_end_ns;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * What the calls of a GPU runtime and driver do to the order of work, by their names: one table for
- * every reader of a profiler's trace, so that one call means the same in all formats.
+ * The effects of the calls of a GPU runtime and driver on the order of work, by their names: one
+ * table for every reader of a profiler's trace, so that one call means the same in all formats.
  *
  * A name is looked up without what differs between libraries and versions: `cuda`, `cu` or `hip` in
  * front; after it the version of the function (_v2) or of the interface that nsys adds (_v3020),
@@ -66,7 +66,7 @@ struct rank;
  * final. */
 void host_waits_find(struct rank *rank);
 
-/* Where a copy goes, by what readers call it: "h2d", "Memcpy HtoD (Pinned -> Device)",
+/* Returns a copy's direction by its name in a trace: "h2d", "Memcpy HtoD (Pinned -> Device)",
  * "CopyHostToDevice"; COUNT when the name does not tell. */
 enum specter_copy copy_kind(const char *name);
 

@@ -161,7 +161,7 @@ void order_number(struct rank *rank)
 
 /* ---- what is missing ---- */
 
-/* What the traces of all ranks do not tell. */
+/* Counts of what the traces of all ranks do not tell. */
 struct gaps {
     size_t ops, unlaunched;          /* device work, without the call that launched it */
     size_t comm, sizeless, nameless; /* communication, without bytes, without operation */
@@ -452,7 +452,7 @@ static void number_by_time(struct resync *s, const struct coll_row *rows, size_t
     free(places);
 }
 
-/* What fits the pattern, row for row. */
+/* Numbers the collectives that fit the pattern after it, row for row, and all others anew. */
 static void number_by_order(struct resync *s, const struct coll_row *rows, size_t n)
 {
     size_t longest = 0;

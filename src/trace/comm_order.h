@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Which collective is which, where a trace does not say so: traces of profilers name no sequence
- * numbers, and old ones no communicators. What order tells is worked out here for all of them.
+ * Identifies collectives by their order, where a trace does not name them: traces of profilers name
+ * no sequence numbers, and old ones no communicators. One set of rules for all of them.
  */
 #ifndef SPECTER_TRACE_COMM_ORDER_H
 #define SPECTER_TRACE_COMM_ORDER_H

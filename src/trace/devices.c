@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What a thread works for, where it is not one part. */
+/* Values of works_for[] of a thread that works for no part, and for several. */
 #define NO_PART UINT32_MAX
 #define MANY_PARTS (UINT32_MAX - 1)
 
@@ -59,7 +59,7 @@ static void make_parts(struct parts *p, struct run *run)
     run->nranks--;
     for (size_t i = 0; i < p->n; i++) {
         struct rank *part = run_add_rank(run);
-        /* What all ranks of a process have in common. */
+        /* Fields that all ranks of a process have in common. */
         part->rank = p->whole.rank;
         part->host = p->whole.host;
         part->file = p->whole.file;

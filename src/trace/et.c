@@ -98,9 +98,9 @@ static void take_attrs(struct et_node *node, struct json *j)
 
 /* ---- inputs ---- */
 
-/* What stands in the inputs of record_param_comms: 1.0.1 has the tensors, numbers, the rank, the
- * operation, two lists; 1.0.2 names the group in front, 1.0.3 as a pair with its description, and
- * both end with the first rank, the stride and the size of the group. */
+/* The inputs of record_param_comms: 1.0.1 has the tensors, numbers, the rank, the operation, two
+ * lists; 1.0.2 names the group in front, 1.0.3 as a pair with its description, and both end with
+ * the first rank, the stride and the size of the group. */
 struct comm_inputs {
     struct json_text strings[2]; /* the last two */
     int nstrings;

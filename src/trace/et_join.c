@@ -62,7 +62,7 @@ static struct rank *find_rank(struct et *et)
 
 /* ---- the calls ---- */
 
-/* What a join found. */
+/* Counts of what a join found. */
 struct join_counts {
     size_t calls; /* that both traces have */
     size_t comms, products;

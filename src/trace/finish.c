@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * What is done once, after the readers: ranks get distinct numbers, communicators their members,
- * hosts one clock (align.h), everything its order; and what is missing is said.
+ * Finishes a run once, after the readers: gives ranks distinct numbers, communicators their
+ * members, hosts one clock (align.h) and all lists their order, and notes what is missing.
  */
 #include "base/buf.h"
 #include "base/idmap.h"
@@ -403,7 +403,7 @@ static void note_losses(struct run *run)
     note_set(run, !run_alone(run), text, NULL);
 }
 
-/* What refers to other parts of a rank, once these are in order. */
+/* Sorts the lists of a rank, and then sets what refers from one to another, a thread a rank. */
 struct rank_finish {
     struct run *run;
     size_t *alone; /* [nranks] details that belong to no operation */

@@ -330,7 +330,7 @@ static int64_t rank_at_end(const char *label)
     return number < RUN_RANKS_MAX ? number : -1;
 }
 
-/* Where the rank is a member, and how many ranks there must be. */
+/* Makes the rank a member of its groups, and the world as large as their members' numbers need. */
 static void join_groups(struct frdump *f)
 {
     for (size_t i = 0; i < f->ngroups; i++) {
@@ -351,7 +351,7 @@ static void join_groups(struct frdump *f)
     }
 }
 
-/* What the entries tell of their groups. */
+/* Sets fields of the groups that their entries tell. */
 static void ask_entries(struct frdump *f)
 {
     for (size_t i = 0; i < f->nentries; i++) {
@@ -426,7 +426,8 @@ static void finish_file(struct frdump *f)
 
 /* ---- pickles ---- */
 
-/* What PyTorch writes itself: the same keys and values, so it becomes the JSON form. */
+/* Reads the pickle that PyTorch writes itself: its keys and values are those of the JSON form,
+ * which it is made into. */
 static int read_pickle(struct frdump *f, struct err *e)
 {
     struct buf json = BUF_INIT;

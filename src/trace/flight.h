@@ -51,7 +51,7 @@ struct frdump_group {
     int64_t timeout_ns; /* the shortest of its calls that have not finished; UNKNOWN_NS */
 };
 
-/* What "pg_status" says of a group. */
+/* The status of a group in "pg_status". */
 struct frdump_status {
     int64_t pg_id;
     int64_t enqueued; /* number of the last call, of a collective or of a message; -1 */

@@ -248,8 +248,8 @@ static uint8_t operation_of(struct json_text what)
     return op == SPECTER_ALLTOALL ? (uint8_t)SPECTER_ALLTOALLV : (uint8_t)op;
 }
 
-/* Which tensors make the full buffer, or one rank's part of it: the list that every member has. A
- * gather has its output on the root alone, a scatter its input. */
+/* The tensors that make the full buffer, or one rank's part of it: the list that every member has.
+ * A gather has its output on the root alone, a scatter its input. */
 enum side { INPUT, OUTPUT, EACH_INPUT, EACH_OUTPUT };
 
 static enum side side_of(uint8_t op)

@@ -16,7 +16,7 @@
  * it does not, the operation has a duration and no start: it counts in bandwidths, and in no share
  * of time.
  *
- * What the plugin writes, and how NCCL counts, is from NVIDIA/nccl:
+ * The plugin's format, and NCCL's way of counting, are from NVIDIA/nccl:
  * ext-profiler/inspector/{inspector,inspector_plugin}.cc, src/misc/profiler.cc.
  */
 #include "base/buf.h"
@@ -350,7 +350,7 @@ static int by_seq(const void *pa, const void *pb)
     return ORDER(a->coll.seq, b->coll.seq);
 }
 
-/* How many numbers between the first and the last of each count have no record. */
+/* Returns how many numbers between the first and the last of each count have no record. */
 static uint64_t count_gaps(const struct rank *rank)
 {
     const struct op **list = array_new(rank->nops + 1, sizeof *list);

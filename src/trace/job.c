@@ -65,7 +65,8 @@ static int put_ranges(struct hostlist *l, size_t used, const char *text, const c
     return 0;
 }
 
-/* What stands in l->name, used bytes of it, with all forms of the rest. */
+/* Adds all names that begin with the `used` bytes in l->name and go on with an expansion of the
+ * text. */
 static int expand(struct hostlist *l, size_t used, const char *text, const char *end)
 {
     const char *open = memchr(text, '[', (size_t)(end - text));

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * What a cluster's scheduler says of the job whose traces a run holds: files that lie beside the
- * traces. They name the node of each rank where traces do not, and say how the job ended.
+ * Reads files that a cluster's scheduler wrote about the job whose traces a run holds, and that lie
+ * beside the traces. They name the node of each rank where traces do not, and say how the job
+ * ended.
  *
  *     scontrol show job ID [--json]     squeue --json and sacct --json are alike
  *     env | grep SLURM                  in the job

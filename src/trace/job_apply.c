@@ -191,7 +191,7 @@ static void note_idle_nodes(const struct apply *a)
 
 /* ---- by number ---- */
 
-/* How many ranks each node has, where the numbers say so. False, with a note: they do not. */
+/* Sets how many ranks each node has, where the numbers say so. False, with a note: they do not. */
 static bool count_ranks(const struct apply *a, int64_t *each, bool *assumed)
 {
     const int64_t world = a->run->world_size, n = (int64_t)a->n;

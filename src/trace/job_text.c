@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What is known of a job, in words.
+ * Writes what is known of a job in words.
  */
 #include "trace/job.h"
 

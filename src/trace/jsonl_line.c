@@ -290,8 +290,8 @@ static inline bool is_named(const struct record_kind_row *record, enum selector 
            memcmp(name, record->name, record->name_len) == 0 && name[record->name_len] == '"';
 }
 
-/* Which record it is, where its name stands first or after an id, as the writer puts it; else what
- * the last line was: traces come in runs of one kind. */
+/* Guesses the record: by its name, where that stands first or after an id, as the writer puts it;
+ * else that of the last line, as lines of one kind follow each other. */
 static int guess_record(const char *text, size_t len, int last)
 {
     const char *p = text + 1, *end = text + len;

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Where a record keeps what all operations have. */
+/* Places in a record of the fields that all operations have. */
 struct op_fields {
     int id, start, duration, device, stream, tid, host, host_end, timing, bound, graph;
 };
@@ -101,8 +101,9 @@ static void saw_host_time(struct jsonl *r, int64_t t_ns)
 
 /* ---- records: each handler returns NULL, or what is wrong with the line ---- */
 
-/* Which of the rank's memberships that is. device -1: not told here. UINT32_MAX: none, because the
- * communicator, as the first trace that names it has it, is too small for such a rank. */
+/* Returns the index of that membership of the rank, which is added where it is new. device -1: not
+ * told here. UINT32_MAX: none, because the communicator, as the first trace that names it has it,
+ * is too small for such a rank. */
 static uint32_t join_comm(struct jsonl *r, int comm, int comm_rank, int32_t device)
 {
     int size = r->run->comms[comm].size; /* 0: not known yet */
@@ -375,8 +376,8 @@ static const char *on_copy(struct jsonl *r, const struct line *l)
     return NULL;
 }
 
-/* What is in the graph is told by the operations that were captured, which name it. Of a graph
- * whose capture was not seen nothing is known but its launches. */
+/* The contents of a graph are the operations that were captured, which name it. Of a graph whose
+ * capture was not seen only its launches are known. */
 static const char *on_graph(struct jsonl *r, const struct line *l)
 {
     struct op *op = next_op(r);

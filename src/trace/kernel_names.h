@@ -24,9 +24,9 @@ int64_t kernel_width(const char *kernel);
  * when the name does not tell. */
 int comm_op_named(const char *name, size_t len);
 
-/* Which input of an operator of the framework is what it sends, where it is one that communicates
- * and that no process group records ("_C_custom_ar::all_reduce"); -1. comm_op_named() tells its
- * operation. */
+/* Returns the index of the input that an operator of the framework sends, where it is one that
+ * communicates and that no process group records ("_C_custom_ar::all_reduce"); -1. comm_op_named()
+ * tells its operation. */
 int comm_operator_input(const char *name);
 
 /* enum specter_comm_op of a kernel: ncclKernel_AllReduce_RING_LL_Sum_float(...),

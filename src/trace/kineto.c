@@ -157,7 +157,8 @@ static const struct {
     {"baseTimeNanoseconds", take_base},
 };
 
-/* How the value of a key beside the events is taken; ctx is the struct kineto. */
+/* Returns the function that takes the value of a key beside the events; its ctx is the struct
+ * kineto. */
 static window_value *kineto_section(const char *key)
 {
     for (size_t i = 0; i < sizeof sections / sizeof *sections; i++) {
@@ -215,7 +216,7 @@ static int take_element(void *ctx, struct window *w, struct err *e)
     }
 }
 
-/* What stands beside the events may be wrong without harm to these. */
+/* Values beside the events may be wrong without harm to these. */
 static int take_section(void *ctx, struct window *w, const char *key, struct err *e)
 {
     struct kineto *k = ctx;
@@ -398,7 +399,8 @@ static void fill_numbers(struct run *run, struct rank *rank, int64_t *known)
     }
 }
 
-/* Which communicators have usable recorded numbers: on every op of every rank, and growing. */
+/* Returns for each communicator whether its recorded numbers are usable: on every op of every rank,
+ * and growing. To be freed. */
 static bool *recorded_numbers(struct run *run)
 {
     bool *good = calloc(run->ncomms + 1, sizeof *good);
@@ -459,7 +461,7 @@ static void kineto_finish(struct run *run)
     order_resync(run, good);
     free(good);
     order_note_gaps(run);
-    /* What else is not in the traces of any rank. */
+    /* Communication and steps may be in the traces of no rank. */
     size_t comm = 0, steps = 0;
     for (size_t r = 0; r < run->nranks; r++) {
         steps += run->ranks[r].nsteps;

@@ -19,7 +19,7 @@
 
 /* ---- names and shapes (kineto_name.c) ----
  *
- * What PyTorch calls element types, and how it writes shapes. */
+ * PyTorch's names of element types, and its form of shapes. */
 
 /* Element type by its name in PyTorch ("Float", "c10::BFloat16", "long int"). */
 int kineto_dtype(struct json_text name);
@@ -146,7 +146,7 @@ struct kineto_launch {
     enum api_call call;
 };
 
-/* What the host side knows of a collective; counts are in elements, -1 unknown. */
+/* The host side's record of a collective; counts are in elements, -1 unknown. */
 struct kineto_meta {
     int op;    /* enum specter_comm_op; COUNT unknown */
     int dtype; /* enum specter_dtype; UNKNOWN */
@@ -276,7 +276,7 @@ struct kineto {
 
 void kineto_add_event(struct kineto *k, struct kineto_event *ev);
 
-/* What is kept, whole again. */
+/* Returns a kept record as a whole. */
 static inline struct kineto_meta kineto_meta_of(const struct kineto *k,
                                                 const struct kineto_kept *kept)
 {
@@ -299,10 +299,10 @@ void kineto_link(struct kineto *k);
 struct kineto_host_op *kineto_around(struct kineto *k, const struct op *op);
 struct kineto_host_op *kineto_outer(struct kineto *k, const struct kineto_host_op *host);
 
-/* What the args of a kernel or of record_param_comms say. */
+/* Reads the args of a kernel or of record_param_comms. */
 struct kineto_meta kineto_args_meta(struct kineto *k, const struct event_args *args);
 
-/* What an nccl:* annotation or an operator that communicates says: its operation, and its inputs'
+/* Reads an nccl:* annotation or an operator that communicates: its operation, and its inputs'
  * shapes and type. */
 struct kineto_meta kineto_annotation_meta(const char *name, const struct event_args *args);
 
@@ -315,8 +315,8 @@ void kineto_set_comm(struct kineto *k, struct op *op, const struct kineto_meta *
 /* The same of kernels that carry out a batch of calls, from the records before their launch. */
 void kineto_link_batches(struct kineto *k);
 
-/* What more an execution trace tells of a communication kernel: its operation where it was not
- * known or only roughly, its size, type and group where they were not. False: nothing. Its number
+/* Completes a communication kernel by an execution trace: its operation where it was not known or
+ * only roughly, its size, type and group where they were not. False: nothing was added. Its number
  * is left as it is. */
 bool kineto_complete_comm(struct kineto *k, struct op *op, const struct kineto_meta *meta);
 

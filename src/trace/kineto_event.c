@@ -8,7 +8,8 @@
 
 #include <string.h>
 
-/* What the category tells; within it the name decides. Old traces have capitalised categories. */
+/* Kinds of events by their category; within one the name decides. Old traces have capitalised
+ * categories. */
 enum category {
     CAT_UNKNOWN,
     CAT_OTHER,
@@ -297,7 +298,7 @@ static void take_args(struct event_args *args, struct json *j)
 
 /* ---- the element ---- */
 
-/* What is known so far. */
+/* The parts of an element that were read so far. */
 struct partial {
     enum category category;
     bool has_name, has_phase, other_phase;

@@ -121,11 +121,11 @@ static void note_work(void *ctx, size_t call, size_t op)
 
 /* ---- callers ----
  *
- * Which operator of the framework launched a piece of device work: the innermost one that was
- * running on the launching thread. Where the profiler gave the work the id of an operator that was
- * running then, it is that one: it decides where whole microseconds leave it open. Ids are believed
- * alone only where the launching call is not in the trace, and never when they merely repeat the
- * correlation, as those of traces before 2024 do.
+ * Finds the operator of the framework that launched a piece of device work: the innermost one that
+ * was running on the launching thread. Where the profiler gave the work the id of an operator that
+ * was running then, it is that one: it decides where whole microseconds leave it open. Ids are
+ * believed alone only where the launching call is not in the trace, and never when they merely
+ * repeat the correlation, as those of traces before 2024 do.
  *
  * Operators and launches are walked once, in the order of their threads and times, with the running
  * operators on a stack. */
@@ -344,15 +344,15 @@ static void place_anchors(struct kineto *k)
     }
 }
 
-/* What has been used goes at once: a long trace is large where most of its lists meet. */
+/* Frees a list as soon as it has been used: a long trace is large where most of its lists meet. */
 #define DROP(list_)                        \
     do {                                   \
         free((list_).list);                \
         memset(&(list_), 0, sizeof list_); \
     } while (0)
 
-/* Where the launch of a piece of device work stands. One that only its external id leads to takes
- * that as its id, so that it is no operator's. */
+/* Returns the index of the launch of a piece of device work; IDMAP_NONE: the trace does not hold
+ * it. One that only its external id leads to takes that as its id, so that it is no operator's. */
 static uint32_t find_launch(struct kineto *k, size_t i)
 {
     struct op *op = &k->rank->ops[i];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What PyTorch calls element types, and how it writes shapes.
+ * PyTorch's names of element types, and its form of shapes.
  */
 #include "trace/kineto.h"
 
@@ -98,4 +98,3 @@ int kineto_shape_at(struct json_text dims, int i, int64_t *out, int max)
     }
     return j.error == NULL ? n : -1;
 }
-

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What is recorded of a process group's call, and what its element counts mean in bytes of the full
+ * Reads the records of a process group's calls, and makes their element counts bytes of the full
  * buffer.
  */
 #include "trace/kineto.h"

@@ -65,7 +65,7 @@ static int read_into_run(struct run *run, const struct source *source, struct er
     return rc;
 }
 
-/* What a file of another format says as a whole. */
+/* Notes the summary that a file of another format gives of itself. */
 static int note_summary(const struct load *l, const struct source *source, struct err *e)
 {
     struct run other;
@@ -110,7 +110,7 @@ static int beside_alone(struct load *l, struct err *e)
 
 /* ---- files of traces ---- */
 
-/* Where what is read goes. */
+/* The destination of what is read. */
 enum into {
     INTO_RUN,   /* the run itself, by one thread */
     INTO_PARTS, /* a part for each job, put into the run as soon as those before it are */
@@ -409,7 +409,7 @@ static int load(struct load *l, struct err *e)
         return 0;
     if (l->opts->shared != NULL && load_shared_all_taken(l->opts->shared, e) < 0)
         return -1;
-    /* What completes the format that was read, after it. */
+    /* Formats that complete the one that was read come after it. */
     for (size_t i = 0; i < load_nreaders; i++) {
         if (load_readers[i]->completes == reader && load_count(l, load_readers[i]) > 0 &&
             read_format(l, load_readers[i], e) < 0)

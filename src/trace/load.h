@@ -69,7 +69,7 @@ struct load_failure {
     bool cut;                    /* the end of an archive is missing; else one trace is */
 };
 
-/* What was read from one file. */
+/* The part of a run that was read from one file. */
 struct load_part {
     const struct source *source; /* borrowed */
     struct run *part;            /* borrowed; released by who owns it */
@@ -134,9 +134,9 @@ extern const size_t load_nreaders;
 
 /* ---- recordings.c ----
  *
- * Which files are of one job. The profilers' formats name no run, so this is worked out from what
- * the files hold, before anything is computed from them. Files that are not of one job are never
- * mixed: each job is a run of its own (load.c lists them and reads one).
+ * Finds the files that are of one job. The profilers' formats name no run, so jobs are told apart
+ * by what the files hold, before anything is computed from them. Files that are not of one job are
+ * never mixed: each job is a run of its own (load.c lists them and reads one).
  *
  * A file is a recording: one or more ranks over one stretch of time. Two recordings contradict each
  * other, and are never of one job, when
@@ -187,7 +187,7 @@ struct recording {
  * communicators are unique. */
 uint32_t recordings_group(struct recording *list, size_t n, bool unique_comms, struct arena *arena);
 
-/* What keeps two jobs of the list apart, for the user: "another time". */
+/* Returns why two jobs of the list are not one, for the user: "another time". */
 const char *recordings_why(struct recording *list, size_t n, uint32_t job_a, uint32_t job_b,
                            struct arena *arena);
 

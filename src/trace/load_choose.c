@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Which of the traces that are there is meant: one format, and of several runs the newest, or the
- * one that was asked for.
+ * Chooses among the traces that are there: one format, and of several runs the newest, or the one
+ * that was asked for.
  */
 #include "trace/load.h"
 

@@ -42,7 +42,7 @@ struct closings {
     size_t ndamaged, cap_damaged;
 };
 
-/* What is read of one file. */
+/* The parts of one file that are read. */
 struct file_ends {
     char *head, *tail;   /* owned: BLOCK_BYTES each */
     size_t nhead, ntail; /* bytes of the first lines; of the last line */

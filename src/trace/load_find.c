@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * What is there: the traces in a folder, file or archive, recognised by their content. Each file is
- * opened for its head alone, and closed again.
+ * Finds the traces in a folder, file or archive, recognised by their content. Each file is opened
+ * for its head alone, and closed again.
  */
 #include "trace/load.h"
 
@@ -262,7 +262,7 @@ static void other_name(struct load *l, size_t at, const char *path, const char *
     source->link = link;
 }
 
-/* What several threads found out about an entry of a large folder. */
+/* An entry of a folder, as it was found; those of a large one by several threads. */
 struct entry {
     struct stat st;
     bool there; /* st is known */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Which of the files that were read are one job (recordings.c), and which of the jobs is meant: the
- * one asked for, else the newest. Each job is a run, called as its folder, as seen from where the
- * search began, where it has that for itself; else as its first file.
+ * Joins the files that are one job (recordings.c), and chooses among the jobs: the one asked for,
+ * else the newest. Each job is a run, called as its folder, as seen from where the search began,
+ * where it has that for itself; else as its first file.
  */
 #include "trace/load.h"
 

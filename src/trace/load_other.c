@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * What files are that lie beside traces, or in their place, and are none: by the words and the
- * first bytes of their heads. To add one: a row of a table here, a line of
- * tests/cli/analyze/no_trace.sh.
+ * Names files that lie beside traces, or in their place, and are none: by the words and the first
+ * bytes of their heads. To add one: a row of a table here, a line of tests/cli/analyze/no_trace.sh.
  */
 #include "trace/load.h"
 #include "trace/reader.h"

@@ -6,7 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What the members of one match share, and who each is. Sorting by it puts them side by side. */
+/* The fields that the members of one match share, and the rank and operation of each. Sorting by it
+ * puts them side by side. */
 struct key {
     int64_t seq;
     int32_t comm;
@@ -121,7 +122,7 @@ static void find_matches(struct matches *m, const struct run *run, const struct 
             continue;
         }
         const struct op *op = &run->ranks[keys[i].rank].ops[keys[i].op];
-        /* What the match says of itself: each fact from the first member that knows it. */
+        /* Fills op, dtype and bytes from the first member that has each. */
         if (match->op == SPECTER_COMM_OP_COUNT)
             match->op = op->class == OP_P2P ? (uint8_t)SPECTER_SEND : op->coll.op;
         if (match->dtype == SPECTER_DTYPE_UNKNOWN)

@@ -46,7 +46,7 @@ struct matches {
     uint64_t unnumbered; /* communication ops without comm, seq or peer: in no match */
 };
 
-/* Who stands for ranks without operations: a message to one of these is received by its stand-in,
+/* The stand-ins of ranks without operations: a message to one of these is received by its stand-in,
  * in whichever communicator that one talks to the sender's like. */
 struct match_standins {
     const int *rank; /* [world] by global rank; a rank stands for itself */

@@ -17,10 +17,11 @@
 
 /* ---- after the last file ----
  *
- * Which collectives of the ranks are the same, after the last file: by NCCL's communicator and
- * order where payloads name it, else by the order on each stream. On a common clock that order can
- * be checked: members of one collective run at the same time. A profile that begins in the middle
- * of one has it on some ranks only; then the order of a rank is moved to where the times fit. */
+ * Finds the collectives of the ranks that are the same, after the last file: by NCCL's communicator
+ * and order where payloads name it, else by the order on each stream. On a common clock that order
+ * can be checked: members of one collective run at the same time. A profile that begins in the
+ * middle of one has it on some ranks only; then the order of a rank is moved to where the times
+ * fit. */
 
 static int64_t stream_key(const struct op *op)
 {
@@ -83,7 +84,7 @@ static struct order_row row_at(const struct run *run, const struct ordered_op *l
     return row;
 }
 
-/* How many of b fit a's when b's i-th is a's (i + shift)-th. */
+/* Returns how many of b fit a's when b's i-th is a's (i + shift)-th. */
 static size_t fits(const struct order_row *a, const struct order_row *b, int64_t shift)
 {
     size_t count = 0;
@@ -221,7 +222,7 @@ void nsys_finish(struct run *run)
     for (size_t r = 0; r < run->nranks; r++) {
         struct rank *rank = &run->ranks[r];
         rank_sort(rank);
-        /* How many launches of the same graph came before each. */
+        /* A launch's number is the count of launches of the same graph before it. */
         uint64_t *counts = NULL;
         size_t cap = 0;
         for (size_t i = 0; i < rank->nops; i++) {

@@ -88,8 +88,8 @@ struct nsys_rows {
     enum nsys_table table;
 };
 
-/* What is asked for of each row. A table must have the first `need` of the columns; others that it
- * lacks read as NULL. */
+/* The columns that are read of each row. A table must have the first `need` of the columns; others
+ * that it lacks read as NULL. */
 struct nsys_columns {
     const char *const *names; /* [n] */
     int n, need;
@@ -139,7 +139,7 @@ struct nsys_sync_call {
     int64_t context; /* -1 */
 };
 
-/* What one call of NCCL says; -1 and UNKNOWN where it does not. */
+/* One call of NCCL; -1 and UNKNOWN where it does not tell. */
 struct nsys_call {
     uint64_t comm; /* NCCL's hash of the communicator */
     bool has_comm;

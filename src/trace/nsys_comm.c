@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * Which call a communication kernel carries out. The kernel's launch leads to the NCCL calls that
- * went to the device with it; where there are several, kernels and calls of one operation are put
- * together by their order. Without payloads the operation comes from PyTorch's annotation or the
- * kernel's name, and sizes stay unknown.
+ * Finds the call that a communication kernel carries out. The kernel's launch leads to the NCCL
+ * calls that went to the device with it; where there are several, kernels and calls of one
+ * operation are put together by their order. Without payloads the operation comes from PyTorch's
+ * annotation or the kernel's name, and sizes stay unknown.
  *
  * Send and Recv of a group are one kernel. One of each with every rank of the communicator is an
  * all-to-all, which is how PyTorch writes it; else each message becomes an op with the kernel's
@@ -287,7 +287,7 @@ static size_t collect(struct nsys *n, struct kernel **list)
                 op->caller = launch->caller;
             if (op->class != OP_COLL)
                 continue;
-            /* What an annotation around the launch names, else what the kernel does. */
+            /* The operation that an annotation around the launch names, else the kernel's. */
             int code = launch != NULL ? launch->annotated : SPECTER_COMM_OP_COUNT;
             if (code == SPECTER_COMM_OP_COUNT && kind != EXCHANGE)
                 code = kind;

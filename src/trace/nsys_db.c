@@ -213,7 +213,7 @@ static int open_memory(struct nsys_db *db, struct stream *s, struct err *e)
     return 0;
 }
 
-/* Which tables there are: real ones, stored in the file (a virtual table has no root page). */
+/* Finds the tables: real ones, stored in the file (a virtual table has no root page). */
 static int find_tables(struct nsys_db *db, struct err *e)
 {
     sqlite3_stmt *stmt;

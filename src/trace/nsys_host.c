@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What the host did: the calls that launched device work, those that order or await it.
+ * Reads the calls of the host: those that launched device work, those that order or await it.
  */
 #include "trace/nsys.h"
 

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * What NCCL's NVTX ranges carry. A call's payload is a C struct; NVTX_PAYLOAD_SCHEMA_ENTRIES says
- * where in it each field stands and what it is called. binaryData holds one or more blocks, each
- * after a header of four numbers of 64 bits: domain, schema, size of the struct, and where it
- * begins. Versions differ in the last one (some give the end), so that what does not fit is taken
- * to follow the header. Exports to JSON texts have the same names as keys.
+ * Reads the payloads of NCCL's NVTX ranges. A call's payload is a C struct;
+ * NVTX_PAYLOAD_SCHEMA_ENTRIES says where in it each field stands and what it is called. binaryData
+ * holds one or more blocks, each after a header of four numbers of 64 bits: domain, schema, size of
+ * the struct, and where it begins. Versions differ in the last one (some give the end), so that
+ * what does not fit is taken to follow the header. Exports to JSON texts have the same names as
+ * keys.
  */
 #include "trace/nsys.h"
 

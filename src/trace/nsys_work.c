@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * What devices did: kernels, copies, fills, graphs that were launched as a whole. These say which
- * ranks a file holds.
+ * Reads the work of devices: kernels, copies, fills, graphs that were launched as a whole. These
+ * say which ranks a file holds.
  */
 #include "trace/nsys.h"
 

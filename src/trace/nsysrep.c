@@ -26,7 +26,7 @@ extern char **environ;
 
 static const char *const suffixes[] = {".nsys-rep", ".qdrep"};
 
-/* Where the suffix of a report's name begins; NULL: it has none. */
+/* Returns where the suffix of a report's name begins; NULL: it has none. */
 static const char *suffix_of(const char *name)
 {
     size_t len = strlen(name);
@@ -188,7 +188,7 @@ static int nsysrep_read(struct run *run, struct stream *s, const char *label, st
         is_database(beside))
         return read_export(run, beside, NULL, e);
     if (path == NULL || !child_find("nsys", X_OK, nsys, sizeof nsys)) {
-        /* What to do by hand, such that it can be pasted into a shell. */
+        /* The message tells the command for it, quoted such that it can be pasted into a shell. */
         struct buf quoted = BUF_INIT;
         for (const char *p = label; *p != '\0'; p++)
             buf_printf(&quoted, *p == '\'' ? "'\\%c'" : "%c", *p);

@@ -127,7 +127,7 @@ static void pack_list(struct packer *p, struct buf *out, const struct rank *rank
     }
 }
 
-/* Where they are is of no use to another process. */
+/* Drops the addresses of lists, which are of no use to another process. */
 static void forget_lists(struct rank *copy)
 {
     copy->thread_ids = NULL;

@@ -35,7 +35,7 @@ static bool better(struct period a, struct period b)
     return ca > cb * SLACK || (ca * SLACK >= cb && a.period < b.period);
 }
 
-/* What lies before the anchor, then all, both read backwards. */
+/* Returns the i-th symbol of those before the anchor, followed by all, both read backwards. */
 static uint64_t backwards(const struct period_search *f, size_t i)
 {
     return i < f->anchor ? f->s[f->anchor - 1 - i] : f->s[f->n - 1 - (i - f->anchor)];
@@ -48,8 +48,8 @@ static void consider(struct period_search *f, size_t length, size_t period)
     size_t left;
     if (length - period < (period + 3) / 4)
         return;
-    /* How far a stretch of that period reaches to the left of the anchor: what ends there equals
-     * what ends a period later. */
+    /* A stretch of that period reaches so far to the left of the anchor: the symbols that end there
+     * equal those that end a period later. */
     size_t same = f->z[f->anchor + f->n - (f->anchor + period)];
     left = same < f->anchor ? same : f->anchor;
     at = (struct period){.first = f->anchor - left, .length = length + left, .period = period};

@@ -24,11 +24,11 @@ enum form {
     BHSD_BACKWARD,
 };
 
-/* Where among the inputs stands what: `a` is A, the input or the query, after which B, the weight
- * or the key stands (and then the value). Of a convolution the places of stride, padding, dilation,
- * and of `transposed` or, where there is none, -1; of one backward that of the output's mask after
- * it. Of attention where `causal` stands, and the sequences' lengths where they differ. The order
- * is that of ATen's native_functions.yaml. */
+/* The places of operands among the inputs: `a` is A, the input or the query, after which B, the
+ * weight or the key stands (and then the value). Of a convolution the places of stride, padding,
+ * dilation, and of `transposed` or, where there is none, -1; of one backward that of the output's
+ * mask after it. Of attention where `causal` stands, and the sequences' lengths where they differ.
+ * The order is that of ATen's native_functions.yaml. */
 static const struct operator_row {
     const char *name;
     enum form form;
@@ -214,7 +214,7 @@ static bool value_list(struct json_text values, int i, int64_t *out, int n)
     return j.error == NULL && (count == n || count == 1);
 }
 
-/* How many gradients of input and weight "[True, True, False]" asks for; 0 unknown. */
+/* Returns how many gradients of input and weight "[True, True, False]" asks for; 0 unknown. */
 static int mask_count(struct json_text values, int i)
 {
     struct json_text text = value_at(values, i);

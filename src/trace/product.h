@@ -5,7 +5,7 @@
  * which of an operator's kernels carry it out. One for all readers: Kineto's "Input Dims", the
  * "sizes" of NVTX ranges and execution traces write shapes alike.
  *
- * What decides and is not recorded is not guessed: the stride of a convolution and whether
+ * Deciding values that are not recorded are not guessed: the stride of a convolution and whether
  * attention is causal stand in the values of the inputs ("Concrete Inputs") alone. Then the FLOPs
  * stay unknown, as they do for sequences of unequal length, and for Winograd and FFT kernels.
  */
@@ -31,13 +31,13 @@ struct product {
     uint8_t dtype;           /* of A, the input, the query; SPECTER_DTYPE_UNKNOWN */
 };
 
-/* What was recorded of a call: lists in JSON, of shapes, of types, of values as text; p NULL where
- * the trace has none. */
+/* The recorded inputs of a call: lists in JSON, of shapes, of types, of values as text; p NULL
+ * where the trace has none. */
 struct product_inputs {
     struct json_text dims, types, values;
 };
 
-/* What this operator is; PRODUCT_NONE for all others. */
+/* Returns the kind of an operator; PRODUCT_NONE of one that is not among these. */
 enum product_kind product_kind_of(const char *op);
 
 /* The call of an operator, as far as its inputs tell. */

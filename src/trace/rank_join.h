@@ -4,9 +4,9 @@
  * again writes a file for each window (recordings.c tells which are of one process). The rank gets
  * the operations, steps and marks of all of them.
  *
- * What no recording of the run covers between two windows of a process was not recorded: it is cut
- * out of the times of all ranks alike, so that it is part of no step and counts as no idle time,
- * and times of different ranks stay comparable. run->pauses tells where that was.
+ * Time between two windows of a process that no recording of the run covers is cut out of the times
+ * of all ranks alike, so that it is part of no step and counts as no idle time, and times of
+ * different ranks stay comparable. run->pauses tells where that was.
  */
 #ifndef SPECTER_TRACE_RANK_JOIN_H
 #define SPECTER_TRACE_RANK_JOIN_H
@@ -37,10 +37,10 @@ void run_join_windows(struct run *run, const uint32_t *processes);
  * into one rank for each device that a member of any of its communicators is on, by device; else
  * leaves it. Steps need no ends yet.
  *
- * What names a device goes to its rank, and to the first what names another one. A thread that
- * works for one device marks steps of that one; a device without steps of its own has those that
- * threads of several devices or of none marked, else those of the first device that has some. Marks
- * go to the device of their thread, or to the first. */
+ * Records that name a device go to its rank, those that name another one to the first. A thread
+ * that works for one device marks steps of that one; a device without steps of its own has those
+ * that threads of several devices or of none marked, else those of the first device that has some.
+ * Marks go to the device of their thread, or to the first. */
 void devices_split(struct run *run);
 
 #endif

@@ -21,7 +21,7 @@
 /* Counts by enum specter_comm_op, and of collectives whose function is unknown (NCCL 2.24). */
 #define RAS_FUNCTIONS (SPECTER_COMM_OP_COUNT + 1)
 
-/* What a member's process says of it. */
+/* A member's state, as its process tells it. */
 enum ras_answer {
     RAS_HERE,
     RAS_ELSEWHERE, /* it answers, and is no member: left the communicator, or has not joined it */
@@ -101,14 +101,14 @@ void ras_add_ranks(struct ras_file *f);
 
 /* ---- the text form ----
  *
- * What the text of `ncclras` says, line by line, before it becomes members (ras_text.c reads,
+ * The facts in the text of `ncclras`, line by line, before it becomes members (ras_text.c reads,
  * ras_sets.c concludes); for these two alone.
  *
  * The text names a communicator only where something is wrong with it, and there counts ranks in
  * sets that have one thing in common (so many calls of one function, an error). It lists the ranks
  * of a set only where they are few (up to 10 and a quarter of all; with -v less than a half). */
 
-/* What the ranks of a set have in common. */
+/* The property that the ranks of a set have in common. */
 enum ras_set_kind {
     SET_NOTHING,    /* a status that says nothing of calls */
     SET_SILENT,     /* no answer */

@@ -274,7 +274,7 @@ static struct rank *add_rank(struct ras_file *f, const struct ras_member *m, int
     return rank;
 }
 
-/* What a snapshot says in which no rank waits for another and nothing is wrong. */
+/* Writes the summary of a snapshot in which no rank waits for another and nothing is wrong. */
 static void put_all_well(struct ras_file *f)
 {
     for (size_t i = 0; i < f->ncomms; i++) {

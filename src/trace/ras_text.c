@@ -20,7 +20,7 @@
 #define NO_COMM UINT32_MAX
 #define TITLE "NCCL version " /* of a snapshot */
 
-/* Where a line stands. */
+/* The place of a line in the text. */
 struct place {
     enum { IN_NOTHING, IN_SUMMARY, IN_TABLE, IN_LOST, IN_DEAD, IN_COMM } part;
     uint32_t comm; /* of the section; NO_COMM */
@@ -33,8 +33,8 @@ static bool begins(const char *text, const char *with)
     return strncmp(text, with, strlen(with)) == 0;
 }
 
-/* Where the title of a table of communicators stands, "Group     Comms     Nodes     Ranks": how
- * wide its columns are differs from version to version. NULL: nowhere. */
+/* Returns where the title of a table of communicators stands, "Group     Comms     Nodes     Ranks"
+ * with columns whose width differs from version to version. NULL: nowhere. */
 static const char *find_table(const char *text, size_t len)
 {
     static const char *const words[] = {"Group", "Comms", "Nodes", "Ranks"};
@@ -124,7 +124,7 @@ static uint8_t status_kind(const char *status)
     return begins(status, "ABORT") ? SET_ABORTED : SET_NOTHING;
 }
 
-/* What a set has in common: "reported System error", "has status RUNNING", "has launched up to
+/* Reads the property of a set: "reported System error", "has status RUNNING", "has launched up to
  * operation 41", "has not launched any operations". False: it is not such a text. */
 static bool read_property(struct ras_text *t, struct place *at, int64_t count, const char *text)
 {
@@ -345,8 +345,8 @@ static const char *find_title(const char *text, const char *end)
     return NULL;
 }
 
-/* Where the first snapshot begins: at its first line, else at the title of its first table, else of
- * the part without one; NULL none. */
+/* Returns where the first snapshot begins: at its first line, else at the title of its first table,
+ * else of the part without one; NULL none. */
 static const char *find_snapshot(const struct ras_file *f)
 {
     static const char summary[] = "Job summary", parts[] = "Communicators... (";

@@ -13,7 +13,7 @@
 
 #include <string.h>
 
-/* What the head of a file says of the run it belongs to. */
+/* The run that a file belongs to, as its head tells it. */
 struct identity {
     char run[128];   /* "" unknown */
     int64_t rank;    /* -1 unknown */
@@ -62,8 +62,8 @@ struct reader {
      * another into the one run. */
     bool apart;
 
-    /* Which files are of one job is worked out from what they hold (recordings.c), with `apart`
-     * only; else, without identify(), all files of a folder are of one. */
+    /* The files of one job are found by what they hold (recordings.c), with `apart` only; else,
+     * without identify(), all files of a folder are of one. */
     bool grouped;
     bool unique_comms; /* two jobs have no communicator of one id */
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * Which files without a run id are of one job. Files of different world sizes, or with the same
- * rank, are of different jobs. Files are of one job where they share a communicator id; where they
- * overlap in time and world size, communicators, ranks or communication on one host tie them; where
- * they have no dates, if GPU model or folder is one. Clocks of hosts may differ by 60 s.
+ * Finds the files without a run id that are of one job. Files of different world sizes, or with the
+ * same rank, are of different jobs. Files are of one job where they share a communicator id; where
+ * they overlap in time and world size, communicators, ranks or communication on one host tie them;
+ * where they have no dates, if GPU model or folder is one. Clocks of hosts may differ by 60 s.
  */
 #include "trace/load.h"
 
@@ -18,7 +18,7 @@
 
 #define HIGH_PID (1 << 15) /* kernels give such numbers once in millions */
 
-/* Why two recordings are not of one job: X(id, words for the user). */
+/* The reasons why two recordings are not of one job: X(id, words for the user). */
 #define APART(X)                         \
     X(NOT, "")                           \
     X(WORLD, "another world size")       \

@@ -36,8 +36,8 @@
 
 #define UNKNOWN_NS INT64_MIN /* a time or duration that the trace does not hold */
 
-/* What a trace may claim; more is damage. Times stay below 2^62 ns either way, so that differences
- * fit; no operation lasts 50 days. */
+/* The most that a trace may claim; more is damage. Times stay below 2^62 ns either way, so that
+ * differences fit; no operation lasts 50 days. */
 #define RUN_RANKS_MAX (1 << 20)
 #define RUN_TIME_MAX ((int64_t)1 << 62)
 #define RUN_DUR_MAX ((int64_t)1 << 52)
@@ -73,7 +73,7 @@ enum op_flag {
 /* The host's side of a copy. */
 enum host_memory { HOST_MEMORY_UNKNOWN, HOST_MEMORY_PAGEABLE, HOST_MEMORY_PINNED };
 
-/* What the call of a copy waited for (api_calls.h). */
+/* The work that the call of a copy waited for (api_calls.h). */
 enum copy_wait {
     COPY_NO_WAIT,
     COPY_WAITS,        /* the copy, and all that was before it on its stream */
@@ -242,7 +242,7 @@ struct launches {
     int32_t graph;          /* captured into this one: not launched then; -1 */
 };
 
-/* What NCCL's profiler interface said of an operation. */
+/* Details of an operation from NCCL's profiler interface. */
 struct comm_detail {
     uint32_t op;              /* index into the rank's ops */
     uint32_t channels;        /* 0 unknown */
@@ -263,7 +263,8 @@ struct mark {
     uint32_t tid;
 };
 
-/* What a trace looked at (bits); what is missing must not be read as absent. */
+/* The kinds of records that a trace may hold (bits); one that is missing must not be read as absent
+ * work. */
 enum coverage {
     COVER_NCCL = 1,
     COVER_GEMM = 2,    /* GEMM shapes */
@@ -377,9 +378,9 @@ struct domain {
     double error_ns;    /* how far off a mapped time may be; NAN unknown */
 };
 
-/* Where the recorder paused, and for how long. What was not recorded is cut out of all times, so
- * that what comes after begins at once (rank_join.h). What lasts from before a pause to after it,
- * as from the end of one step to the end of the next, says nothing. */
+/* A pause of the recorder. It is cut out of all times, so that the work after it begins at once
+ * (rank_join.h). A duration from before a pause to after it, as from the end of one step to the end
+ * of the next, says nothing. */
 struct pause {
     int64_t at_ns, dur_ns; /* at_ns: on the clock of the first domain */
 };
@@ -492,8 +493,8 @@ void rank_add_member(struct rank *rank, int comm, int comm_rank, int32_t device)
 void rank_clear(struct rank *rank); /* frees what it owns */
 void rank_fit(struct rank *rank);   /* gives back room that it does not use */
 
-/* Where operations are taken as they are read (load_opts.take): hands over what the rank has, and
- * empties its lists. Else nothing. */
+/* Hands over the rank's operations where they are taken as they are read (load_opts.take), and
+ * empties its lists; else does nothing. */
 void run_hand_over(const struct run *run, struct rank *rank);
 
 void rank_shift(struct rank *rank, int64_t by_ns); /* moves every time */
@@ -518,10 +519,10 @@ void run_finish(struct run *run);
 /* Index into run->ranks, which run_finish() sorted, of a global rank; -1: it has no trace. */
 int rank_index(const struct run *run, int rank);
 
-/* What the rank is in the communicator; NULL: no member. */
+/* Returns the rank's membership in the communicator; NULL: no member. */
 const struct membership *rank_member(const struct rank *rank, int comm);
 
-/* What NCCL's profiler interface said of ops[op]; NULL when it did not. */
+/* Returns the details of ops[op] from NCCL's profiler interface; NULL when there are none. */
 const struct comm_detail *rank_detail(const struct rank *rank, size_t op);
 
 /* True when any note is a loss. */

@@ -141,8 +141,7 @@ static int *absorb_comms(struct run *run, const struct run *part)
         same &= numbers[c] == (int)c;
     }
     for (size_t c = 0; c < part->ncomms; c++) {
-        /* What the part says of a communicator wins, as that of a later file does, but for the
-         * size. */
+        /* The part's facts of a communicator win, as those of a later file do, but for the size. */
         const struct comm *from = &part->comms[c];
         struct comm *comm = &run->comms[numbers[c]];
         int n = comm->size < from->size ? comm->size : from->size;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Which steps a recording holds, and which operations are in each: the choice between marked steps,
+ * Finds the steps of a recording, and the operations in each: the choice between marked steps,
  * repeated ones and the whole recording.
  */
 #include "base/arena.h"
@@ -95,8 +95,8 @@ static void find_issue(struct found *f, const struct rank *rank)
 
 /* ---- what repeats in it ---- */
 
-/* What is the same about an operation in every step. Sizes of copies and of AlltoAllv vary with the
- * data. */
+/* Returns a hash of what is the same about an operation in every step. Sizes of copies and of
+ * AlltoAllv vary with the data. */
 static uint64_t signature(const struct op *op)
 {
     uint64_t hash = hash_mix(hash_mix(op->class, (uint32_t)op->stream), op->dtype);
@@ -235,7 +235,8 @@ static size_t nearest(const struct found *f, int64_t t_ns)
     return best;
 }
 
-/* Which step of a rank is the middle one of the reference. */
+/* Returns the shift of a rank's steps against the reference: the index of its step that is the
+ * middle one there, minus that one's index. */
 static int64_t shift_of(const struct found *f, const struct found *to, bool by_number, bool by_time)
 {
     size_t middle = to->count / 2, at;
@@ -412,9 +413,9 @@ static void assign(struct job_steps *steps, const struct run *run, const struct 
 
 /* ---- the last step ---- */
 
-/* How many steps of a rank its recording holds to their ends. The last that has operations was cut
- * where, when several tell, it has fewer than any between the first and it. A recording ends once:
- * no step before that one is judged. *begun: how many come up to it. */
+/* Returns how many steps of a rank its recording holds to their ends. The last that has operations
+ * was cut where, when several tell, it has fewer than any between the first and it. A recording
+ * ends once: no step before that one is judged. *begun: how many come up to it. */
 static uint32_t count_whole(const struct rank_steps *s, const struct rank *rank, uint32_t *begun)
 {
     size_t *counts = array_new(s->count, sizeof *counts), least = SIZE_MAX; /* operations */
@@ -531,7 +532,7 @@ static void find_marked(struct job_steps *steps, const struct run *run, struct f
         steps->doubt = "the ranks have no marked step in common";
 }
 
-/* What is found of a rank by itself. */
+/* The input and output of looks at one rank by itself. */
 struct rank_look {
     const struct run *run;
     struct job_steps *steps;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * How long a step takes, from when each ended.
+ * Measures how long a step takes, from the ends of steps.
  */
 #include "trace/step_time.h"
 

@@ -10,7 +10,7 @@
  * The steps of a job, and how long one takes: the one definition behind `analyze`, `metrics`,
  * `replay`, `sweep` and their pages. Recorded and simulated times go through the same functions.
  *
- * Which steps. The first of these that the recording allows:
+ * The choice of steps is the first of these that the recording allows:
  *
  *   marked    the ranges that the program or the profiler named (ProfilerStep#N, markers). A step
  *             lasts from its mark to the next one. Work belongs to the step in which the host
@@ -29,11 +29,11 @@
  * Ranks that hold different steps, as rings do, are compared in those that all hold: by number, else
  * by time, else from the last one back.
  *
- * How long. A step ends when the last rank's device is done with all that was called for in it or
- * before. It lasts from the end of the step before to its own end, which in a loop is what passes
- * from one start to the next. So the first step has no length; of the others the first is left out
- * where it warms up, that is, takes more than STEP_WARM_UP times the median of those after it
- * (from three of these lengths on). The step time is the mean of what is left:
+ * The length of a step. It ends when the last rank's device is done with all that was called for in
+ * it or before. It lasts from the end of the step before to its own end, which in a loop is what
+ * passes from one start to the next. So the first step has no length; of the others the first is
+ * left out where it warms up, that is, takes more than STEP_WARM_UP times the median of those after
+ * it (from three of these lengths on). The step time is the mean of what is left:
  *
  *     (end of the last step - end of the step before the first that counts) / steps between
  *
@@ -141,8 +141,8 @@ struct step_window {
 void steps_window(struct step_window *w, const struct job_steps *steps,
                   const struct step_bounds *list, size_t n);
 
-/* How long a window is without its pauses, and how much of that has passed at a moment: 0 before
- * it. */
+/* The length of a window without its pauses, and the part of it that has passed at a moment: 0
+ * before the window. */
 int64_t step_window_ns(const struct step_window *w);
 int64_t step_window_at(const struct step_window *w, int64_t t_ns);
 
@@ -211,9 +211,9 @@ struct period period_find(const uint64_t *symbols, size_t n);
  *         run_part_release(&part);
  *     } */
 
-/* What was called for in the steps from first to last, which count, and no pause is between them.
- * All but lists of what happened is borrowed from the run, which must outlive it. -1: when a rank
- * began them is not known; nothing needs releasing. */
+/* The part of a run that was called for in the steps from first to last, which count, and no pause
+ * is between them. All but the lists of what happened is borrowed from the run, which must outlive
+ * it. -1: when a rank began them is not known; nothing needs releasing. */
 int run_part_init(struct run *part, const struct run *run, const struct job_steps *steps,
                   uint32_t first, uint32_t last);
 void run_part_release(struct run *part);

@@ -15,7 +15,7 @@
 /* Holds the longest line and the newline before it. */
 #define BLOCK_SIZE ((size_t)SPECTER_LINE_MAX + 1)
 
-/* What the lines at the end of a file say. */
+/* Facts from the lines at the end of a file. */
 struct ending {
     bool closed; /* the last line is a whole closing record */
     uint64_t ops, dropped;

@@ -35,7 +35,7 @@ struct window {
 void window_init(struct window *w, struct stream *stream, const char *label);
 void window_release(struct window *w);
 
-/* Where in the file it stands. */
+/* Returns the offset in the file at which it stands. */
 uint64_t window_offset(const struct window *w);
 
 /* Brings more text after what is not consumed yet, which may move. False when there is no more. */

@@ -30,7 +30,7 @@
 #define DEVICES_MAX 1024  /* of a host; more is damage */
 #define THREADS_MAX 65536 /* likewise */
 
-/* What a thread of the trace shows. */
+/* The content of a thread of the trace. */
 enum lane { LANE_OTHER, LANE_STREAM, LANE_STEPS };
 
 struct xla_launch {
