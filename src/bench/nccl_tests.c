@@ -27,7 +27,7 @@ struct nccl_tests_command {
     const char *program; /* "" */
     struct bench_setting settings[SETTINGS_MAX];
     size_t nsettings;
-    bool open; /* its last line ends in a backslash */
+    bool continues; /* its last line ends in a backslash */
 };
 
 struct nccl_tests_reader {
@@ -40,8 +40,8 @@ struct nccl_tests_reader {
     struct nccl_tests_command reading; /* one whose lines have not ended */
     struct nccl_tests_ranks ranks;     /* of the header */
     uint64_t max_bytes, last_bytes;    /* of the header: the limit, and the last size; 0 */
-    bool whole;               /* the line behind the table came, or one that says why it ends */
-    bool begun, ended;        /* the header's first and last line came */
+    bool header_begun;                 /* a line of the header came */
+    bool explained;           /* a line came that says that the table is complete, or why not */
     size_t empty, empty_line; /* rows of 0 bytes, and where the first stands */
     size_t damaged;
     struct buf text; /* of the line, terminated; owned */
@@ -61,18 +61,18 @@ static void forget_ranks(struct nccl_tests_reader *rd)
     run->where = (struct layout){0, 0, 0};
     run->nhosts = 0;
     run->gpu = run->other_gpu = "";
-    rd->ended = false;
     nccl_tests_ranks_reset(&rd->ranks);
 }
 
-/* After the last line of a run: notes where its table ends before the last size. nccl-tests prints
- * sizes rounded down to whole elements of each rank, of newer versions to 16 bytes. */
+/* Called after the last line of a run: adds a note if its table ends before the last size that the
+ * header promises. nccl-tests rounds sizes down to whole elements of each rank, newer versions to
+ * 16 bytes, so the last row may be smaller by 16 bytes a rank. */
 static void end_run(struct nccl_tests_reader *rd)
 {
     const struct bench_run *run = run_of(rd);
     const struct bench_row *last = run->nrows > 0 ? &run->rows[run->nrows - 1] : NULL;
     const int ranks = run->where.ranks > 0 ? run->where.ranks : UNKNOWN_RANKS;
-    if (last == NULL || rd->whole || rd->ranks.alone)
+    if (last == NULL || rd->explained || rd->ranks.alone)
         return;
     if (last->bytes < rd->last_bytes && rd->last_bytes - last->bytes >= (uint64_t)ranks * 16)
         bench_note(rd->r, rd->file, last->line,
@@ -92,12 +92,12 @@ static void begin_run(struct nccl_tests_reader *rd)
     run->backend = "nccl";
     rd->columns.n = 0;
     rd->columns.in_place_only = false;
-    rd->begun = rd->whole = false;
+    rd->header_begun = rd->explained = false;
     rd->max_bytes = rd->last_bytes = 0;
     forget_ranks(rd);
 }
 
-/* Those of the command before a header. */
+/* Moves the settings of the command before a header to the header's run. */
 static void take_settings(struct nccl_tests_reader *rd)
 {
     for (size_t i = 0; i < rd->command.nsettings; i++)
@@ -106,14 +106,15 @@ static void take_settings(struct nccl_tests_reader *rd)
     rd->command.nsettings = 0;
 }
 
-/* A header's line: the next run's where this one has rows. */
-static struct bench_run *header(struct nccl_tests_reader *rd)
+/* Called for each line of a header. Returns the run that the header describes: a new one where the
+ * last one has rows already. */
+static struct bench_run *header_run(struct nccl_tests_reader *rd)
 {
     if (run_of(rd)->nrows > 0)
         begin_run(rd);
-    if (!rd->begun)
+    if (!rd->header_begun)
         run_of(rd)->line = rd->line;
-    rd->begun = true;
+    rd->header_begun = true;
     take_settings(rd);
     return run_of(rd);
 }
@@ -164,7 +165,7 @@ static bool header_line(struct nccl_tests_reader *rd, const char *text)
         return true;
     }
     if (strstr(text, "ccl-tests version ") != NULL) {
-        struct bench_run *run = header(rd);
+        struct bench_run *run = header_run(rd);
         const bool rccl = strstr(text, "rccl-tests") != NULL;
         int number = atoi(word_behind(rd, text, "-library="));
         if (rccl)
@@ -175,13 +176,13 @@ static bool header_line(struct nccl_tests_reader *rd, const char *text)
         return true;
     }
     if (strstr(text, "Collective test starting:") != NULL) {
-        header(rd)->program = word_behind(rd, text, "Collective test starting:");
+        header_run(rd)->program = word_behind(rd, text, "Collective test starting:");
         return true;
     }
     if (strstr(text, "nThread ") != NULL && strstr(text, "nGpus ") != NULL &&
         strstr(text, "minBytes ") != NULL) {
         int threads, gpus;
-        header(rd);
+        header_run(rd);
         forget_ranks(rd); /* of a run that printed no row */
         if (sscanf(strstr(text, "nThread "), "nThread %d nGpus %d", &threads, &gpus) == 2 &&
             threads > 0 && gpus > 0 && (int64_t)threads * gpus < NCCL_TESTS_RANK_MAX)
@@ -192,7 +193,7 @@ static bool header_line(struct nccl_tests_reader *rd, const char *text)
         return true;
     }
     if (nccl_tests_rank_read(&rank, text)) {
-        struct bench_run *run = header(rd);
+        struct bench_run *run = header_run(rd);
         nccl_tests_ranks_add(&rd->ranks, rd->r, run, &rank);
         return true;
     }
@@ -234,7 +235,6 @@ static void debug_line(struct nccl_tests_reader *rd, const char *text)
     static const char set[] = " set by environment to ", version[] = "NCCL version ",
                       rccl[] = "RCCL version";
     const char *at = strstr(text, set), *start = at, *value;
-    char name[NCCL_TESTS_NAME_MAX], buf[NCCL_TESTS_NAME_MAX];
     size_t len;
     if (at != NULL) {
         while (start > text && (isalnum((unsigned char)start[-1]) || start[-1] == '_'))
@@ -243,11 +243,9 @@ static void debug_line(struct nccl_tests_reader *rd, const char *text)
         len = strcspn(value, "\r");
         while (len > 0 && (value[len - 1] == '.' || value[len - 1] == ' '))
             len--;
-        if (at - start >= (ptrdiff_t)sizeof name || at == start)
-            return;
-        snprintf(name, sizeof name, "%.*s", (int)(at - start), start);
-        snprintf(buf, sizeof buf, "%.*s", len < sizeof buf ? (int)len : 0, value);
-        bench_setting_add(rd->r, run_of(rd), name, buf);
+        if (at > start)
+            bench_setting_add(rd->r, run_of(rd), bench_keep(rd->r, start, (size_t)(at - start)),
+                              bench_keep(rd->r, value, len));
         return;
     }
     at = strstr(text, version);
@@ -281,14 +279,14 @@ static void closing_line(struct nccl_tests_reader *rd, const char *text)
     };
     const char *why = NULL;
     if (strstr(text, "Out of bounds values") != NULL || strstr(text, "Avg bus bandwidth") != NULL)
-        rd->whole = true;
+        rd->explained = true;
     for (size_t i = 0; i < sizeof failures / sizeof *failures && why == NULL; i++) {
         const char *at = strstr(text, failures[i].mark);
         why = at != NULL ? strchr(at, failures[i].begin != '\0' ? failures[i].begin : *at) : NULL;
     }
-    if (why == NULL || rd->whole || !rd->begun)
+    if (why == NULL || rd->explained || !rd->header_begun)
         return;
-    rd->whole = rd->r->damaged = true;
+    rd->explained = rd->r->damaged = true;
     bench_note(rd->r, rd->file, rd->line, "the run failed: %s",
                bench_keep(rd->r, why, strcspn(why, "\r")));
 }
@@ -352,12 +350,13 @@ static const char *setting_word(struct nccl_tests_reader *rd, const char *word, 
     return end;
 }
 
-/* The words within other quotes are gone through, too: they may be the command of bash -c. */
+/* Reads settings and the program of a command line. Splits at spaces within quotes, too, because
+ * the quoted text may be the command of bash -c. */
 static void command_line(struct nccl_tests_reader *rd)
 {
     const char *p = rd->text.data, *word = p;
     size_t len = 0;
-    if (!rd->reading.open)
+    if (!rd->reading.continues)
         rd->reading = (struct nccl_tests_command){.program = ""};
     for (p += strspn(p, WORD_ENDS); *p != '\0'; p += strspn(p, WORD_ENDS)) {
         word = p;
@@ -365,8 +364,8 @@ static void command_line(struct nccl_tests_reader *rd)
         program_word(rd, word, len);
         p = setting_word(rd, word, len);
     }
-    rd->reading.open = len == 1 && *word == '\\';
-    if (!rd->reading.open && rd->reading.program[0] != '\0')
+    rd->reading.continues = len == 1 && *word == '\\';
+    if (!rd->reading.continues && rd->reading.program[0] != '\0')
         rd->command = rd->reading;
 }
 
@@ -386,7 +385,7 @@ static void one_line(struct nccl_tests_reader *rd)
     if (nccl_tests_headings(&words, &columns)) {
         const bool in_place_only = rd->columns.in_place_only;
         if (!rd->ranks.alone)
-            header(rd);
+            header_run(rd);
         if (run_of(rd)->program[0] == '\0') { /* the table alone was copied, behind its command */
             run_of(rd)->program = rd->command.program;
             rd->command.program = "";
@@ -398,10 +397,8 @@ static void one_line(struct nccl_tests_reader *rd)
     if (strstr(text, "in-place") != NULL || strstr(text, "out-of-place") != NULL)
         rd->columns.in_place_only = strstr(text, "out-of-place") == NULL;
     kind = nccl_tests_row(&rd->columns, &words, run_of(rd), rd->line, &why);
-    if (!rd->ended && run_of(rd)->nrows > 0) { /* the header is complete */
-        rd->ended = true;
+    if (run_of(rd)->nrows > 0) /* the header is complete */
         nccl_tests_ranks_end(&rd->ranks, rd->r, run_of(rd));
-    }
     switch (kind) {
     case NCCL_TESTS_CUT:
         rd->r->damaged = true;

@@ -75,7 +75,7 @@ enum nccl_tests_line nccl_tests_row(const struct nccl_tests_columns *columns,
 
 /* ---- the list of ranks (nccl_tests_ranks.c) ---- */
 
-#define NCCL_TESTS_NAME_MAX 200       /* of a host, a GPU, a setting */
+#define NCCL_TESTS_NAME_MAX 200       /* of a host, a program */
 #define NCCL_TESTS_RANK_MAX (1 << 20) /* of ranks, devices, GPUs and threads of a process */
 
 /* A line of the list. */
@@ -99,6 +99,7 @@ struct nccl_tests_ranks {
     int per_process; /* ranks of a process; 0: not told */
     int devices;     /* of a node: the largest device number + 1 */
     bool alone;      /* several processes have a rank 0 */
+    bool ended;      /* nccl_tests_ranks_end() was called */
 };
 
 void nccl_tests_ranks_release(struct nccl_tests_ranks *ranks);
@@ -113,8 +114,9 @@ bool nccl_tests_rank_read(struct nccl_tests_rank *out, const char *text);
 void nccl_tests_ranks_add(struct nccl_tests_ranks *ranks, struct bench_result *r,
                           struct bench_run *run, const struct nccl_tests_rank *one);
 
-/* After the last line of a header: sets run->where, and notes errors of the list. */
-void nccl_tests_ranks_end(const struct nccl_tests_ranks *ranks, struct bench_result *r,
+/* After the last line of a header: sets run->where, and notes errors of the list. Further calls do
+ * nothing, until nccl_tests_ranks_reset(). */
+void nccl_tests_ranks_end(struct nccl_tests_ranks *ranks, struct bench_result *r,
                           struct bench_run *run);
 
 #endif

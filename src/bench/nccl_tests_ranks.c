@@ -111,9 +111,12 @@ static void find_layout(const struct nccl_tests_ranks *ranks, struct bench_resul
     bench_note(r, run->file, run->line, "the header lists %d of %d ranks", ranks->n, w->ranks);
 }
 
-void nccl_tests_ranks_end(const struct nccl_tests_ranks *ranks, struct bench_result *r,
+void nccl_tests_ranks_end(struct nccl_tests_ranks *ranks, struct bench_result *r,
                           struct bench_run *run)
 {
+    if (ranks->ended)
+        return;
+    ranks->ended = true;
     find_layout(ranks, r, run);
     if (ranks->alone)
         bench_note(

@@ -479,6 +479,26 @@ TEST(bench_read_ways_that_nccl_tells)
     CHECK_INT(p->gdr, 1);
 }
 
+/* A list of adapters may be long: up to the 512 bytes of a text it is kept whole, whatever a
+ * command line gave. */
+TEST(bench_read_long_setting_that_nccl_tells)
+{
+    char list[301] = "", text[1000];
+    while (strlen(list) + 10 < sizeof list)
+        snprintf(list + strlen(list), sizeof list - strlen(list), "mlx5_%d:1,",
+                 (int)strlen(list) % 10);
+    list[strlen(list) - 1] = 'x';
+    snprintf(text, sizeof text,
+             "+ NCCL_IB_HCA=mlx5 all_reduce_perf -b 8\n"
+             "# nThread 1 nGpus 1 minBytes 8 maxBytes 1024 step: 2(factor)\n"
+             "n:1:2 [0] NCCL INFO NCCL_IB_HCA set by environment to %s.\n" COLUMNS ROW,
+             list);
+    CHECK_INT(read_text(text), 0);
+    CHECK(strlen(list) >= 200);
+    CHECK_STR(bench_setting(&result.runs[0], "NCCL_IB_HCA"), list);
+    CHECK_INT(result.runs[0].nsettings, 1);
+}
+
 /* Nothing that a terminal would obey comes through. */
 TEST(bench_read_names_are_safe)
 {
