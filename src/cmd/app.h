@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * The program that a command names, and what libspecter.so preloaded into it would do to it. All of
- * it is read from files: the program is not run. `capture` refuses and warns, `doctor` explains, by
- * the same findings.
+ * The program that a command names, and what libspecter.so preloaded into it would do to it. Files
+ * tell it, and version managers, which are run as `TOOL which NAME`; the program itself is not run.
+ * `capture` refuses and warns, `doctor` explains, by the same findings.
  *
  *     struct app p;
  *     app_init(&p, &arena, &loader, library, 2);
@@ -78,7 +78,7 @@ struct elf_file;
 
 /* ---- app_find.c, app_check.c ---- */
 
-#define APP_STEPS 8 /* a script's interpreter may be a script */
+#define APP_STEPS 8 /* that are followed: a script's interpreter may be a script */
 
 /* One step from the name to the program: 'path' <relation> 'next'. */
 struct app_step {
@@ -90,6 +90,7 @@ enum app_state {
     APP_MISSING,        /* no such file, or one that cannot be executed */
     APP_NEXT_MISSING,   /* what the last step leads to is not there */
     APP_NOT_EXECUTABLE, /* neither a program nor a script */
+    APP_TOO_MANY_STEPS, /* after APP_STEPS the file at `path` leads on */
 };
 
 enum app_effect {
@@ -118,7 +119,7 @@ struct app {
     double limit_s;              /* how long a version manager may take to answer */
 
     /* By app_find(): */
-    const char *path;    /* the program that runs, as it was found */
+    const char *path;    /* the program that runs, as it was found; else the last file on the way */
     const char *file;    /* the same after all links */
     const char *unknown; /* this shell or script starts what cannot be known; NULL: none does */
     struct app_step steps[APP_STEPS];

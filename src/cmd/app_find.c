@@ -119,8 +119,9 @@ static struct words split_line(struct arena *a, const char *line, const char *sc
     return w;
 }
 
-/* Behind `env`, its options and variables: the program's place. w->count: there is none. */
-static size_t behind_env(const struct words *w, size_t i)
+/* Returns the index of the word that is the program: word i, or where that is `env` the first word
+ * after its options and variables. w->count: there is none. */
+static size_t program_word(const struct words *w, size_t i)
 {
     if (i < w->count && strcmp(path_base_name(w->word[i]), "env") == 0) {
         for (i++; i < w->count && (w->word[i][0] == '-' || strchr(w->word[i], '=') != NULL); i++)
@@ -131,7 +132,8 @@ static size_t behind_env(const struct words *w, size_t i)
 
 /* ---- version managers ---- */
 
-/* The output of `TOOL which NAME`, run with the variables that the shim exports. NULL: nothing. */
+/* Runs `TOOL which NAME` with the variables that the shim exports. Returns the path that it prints;
+ * NULL: it fails, is late or prints no executable file. */
 static const char *ask_manager(struct app *p, const struct words *exports, const char *tool,
                                const char *name)
 {
@@ -155,8 +157,9 @@ static const char *ask_manager(struct app *p, const struct words *exports, const
 
 /* ---- scripts ---- */
 
-/* The text of a script; NULL: it is none. After what is not read a script may do anything, which
- * an empty command at the end stands for. */
+/* Returns the text of a script; NULL: the file is none. A script that is longer than SCRIPT_MAX, or
+ * holds a null byte, ends in an added line `:`, so that exec_line() takes no `exec` for its last
+ * command. */
 static const char *read_script(struct app *p, const char *path)
 {
     char *text = arena_alloc(p->arena, SCRIPT_MAX + sizeof "\n:");
@@ -171,7 +174,8 @@ static const char *read_script(struct app *p, const char *path)
     return text;
 }
 
-/* Where a script leads: NULL where that cannot be known. */
+/* The step from a file to the next one: 'file' <relation> 'next'. next NULL: from shell_lead(),
+ * only a shell can tell; from link_lead() and lead_of(), there is no further step. */
 struct lead {
     const char *relation, *next;
 };
@@ -192,9 +196,10 @@ static struct words exports_of(struct app *p, const char *text, const char *path
     return all;
 }
 
-/* The line of a shell script that becomes another program; NULL: none, or not for sure. pip, uv and
- * conda write '''exec' in the second line, which Python reads as a string; else it has to be the
- * last one. */
+/* Returns the rest of the line by which a shell script becomes another program, after `exec `;
+ * NULL: none, or not for sure. pip, uv and conda write '''exec' in the second line, some "exec",
+ * either of which Python reads as a string. Else the last command has to be an `exec` that is not
+ * indented: an indented one may depend on a condition. */
 static const char *exec_line(const char *text)
 {
     const char *line = strchr(text, '\n'), *last = NULL;
@@ -207,19 +212,20 @@ static const char *exec_line(const char *text)
         if (*word != '\0' && *word != '\n' && *word != '#')
             last = line + 1;
     }
-    /* A wrapper that takes preloads away is meant for a program that bears none. */
+    /* A wrapper that changes LD_PRELOAD may start its program without libspecter.so. */
     if (last == NULL || strncmp(last, "exec ", 5) != 0 || strstr(text, "LD_PRELOAD") != NULL)
         return NULL;
     return last + 5;
 }
 
-/* A shell script: `exec TOOL exec NAME` is how shims of pyenv, rbenv and asdf end. */
+/* Returns where a shell script leads. `exec TOOL exec NAME` is how shims of pyenv, rbenv and asdf
+ * end. */
 static struct lead shell_lead(struct app *p, const char *text, const char *path)
 {
     struct lead lead = {NULL, NULL};
     const char *line = exec_line(text);
     struct words w = split_line(p->arena, line, path), exports;
-    size_t i = behind_env(&w, 0);
+    size_t i = program_word(&w, 0);
     char found[PATH_MAX];
     if (i + 2 < w.count && strcmp(w.word[i + 1], "exec") == 0) {
         exports = exports_of(p, text, path);
@@ -227,14 +233,15 @@ static struct lead shell_lead(struct app *p, const char *text, const char *path)
         lead.relation = "is a shim for";
     } else if (i < w.count && (*w.word[i] == '/' || strchr(w.word[i], '/') == NULL) &&
                child_find(w.word[i], X_OK, found, sizeof found)) {
-        /* Of a path that is relative nothing is certain: a script may have changed its folder. */
+        /* Relative paths are not followed: the script may have changed its folder before. */
         lead.next = w.word[i];
         lead.relation = "is a wrapper of";
     }
     return lead;
 }
 
-/* mise's shims are links to mise itself, which goes by the name it is called. */
+/* Returns where a file that is no script leads. mise's shims are links to mise itself, which goes
+ * by the name it is called. */
 static struct lead link_lead(struct app *p, const char *path)
 {
     static const char *const managers[] = {"mise", "rtx"};
@@ -249,7 +256,10 @@ static struct lead link_lead(struct app *p, const char *path)
 
 /* ---- the way ---- */
 
-/* Where this file leads; next is NULL where it is the program. */
+/* Returns where any file leads. Sets p->unknown to a script whose program only a shell can tell; it
+ * leads to the shell. next is NULL where the file is the program, or its first line names no
+ * interpreter.
+ */
 static struct lead lead_of(struct app *p, const char *path)
 {
     const char *text = read_script(p, path);
@@ -260,7 +270,7 @@ static struct lead lead_of(struct app *p, const char *path)
         return link_lead(p, path);
     /* The interpreter that the first line names; through `env`, what that would find. */
     w = split_line(p->arena, text + 2, path);
-    i = behind_env(&w, 0);
+    i = program_word(&w, 0);
     if (i < w.count)
         interpreter.next = w.word[i];
     if (interpreter.next != NULL && is_shell(interpreter.next)) {
@@ -276,12 +286,15 @@ enum app_state app_find(struct app *p, const char *name)
     char found[PATH_MAX];
     struct elf_file f;
     struct lead lead;
-    int why;
+    int rc;
     if (!child_find(name, X_OK, found, sizeof found))
         return APP_MISSING;
     p->path = arena_strdup(p->arena, found);
-    while (p->step_count < APP_STEPS && (lead = lead_of(p, p->path)).next != NULL) {
-        struct app_step *s = &p->steps[p->step_count++];
+    while ((lead = lead_of(p, p->path)).next != NULL) {
+        struct app_step *s;
+        if (p->step_count == APP_STEPS)
+            return APP_TOO_MANY_STEPS;
+        s = &p->steps[p->step_count++];
         *s = (struct app_step){p->path, lead.relation, lead.next};
         if (!child_find(lead.next, X_OK, found, sizeof found))
             return APP_NEXT_MISSING;
@@ -292,7 +305,7 @@ enum app_state app_find(struct app *p, const char *name)
     if (realpath(p->path, found) == NULL)
         return APP_NOT_EXECUTABLE;
     p->file = arena_strdup(p->arena, found);
-    why = elf_file_open(&f, p->file, NULL);
+    rc = elf_file_open(&f, p->file, NULL);
     elf_file_close(&f);
-    return why < 0 ? APP_NOT_EXECUTABLE : APP_FOUND;
+    return rc < 0 ? APP_NOT_EXECUTABLE : APP_FOUND;
 }

@@ -291,6 +291,10 @@ static bool find_program(struct doctor *d, struct app *p, const char *name)
     else if (state == APP_NOT_EXECUTABLE)
         doctor_print(d, DOCTOR_PROBLEM, "program", NULL, "'%s' is neither a program nor a script",
                      p->path);
+    else if (state == APP_TOO_MANY_STEPS)
+        doctor_print(d, DOCTOR_WARNING, "program",
+                     "name the program that it starts: specter doctor -- PROGRAM",
+                     "'%s' starts another file, and only %d are followed", p->path, APP_STEPS);
     else if (state == APP_FOUND && p->unknown != NULL)
         doctor_print(d, DOCTOR_WARNING, "program",
                      "name the program that it starts: specter doctor -- PROGRAM",

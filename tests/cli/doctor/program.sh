@@ -22,6 +22,13 @@ doctor program ./script.sh | sed "s|'[^']*/sh'|SH|; s|^ok       program      /.*
 doctor program ./lost.sh
 doctor program ./text
 doctor program ./none
+# eight scripts are followed, one more is not
+ln -s plain step0
+for ((i = 1; i <= 9; i++)); do
+    printf '#!/bin/sh\nexec "%s/step%d"\n' "$PWD" $((i - 1)) >step$i && chmod +x step$i
+done
+doctor program ./step8 | tail -2
+doctor program ./step9 | head -2
 # both copies are found, the loader's first; this machine may have a third
 cp lib/libnccl.so.2 other/
 LD_LIBRARY_PATH=$PWD/lib:$PWD/other doctor "$checks" ./linked
