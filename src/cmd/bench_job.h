@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
  * The job of a benchmark that several GPUs take part in: its processes are started, find each
- * other, learn who shares a node with whom, and end together. bench_collective.c and bench_p2p.c
- * measure in such a job. And the conditions that any benchmark runs in.
+ * other, learn who shares a node with whom, and end together. bench_collective.c, bench_p2p.c,
+ * bench_drift.c, bench_overlap.c and bench_tune.c measure in such a job. And the conditions that
+ * any benchmark runs in.
  *
  *     struct bench_job job = {.opts = BENCH_JOB_DEFAULTS, .arg = arg};
  *     if (bench_job_check(&job, e) < 0) ...

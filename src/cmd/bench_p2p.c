@@ -2,39 +2,41 @@
  *
  * specter bench p2p: latency and rate of every directed link between two GPUs.
  */
-#include "base/whole_file.h"
 #include "bench/drift.h"
-#include "bench/state.h"
 #include "cmd/bench.h"
 #include "cmd/bench_job.h"
+#include "cmd/bench_p2p_folder.h"
 #include "cmd/cmd.h"
 #include "report/bench_report.h"
 
-#include <ctype.h>
-#include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #define SIZES_MAX 64
 #define DRIFT_S 30      /* with a folder */
 #define REWARM_EVERY 20 /* configurations */
 #define LARGEST ((uint64_t)64 << 30)
 
+/* The numeral of a macro, for help texts. */
+#define NUMERAL_OF(_number) #_number
+#define NUMERAL(_macro) NUMERAL_OF(_macro)
+
 struct bench_p2p_opts {
     const char *sizes, *gpu, *network, *output, *json, *html, *fail_on;
     struct bench_job_opts job;
     struct bench_conditions_opts conditions;
     int64_t seed, warmup, repeat;
-    double drift; /* below 0: not given */
+    double drift; /* NAN: not given */
     bool rewarm, full;
 };
 
 #define AT(field) offsetof(struct bench_p2p_opts, field)
 
+/* clang-format off */
 static const struct opt rows[] = {
-    {"sizes", 0, OPT_STR, AT(sizes), "MIN:MAX", "bytes, each size twice the last; default 1:1G"},
+    {"sizes", 0, OPT_STR, AT(sizes), "MIN:MAX",
+     "bytes, each size twice the last, or one size; default 1:1G"},
     {"seed", 0, OPT_I64, AT(seed), "N", "of the order of measuring; default 42"},
     BENCH_JOB_LIBRARY_ROWS(AT(job)),
     {"warmup", 0, OPT_I64, AT(warmup), "N", "messages before the timed ones; default 5"},
@@ -42,9 +44,11 @@ static const struct opt rows[] = {
     BENCH_JOB_RANKS_ROWS(AT(job)),
     BENCH_CONDITIONS_ROWS(AT(conditions)),
     {"rewarm", 0, OPT_FLAG, AT(rewarm), NULL,
-     "every 20 configurations, below 45 C: GEMMs to 48 C, at most 10 s"},
+     "every " NUMERAL(REWARM_EVERY) " configurations, below " NUMERAL(BENCH_REWARM_BELOW)
+     " C: GEMMs to " NUMERAL(BENCH_REWARM_TO) " C, at most " NUMERAL(BENCH_REWARM_S) " s"},
     {"drift", 0, OPT_DOUBLE, AT(drift), "S",
-     "compare clocks for S seconds before and after; default: with -o 30, else 0"},
+     "compare clocks for S seconds before and after; default: with -o " NUMERAL(DRIFT_S)
+     ", else 0"},
     {"gpu", 0, OPT_STR, AT(gpu), "NAME|FILE", "profile in messages.csv; default: by its name"},
     {"network", 0, OPT_STR, AT(network), "NAME|FILE", "likewise; default: the GPU's"},
     {"output", 'o', OPT_STR, AT(output), "DIR", "a folder for this machine's files goes there"},
@@ -54,6 +58,7 @@ static const struct opt rows[] = {
     BENCH_FAIL_ON_ROW(AT(fail_on)),
     OPT_END,
 };
+/* clang-format on */
 
 /* The command line, checked, and what became of it on this rank. */
 struct p2p {
@@ -67,11 +72,10 @@ struct p2p {
     struct bench_links links;
     struct bench_drift_log drift[2]; /* before the messages, after them */
     struct bench_common_clock clock;
-    char folder[BENCH_PATH_MAX];   /* "": none is wanted */
-    FILE *logs[2];                 /* exchange_log.csv, execution_log.csv (one way); on rank 0 */
+    struct p2p_folder folder;
     struct bench_target target;    /* what messages.csv names; on rank 0 */
     struct progress_line progress; /* on rank 0 */
-    size_t one_way;                /* configurations that it counts */
+    size_t one_way_done;           /* configurations that it counts */
     struct arena *arena;           /* of the command: profiles */
     double drift_s;                /* of each; 0: none */
     bool complete;
@@ -90,7 +94,8 @@ static int parse_sizes(struct p2p *p, struct err *e)
         opt_parse_bytes("--sizes", colon != NULL ? colon + 1 : text, &most, e) < 0)
         return -1;
     if (least < 1 || most < least || most > LARGEST)
-        return err_set(e, ERR_USAGE, "--sizes: '%.64s' is not MIN:MAX, from 1 to 64G", text);
+        return err_set(e, ERR_USAGE,
+                       "--sizes: '%.64s' is neither a size nor MIN:MAX, from 1 to 64G", text);
     for (uint64_t b = least; b <= most; b *= 2)
         p->sizes[n++] = b;
     p->plan.sizes = p->sizes;
@@ -113,13 +118,11 @@ static int parse(struct p2p *p, struct err *e)
         return -1;
     if (o->fail_on != NULL && bench_checks_parse(o->fail_on, e) < 0)
         return -1;
-    p->drift_s = o->drift >= 0 ? o->drift : o->output != NULL ? DRIFT_S : 0;
-    if (!(p->drift_s <= 86400) || o->drift < -1)
+    p->drift_s = !isnan(o->drift) ? o->drift : o->output != NULL ? DRIFT_S : 0;
+    if (p->drift_s < 0 || p->drift_s > 86400)
         return err_set(e, ERR_USAGE, "--drift: out of range: 0 to 86400");
     if (p->job.backend->messages == NULL)
         return err_set(e, ERR_USAGE, "the backend '%s' has no messages", o->job.backend);
-    if (o->output != NULL && mkdir(o->output, 0777) != 0 && errno != EEXIST)
-        return err_set(e, ERR_INPUT, "%s: %s", o->output, strerror(errno));
     return 0;
 }
 
@@ -137,199 +140,6 @@ static struct bench_p2p_report report(const struct p2p *p)
                                      .complete = p->complete};
 }
 
-/* ---- the folder ----
- *
- * That of -o DIR: DIR/<gpu>-<driver>-<cuda>. Logs are written while it measures, the rest at the
- * end; docs/bench.md has the files. */
-
-#define FOLDERS_MAX 1000 /* of one name */
-
-static const char *const log_names[] = {"exchange_log.csv", "execution_log.csv"};
-
-/* Lower-case letters and digits of the name, with one - for all between: nvidia-h100-80gb-hbm3. */
-static void put_name(const char *name, char *out, size_t size)
-{
-    size_t n = 0;
-    for (; *name != '\0' && n + 2 < size; name++) {
-        bool plain = isalnum((unsigned char)*name) || *name == '.';
-        if (plain)
-            out[n++] = (char)tolower((unsigned char)*name);
-        else if (n > 0 && out[n - 1] != '-')
-            out[n++] = '-';
-    }
-    out[n] = '\0';
-}
-
-static int make_folder(struct p2p *p, struct err *e)
-{
-    const struct bench_run *run = p->job.run;
-    const char *cuda = bench_setting(run, "CUDA of the runtime");
-    const char *driver = bench_nvml_driver();
-    char what[300], name[300];
-    snprintf(what, sizeof what, "%.120s-%s-cuda%s", run->gpu,
-             driver[0] != '\0' ? driver : "unknown", cuda != NULL ? cuda : "unknown");
-    put_name(what, name, sizeof name);
-    for (int i = 1; i <= FOLDERS_MAX; i++) {
-        char suffix[16] = "";
-        if (i > 1)
-            snprintf(suffix, sizeof suffix, "-%d", i);
-        if ((size_t)snprintf(p->folder, sizeof p->folder, "%s/%s%s", p->opts->output, name,
-                             suffix) >= sizeof p->folder)
-            return err_set(e, ERR_INPUT, "%s: the name is too long", p->opts->output);
-        if (mkdir(p->folder, 0777) == 0)
-            return 0;
-        if (errno != EEXIST)
-            break;
-    }
-    return err_set(e, ERR_INPUT, "%s: %s", p->folder, strerror(errno));
-}
-
-/* ---- the folder: files ---- */
-
-static FILE *open_file(const struct p2p *p, const char *name, struct err *e)
-{
-    char path[BENCH_PATH_MAX + 64];
-    FILE *out;
-    snprintf(path, sizeof path, "%s/%s", p->folder, name);
-    out = fopen(path, "we");
-    if (out == NULL)
-        err_set(e, ERR_INPUT, "%s: %s", path, strerror(errno));
-    return out;
-}
-
-static int check_written(const struct p2p *p, FILE *out, struct err *e)
-{
-    if (fflush(out) == 0 && !ferror(out))
-        return 0;
-    return err_set(e, ERR_INPUT, "%s: not all could be written: %s", p->folder, strerror(errno));
-}
-
-static int close_file(const struct p2p *p, FILE *out, struct err *e)
-{
-    int status = check_written(p, out, e);
-    if (fclose(out) != 0 && status == 0)
-        return err_set(e, ERR_INPUT, "%s: not all could be written: %s", p->folder,
-                       strerror(errno));
-    return status;
-}
-
-/* One of this rank's own: "<before><rank><after>". */
-static int write_own(const struct p2p *p, const struct bench_p2p_report *r, const char *before,
-                     const char *behind,
-                     void (*write)(const struct bench_p2p_report *r,
-                                   const struct bench_p2p_rank *rank, FILE *out),
-                     struct err *e)
-{
-    const struct bench_place *place = &p->job.place;
-    char name[64], host[256] = "";
-    const struct bench_p2p_rank rank = {.rank = place->rank,
-                                        .world = place->world,
-                                        .node = p->job.node_of[place->rank],
-                                        .device = p->job.members.device,
-                                        .pid = (int)getpid(),
-                                        .host = host,
-                                        .launcher = place->launcher,
-                                        .driver = bench_nvml_driver()};
-    FILE *out;
-    gethostname(host, sizeof host - 1);
-    snprintf(name, sizeof name, "%s%d%s", before, rank.rank, behind);
-    out = open_file(p, name, e);
-    if (out == NULL)
-        return -1;
-    write(r, &rank, out);
-    return close_file(p, out, e);
-}
-
-static int write_metadata(const struct p2p *p, const struct bench_p2p_report *r, struct err *e)
-{
-    return write_own(p, r, "metadata_rank_", ".yml", bench_p2p_metadata, e);
-}
-
-/* All ranks together, of an open library: rank 0 makes the folder in --output, with -2 and so on
- * where the name is taken; each writes what is known of it: to the same folder, on a file system
- * that they share, else each node has its own. 0, or -1 with e filled on all ranks. */
-static int folder_start(struct p2p *p, const struct bench_p2p_report *r, struct err *e)
-{
-    struct bench_ranks *ranks = p->job.ranks;
-    int status = 0;
-    if (p->opts->output == NULL)
-        return 0;
-    if (p->job.place.rank == 0)
-        status = make_folder(p, e);
-    for (int i = 0; i < 2 && status == 0 && p->job.place.rank == 0; i++) {
-        p->logs[i] = open_file(p, log_names[i], e);
-        if (p->logs[i] != NULL)
-            bench_p2p_csv_head(i > 0, p->logs[i]);
-        status = p->logs[i] != NULL ? 0 : -1;
-    }
-    if (bench_ranks_agree(ranks, status, e) < 0 ||
-        bench_ranks_from_first(ranks, p->folder, sizeof p->folder, e) < 0)
-        return -1;
-    if (p->job.place.rank != 0)
-        mkdir(p->folder, 0777);
-    return bench_ranks_agree(ranks, write_metadata(p, r, e), e);
-}
-
-/* ---- the folder: the end ---- */
-
-/* The logs with the times of r->log, each in the place of the one that was written meanwhile. */
-static int write_logs(const struct p2p *p, const struct bench_p2p_report *r, struct err *e)
-{
-    for (int one_way = 0; one_way < 2; one_way++) {
-        char path[BENCH_PATH_MAX + 64];
-        struct whole_file f;
-        snprintf(path, sizeof path, "%s/%s", p->folder, log_names[one_way]);
-        if (whole_file_open(&f, path, e) < 0)
-            return -1;
-        bench_p2p_csv_head(one_way > 0, f.out);
-        for (size_t i = 0; i < r->log->n; i++) {
-            if ((r->log->list[i].config.mode == BENCH_P2P_ONE_WAY) == (one_way > 0))
-                bench_p2p_csv_rows(&r->log->list[i], NULL, f.out);
-        }
-        if (whole_file_close(&f, e) < 0)
-            return -1;
-    }
-    return 0;
-}
-
-/* The drift and messages.csv. */
-static int write_tables(const struct p2p *p, const struct bench_p2p_report *r, struct err *e)
-{
-    static const char *const names[] = {"drift_before.csv", "drift_after.csv", "messages.csv"};
-    for (int i = 0; i < 3; i++) {
-        const struct bench_drift_report samples = {.log = i < 2 ? r->drift[i] : NULL};
-        FILE *out;
-        if (i < 2 && r->drift[i]->n == 0)
-            continue;
-        out = open_file(p, names[i], e);
-        if (out == NULL)
-            return -1;
-        if (i < 2)
-            bench_drift_csv(&samples, out);
-        else
-            bench_p2p_messages_csv(r, &p->target, out);
-        if (close_file(p, out, e) < 0)
-            return -1;
-    }
-    return 0;
-}
-
-/* On each rank, at the end: its own files; on rank 0 also the drift, messages.csv (r->links are
- * known), and the logs once more where the common clock is known better now. Nothing without a
- * folder. 0, or -1 with e filled. */
-static int folder_end(const struct p2p *p, const struct bench_p2p_report *r, struct err *e)
-{
-    bool again = p->job.nodes > 1 && r->drift[1]->n > 0;
-    if (p->folder[0] == '\0')
-        return 0;
-    if (p->job.place.rank == 0 && (write_tables(p, r, e) < 0 || (again && write_logs(p, r, e) < 0)))
-        return -1;
-    if (write_own(p, r, "rank_", ".pt.trace.json", bench_p2p_kineto, e) < 0 ||
-        write_own(p, r, "rank_", "_CPU_trace.json", bench_p2p_execution_trace, e) < 0)
-        return -1;
-    return write_metadata(p, r, e);
-}
-
 /* ---- measuring ---- */
 
 static int rewarm(size_t n, void *arg, struct err *e)
@@ -340,23 +150,21 @@ static int rewarm(size_t n, void *arg, struct err *e)
     return bench_conditions_rewarm(&p->conditions, &p->where, e);
 }
 
-/* The rows of a configuration go to the folder, where there is one. */
-static int log_rows(const struct bench_p2p_done *done, void *arg, struct err *e)
+/* Called after each configuration: moves the progress bar, which counts those one way, and logs its
+ * rows. */
+static int configuration_done(const struct bench_p2p_done *done, void *arg, struct err *e)
 {
     struct p2p *p = arg;
     const bool one_way = done->config.mode == BENCH_P2P_ONE_WAY;
-    FILE *out = p->logs[one_way];
     char what[64];
-    p->one_way += one_way;
+    p->one_way_done += one_way;
     snprintf(what, sizeof what, "%s", bench_p2p_mode_name(done->config.mode));
-    progress_show(&p->progress, p->one_way, what);
-    if (out == NULL)
-        return 0;
-    bench_p2p_csv_rows(done, &p->clock, out);
-    return check_written(p, out, e);
+    progress_show(&p->progress, p->one_way_done, what);
+    return p2p_folder_log(&p->folder, done, &p->clock, e);
 }
 
-/* The drift before or after the messages: 0, 1 or -1 as bench_drift(). */
+/* Measures the drift before (after: 0) or after the messages, and sets p->clock from both. Returns
+ * 0, 1 or -1 as bench_drift(). */
 static int measure_drift(struct p2p *p, const struct bench_communicator *on, int after,
                          struct err *e)
 {
@@ -369,14 +177,14 @@ static int measure_drift(struct p2p *p, const struct bench_communicator *on, int
     return status;
 }
 
-/* On warm GPUs that are watched meanwhile. As bench_p2p(). */
-static int messages(struct p2p *p, const struct bench_communicator *on, struct err *e)
+/* Warms the GPUs, and measures while they are watched. Returns as bench_p2p(). */
+static int measure_messages(struct p2p *p, const struct bench_communicator *on, struct err *e)
 {
     size_t ranks = (size_t)on->world;
     struct err own = {0};
     int status;
-    if (p->folder[0] != '\0')
-        p->where.output = p->folder;
+    if (p->folder.path[0] != '\0')
+        p->where.output = p->folder.path;
     if (bench_conditions_warm(&p->conditions, &p->where, e) < 0 ||
         bench_conditions_watch(&p->conditions, &p->where, e) < 0)
         return -1;
@@ -410,7 +218,7 @@ static int measure(struct p2p *p, struct err *e)
         return -1;
     bench_conditions_describe(&p->conditions, p->job.place.rank, &p->job.result, p->job.run);
     r = report(p);
-    status = folder_start(p, &r, e);
+    status = p2p_folder_start(&p->folder, p->opts->output, &p->job, &r, e);
     if (status == 0) {
         if (p->job.place.rank == 0)
             status = bench_p2p_target(p->opts->gpu, p->opts->network, p->job.run->gpu, p->arena,
@@ -420,7 +228,7 @@ static int measure(struct p2p *p, struct err *e)
     if (status == 0)
         status = measure_drift(p, &on, 0, e);
     if (status == 0)
-        status = messages(p, &on, e);
+        status = measure_messages(p, &on, e);
     if (status == 0)
         status = measure_drift(p, &on, 1, e);
     if (status < 0)
@@ -439,7 +247,7 @@ static int write_results(struct p2p *p, struct err *e)
                                         .html = p->opts->html,
                                         .fail_on = p->opts->fail_on,
                                         .full = p->opts->full,
-                                        .folder = p->folder};
+                                        .folder = p->folder.path};
     struct bench_p2p_report r = report(p);
     struct bench_checks checks;
     int status;
@@ -447,17 +255,17 @@ static int write_results(struct p2p *p, struct err *e)
         bench_common_clock_apply(&p->clock, &p->log.list[i]);
     bench_links_fit(&p->log, p->job.node_of, &p->links);
     r.links = &p->links;
-    status = folder_end(p, &r, e);
+    status = p2p_folder_end(&p->folder, &p->job, &r, e);
     if (p->job.place.rank != 0)
         return status;
     if (bench_p2p_show(&r, &checks, &show, status < 0 ? NULL : e) < 0)
         status = -1;
-    if (p->opts->json == NULL && p->folder[0] != '\0')
-        printf("Files: %s\n", p->folder);
+    if (p->opts->json == NULL && p->folder.path[0] != '\0')
+        printf("Files: %s\n", p->folder.path);
     return status;
 }
 
-/* Where a call of the library does not return. */
+/* Writes what was measured before a call of the library that does not return (struct bench_job). */
 static int write_partial(void *arg, struct err *e)
 {
     struct p2p *p = arg;
@@ -483,11 +291,9 @@ static int run_rank(void *arg, struct err *e)
     status = status < 0 ? (int)e->code : p->complete ? 0 : ERR_PARTIAL;
     bench_common_clock_release(&p->clock);
     bench_links_release(&p->links);
-    for (int i = 0; i < 2; i++) {
-        if (p->logs[i] != NULL)
-            fclose(p->logs[i]);
+    p2p_folder_release(&p->folder);
+    for (int i = 0; i < 2; i++)
         bench_drift_log_release(&p->drift[i]);
-    }
     bench_p2p_log_release(&p->log);
     return bench_job_end(&p->job, status, e);
 }
@@ -500,16 +306,17 @@ static int run(const struct command *self, int argc, char **argv, struct arena *
                                .seed = BENCH_P2P_SEED,
                                .warmup = 5,
                                .repeat = 10,
-                               .drift = -1};
+                               .drift = (double)NAN};
     struct p2p p = {
         .opts = &o, .job = {.gpus_only = true, .keep = write_partial, .arg = &p}, .arena = a};
     int status = cmd_parse_options(self, &o, argc, argv, e);
     if (status != 0)
         return status;
     p.plan.before = rewarm;
-    p.plan.done = log_rows;
+    p.plan.done = configuration_done;
     p.plan.arg = &p;
-    status = parse(&p, e) < 0 || bench_conditions_prepare(&p.conditions, &o.conditions, e) < 0
+    status = parse(&p, e) < 0 || p2p_folder_prepare(o.output, e) < 0 ||
+                     bench_conditions_prepare(&p.conditions, &o.conditions, e) < 0
                  ? (int)e->code
                  : bench_job_run(&p.job, "p2p", argc, argv, run_rank, e);
     bench_conditions_release(&p.conditions);

@@ -12,6 +12,8 @@ bench --gpus 2 --sizes 8:1
 bench --gpus 2 --repeat 0
 bench --gpus 2 --seed -1
 bench --gpus 2 --warmup x
+bench --gpus 2 --drift -0.5
+bench --gpus 2 --drift 86401
 bench stray
 bench --gpus 2 -o /proc/none
 bench --gpus 2 --sizes 1:4 --json /dev/full
