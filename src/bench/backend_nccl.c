@@ -19,7 +19,7 @@ typedef struct {
     char bytes[UNIQUE_ID];
 } unique_id;
 
-enum { SUCCESS = 0, IN_PROGRESS = 7 };
+enum { SUCCESS = 0, INVALID_ARGUMENT = 4, IN_PROGRESS = 7 };
 
 /* X(function, type, parameters), behind "nccl". */
 #define CALLS(X)                                                                    \
@@ -447,8 +447,10 @@ static int dispatch(struct bench_comm *c, const struct bench_call *k, int type, 
     case SPECTER_GATHER:
     case SPECTER_SCATTER:
         return with_root(c, k, type, part, k->op == SPECTER_GATHER);
-    default:
+    case SPECTER_SEND:
         return around(c, k, type);
+    default:
+        return INVALID_ARGUMENT;
     }
 }
 

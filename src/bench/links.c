@@ -12,7 +12,7 @@
 #include <string.h>
 
 #define LEAST_POINTS 3 /* of a piece, where there are several */
-#define SIZES_MAX 128  /* that a link is fitted to; further ones are left out */
+#define SIZES_MAX 128  /* that a link is fitted to; the largest ones beyond these are left out */
 #define RESAMPLES 200
 #define DRAWS_MAX 64 /* of a size's repetitions in a resample */
 #define SEED 1
@@ -332,7 +332,7 @@ struct heat_sample {
     const struct bench_link *link;
     uint64_t bytes;
     double celsius;
-    double ratio; /* us; then beside others of the size; then beside others of the link */
+    double ratio; /* first us; divided by the median of its size, then by that of its link */
 };
 
 static int by_size(const void *a, const void *b)
@@ -349,7 +349,8 @@ static int by_link(const void *a, const void *b)
     return ORDER(x->link, y->link);
 }
 
-/* Divides each by the median of those that are alike. */
+/* Divides the ratio of each sample by the median ratio of the samples that `compare` calls equal.
+ * Sorts the list. */
 static void divide(struct heat_sample *list, size_t n, int (*compare)(const void *, const void *))
 {
     double *values = array_new(n, sizeof *values);
@@ -392,7 +393,7 @@ struct bench_correlation bench_links_heat(const struct bench_p2p_log *log,
 
 /* ---- findings ---- */
 
-#define GROUP_LEAST 3 /* links that a GPU is named for */
+#define GROUP_LEAST 3 /* slow links one way: from so many on the GPU is named in their place */
 
 struct link_search {
     const struct bench_links *links;

@@ -64,12 +64,16 @@ struct bench_links {
     struct bench_link_kind kinds[2]; /* between nodes, within */
 };
 
-/* The fit of one link. Values of a size are in `us`, one a repetition. */
+/* The times of one size over a link, one a repetition. */
 struct bench_link_point {
     uint64_t bytes;
     const double *us; /* above 0 */
     size_t n;
 };
+
+/* Fits one link to its points, which are in ascending order of bytes. Sets pieces, npieces, alpha,
+ * beta, their intervals, and error; all else in *out stays as it is. Fewer than two points: npieces
+ * is 0 and the numbers are NAN. */
 void bench_link_fit(const struct bench_link_point *points, size_t n, struct bench_link *out);
 
 /* Measured points of a link one way, by sizes ascending; times that are not above 0 are left out.
@@ -116,14 +120,15 @@ size_t bench_link_findings(const struct bench_links *links, struct bench_link_fi
 
 /* ---- heat ----
  *
- * How times of messages go with the temperature of GPUs.
+ * The correlation of message times with the temperature of GPUs.
  *
- * A message's time, the median of its repetitions one way, is laid beside that of the same size
- * over links of the same kind (within a node, between nodes), and then beside what is usual of its
- * own link. What is left is neither the size's nor the link's. Slow and late links are left out:
- * what they lack differs from size to size. Of few links these medians have part of what heat does,
- * so that the slope is too small, by a fifth of 12 links; a fit of the link would have more of it.
- * The temperature is that of the warmer of a message's two GPUs. */
+ * A message's time, the median of its repetitions one way, is divided by the median over all links
+ * of the same kind (within a node, between nodes) at the same size, and the result by the median
+ * over all sizes of its own link. The ratio that remains depends on neither the size nor the link.
+ * Slow and late links are left out, because their loss differs from size to size. With few links
+ * these medians contain part of the effect of heat, so the slope comes out too small: by a fifth
+ * with 12 links. Dividing by the fit of the link would lose more of it. The temperature is that of
+ * the warmer of a message's two GPUs. */
 struct bench_correlation bench_links_heat(const struct bench_p2p_log *log,
                                           const struct bench_links *links);
 

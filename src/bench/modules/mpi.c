@@ -114,6 +114,7 @@ static int open_comm(const struct bench_members *m, struct bench_comm **comm, st
 
 /* ---- calls ---- */
 
+/* Returns MPI_DATATYPE_NULL where MPI has no such type. */
 static MPI_Datatype type_of(enum specter_dtype type)
 {
     switch (type) {
@@ -154,6 +155,8 @@ static MPI_Op op_of(enum specter_redop redop)
     }
 }
 
+/* MPI has every operation of benchmarks. `redop` is always one of op_of()'s four: benchmarks offer
+ * no other, and it is set for operations that do not reduce, too. */
 static int supports(enum specter_comm_op op, enum specter_dtype type, enum specter_redop redop,
                     struct err *e)
 {
@@ -165,8 +168,8 @@ static int supports(enum specter_comm_op op, enum specter_dtype type, enum spect
     return 0;
 }
 
-/* MPI leaves the result at the begin of the buffer that it reduces in place, NCCL at this rank's
- * part of it. */
+/* MPI leaves the result at the beginning of the buffer that it reduces in place, NCCL at this
+ * rank's part of it. */
 static int reduce_scatter(const struct bench_comm *c, const struct bench_call *k, MPI_Datatype type,
                           MPI_Op op, MPI_Comm comm)
 {
@@ -221,9 +224,11 @@ static int dispatch(const struct bench_comm *c, const struct bench_call *k)
         return MPI_Gather(root ? part : k->send, n, type, k->receive, n, type, k->root, comm);
     case SPECTER_SCATTER:
         return MPI_Scatter(k->send, n, type, mine, n, type, k->root, comm);
-    default:
+    case SPECTER_SEND:
         return MPI_Sendrecv(k->send, n, type, (member + 1) % size, 0, k->receive, n, type,
                             (member + size - 1) % size, 0, comm, MPI_STATUS_IGNORE);
+    default:
+        return MPI_ERR_OTHER;
     }
 }
 
