@@ -16,10 +16,10 @@
 void *as_caller_jump(void *handle, const char *name, const char *version, uintptr_t function,
                      const void *ret, size_t popped);
 
-/* An instruction, or two, that return to an address on the stack. */
-struct way_back {
+/* A `ret` instruction of the object, on AArch64 with the one before it that restores the frame. */
+struct return_site {
     const void *at;
-    size_t popped; /* bytes of the stack that it takes for a frame; AArch64 only */
+    size_t popped; /* bytes of the frame that it takes off the stack; AArch64 only, else 0 */
 };
 
 #ifdef __x86_64__
@@ -27,13 +27,14 @@ struct way_back {
 #define INSTRUCTION_BYTES 1
 
 /* Any byte of code that is `ret` serves, also one within another instruction. */
-static bool is_way_back(const unsigned char *at, struct way_back *found)
+static bool is_return_site(const unsigned char *at, struct return_site *found)
 {
-    *found = (struct way_back){at, 0};
+    *found = (struct return_site){at, 0};
     return *at == 0xc3;
 }
 
-/* The shadow stack pointer; 0 where there is none, as the instruction then does nothing. */
+/* Reads the shadow stack pointer. Without a shadow stack the instruction does nothing, and the
+ * pointer stays 0. */
 static bool has_shadow_stack(void)
 {
     uint64_t pointer = 0;
@@ -48,16 +49,17 @@ static bool has_shadow_stack(void)
 #define FRAME_BITS UINT32_C(0x003f8000) /* imm / 8, signed; a positive one here */
 #define RETURN UINT32_C(0xd65f03c0)     /* ret */
 
-static bool is_way_back(const unsigned char *at, struct way_back *found)
+static bool is_return_site(const unsigned char *at, struct return_site *found)
 {
     const uint32_t *code = (const uint32_t *)(const void *)at;
     uint32_t imm = (code[0] & FRAME_BITS) >> 15;
-    *found = (struct way_back){at, (size_t)imm * 8};
+    *found = (struct return_site){at, (size_t)imm * 8};
     return (code[0] & ~FRAME_BITS) == LOAD_FRAME && code[1] == RETURN && imm >= 2 && imm < 64 &&
            imm % 2 == 0;
 }
 
-/* chkfeat, a hint that does nothing on processors without guarded control stacks. */
+/* Executes chkfeat, which clears bit 0 of x16 where the thread has a guarded control stack, and
+ * does nothing on processors that have none. */
 static bool has_shadow_stack(void)
 {
     register uint64_t features __asm__("x16") = 1;
@@ -67,24 +69,26 @@ static bool has_shadow_stack(void)
 
 #endif
 
-struct frame_search {
+struct return_search {
     uintptr_t code;
-    struct way_back found;
+    struct return_site found;
 };
 
-static bool search_range(uintptr_t from, uintptr_t to, struct way_back *found)
+static bool search_range(uintptr_t from, uintptr_t to, struct return_site *found)
 {
     for (uintptr_t at = from; at + 2 * INSTRUCTION_BYTES <= to; at += INSTRUCTION_BYTES) {
-        if (is_way_back((const unsigned char *)at, found))
+        if (is_return_site((const unsigned char *)at, found))
             return true;
     }
     return false;
 }
 
-/* Looks near the code first, in pages that are surely there. The program is the first object. */
+/* Callback of dl_iterate_phdr(): looks for a return site in the segment that holds s->code, or in
+ * the first object, which is the program, where that is 0. Starts at the code, in pages that are
+ * surely mapped. Returns 1, which ends the walk, after the object was searched. */
 static int search_object(struct dl_phdr_info *info, size_t size, void *data)
 {
-    struct frame_search *s = data;
+    struct return_search *s = data;
     (void)size;
     for (int i = 0; i < info->dlpi_phnum; i++) {
         const ElfW(Phdr) *p = &info->dlpi_phdr[i];
@@ -100,11 +104,11 @@ static int search_object(struct dl_phdr_info *info, size_t size, void *data)
     return s->code == 0;
 }
 
-bool as_caller_ask(const struct dl_functions *loader, const void *code, void *handle,
+bool as_caller_ask(const struct dl_functions *functions, const void *code, void *handle,
                    const char *name, const char *version, void **found)
 {
-    struct frame_search s = {(uintptr_t)code, {NULL, 0}};
-    uintptr_t function = version == NULL ? (uintptr_t)loader->sym : (uintptr_t)loader->vsym;
+    struct return_search s = {(uintptr_t)code, {NULL, 0}};
+    uintptr_t function = version == NULL ? (uintptr_t)functions->sym : (uintptr_t)functions->vsym;
     if (function == 0 || has_shadow_stack())
         return false;
     loader_objects(search_object, &s);
@@ -116,10 +120,10 @@ bool as_caller_ask(const struct dl_functions *loader, const void *code, void *ha
 
 #else
 
-bool as_caller_ask(const struct dl_functions *loader, const void *code, void *handle,
+bool as_caller_ask(const struct dl_functions *functions, const void *code, void *handle,
                    const char *name, const char *version, void **found)
 {
-    (void)loader, (void)code, (void)handle, (void)name, (void)version, (void)found;
+    (void)functions, (void)code, (void)handle, (void)name, (void)version, (void)found;
     return false;
 }
 

@@ -117,20 +117,21 @@ void *dlsym_entry(enum hook_id id, void *found)
     return is_hooked_library(id, object_of(found)) ? entry_for(id, found) : NULL;
 }
 
-/* As the caller. False: that cannot be done, and the handle means another thing for everyone. */
-static bool ask(const struct dl_functions *loader, void *handle, const char *name,
+/* Asks in the name of the caller. False: that cannot be done, and the handle means another thing
+ * for each object. */
+static bool ask(const struct dl_functions *next, void *handle, const char *name,
                 const char *version, const void *caller, void **found)
 {
     struct signal_block blocked;
     bool asked;
     signal_block_begin(&blocked); /* a handler would see a return address of no call */
-    asked = as_caller_ask(loader, caller, handle, name, version, found);
+    asked = as_caller_ask(next, caller, handle, name, version, found);
     signal_block_end(&blocked);
     if (asked)
         return true;
     if (handle == RTLD_DEFAULT || handle == RTLD_NEXT)
         return false;
-    *found = version == NULL ? loader->sym(handle, name) : loader->vsym(handle, name, version);
+    *found = version == NULL ? next->sym(handle, name) : next->vsym(handle, name, version);
     return true;
 }
 
@@ -171,7 +172,7 @@ static struct dlsym_answer answer_hook(enum hook_id id, void *found, void *handl
 struct dlsym_answer dlsym_answer(void *handle, const char *name, const char *version,
                                  const void *caller)
 {
-    struct dl_functions next = next_loader();
+    struct dl_functions next = next_dlsyms();
     void *go_on = version == NULL ? (void *)(uintptr_t)next.sym : (void *)(uintptr_t)next.vsym;
     struct dlsym_answer answer = {NULL, go_on};
     int wanted = what_is_wanted();

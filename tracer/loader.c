@@ -51,7 +51,8 @@ int loader_objects(int (*take)(struct dl_phdr_info *, size_t, void *), void *arg
     return result;
 }
 
-/* A thread that was ended within a question never leaves it, so the wait has an end. */
+/* Waits for the other threads' questions. A thread that was ended within a question never leaves
+ * it, so the wait is limited. */
 static void before_fork(void)
 {
     int64_t begun = clock_pace_ns();
@@ -81,13 +82,16 @@ void loader_lock_begin(void)
 
 #define ABSENT 1
 
-/* As addresses, so that each is one atomic; 0: not looked for yet, ABSENT: there is none. What is
- * there is there from the start of the process, so two threads that look at once find the same. */
+/* Addresses of functions, so that each is one atomic; 0: not looked for yet, ABSENT: there is none.
+ * A function that exists does so from the start of the process, so two threads that look at the
+ * same time find the same one. */
 static struct {
-    _Atomic uintptr_t sym, vsym;
-} real, next;
-
-static _Atomic uintptr_t dlclose_behind_us, dlerror_behind_us, find_object_of_glibc;
+    _Atomic uintptr_t dlsym, dlvsym;
+} of_libc;
+static struct {
+    _Atomic uintptr_t dlsym, dlvsym, dlclose, dlerror;
+} next; /* the first after this library */
+static _Atomic uintptr_t find_object_of_glibc;
 
 static const struct link_map *ask_dladdr(const void *address)
 {
@@ -118,8 +122,9 @@ static bool is_libc(const struct link_map *object)
            elf_has_entry(object, DT_SONAME, "libdl.so.2");
 }
 
-/* Objects that were there at the start come first and never move, and libc is one of them, so the
- * walk meets none that another thread is just loading. */
+/* Returns the address of the first function of that name after this library, with only_libc of that
+ * of libc; 0: there is none. Objects that were there at the start come first and never move, and
+ * libc is one of them, so the walk meets none that another thread is just loading. */
 static uintptr_t find(const char *name, bool only_libc)
 {
     const struct link_map *object = own_object();
@@ -133,6 +138,7 @@ static uintptr_t find(const char *name, bool only_libc)
     return 0;
 }
 
+/* The same, looked for once: *where keeps the address. */
 static uintptr_t known(_Atomic uintptr_t *where, const char *name, bool only_libc)
 {
     uintptr_t found = atomic_load_explicit(where, memory_order_relaxed);
@@ -151,8 +157,9 @@ struct found_object {
     void *rest[8];
 };
 
-/* _dl_find_object() takes no lock of the loader's, which a thread may hold that waits for this one:
- * dlclose() holds it while destructors run. Elsewhere dladdr1() has to do. */
+/* Asks _dl_find_object(), because it takes no lock of the loader's: a thread that waits for this
+ * one may hold that lock, as dlclose() does while destructors run. A C library without it is asked
+ * by dladdr1(), which takes the lock. */
 const struct link_map *object_of(const void *address)
 {
     int (*find_object)(void *, struct found_object *) =
@@ -164,42 +171,43 @@ const struct link_map *object_of(const void *address)
     return find_object((void *)(uintptr_t)address, &found) == 0 ? found.map : NULL;
 }
 
-static struct dl_functions loader_of(uintptr_t sym, uintptr_t vsym)
+static struct dl_functions functions_at(uintptr_t sym, uintptr_t vsym)
 {
     return (struct dl_functions){(void *(*)(void *, const char *))sym,
                                  (void *(*)(void *, const char *, const char *))vsym};
 }
 
-struct dl_functions real_loader(void)
+struct dl_functions libc_dlsyms(void)
 {
 #ifdef __GLIBC__
-    return loader_of(known(&real.sym, "dlsym", true), known(&real.vsym, "dlvsym", true));
+    return functions_at(known(&of_libc.dlsym, "dlsym", true),
+                        known(&of_libc.dlvsym, "dlvsym", true));
 #else
     return (struct dl_functions){dlsym, NULL}; /* where ours is not in the way */
 #endif
 }
 
-struct dl_functions next_loader(void)
+struct dl_functions next_dlsyms(void)
 {
-    return loader_of(known(&next.sym, "dlsym", false), known(&next.vsym, "dlvsym", false));
+    return functions_at(known(&next.dlsym, "dlsym", false), known(&next.dlvsym, "dlvsym", false));
 }
 
 int (*next_dlclose(void))(void *)
 {
-    return (int (*)(void *))known(&dlclose_behind_us, "dlclose", false);
+    return (int (*)(void *))known(&next.dlclose, "dlclose", false);
 }
 
 char *(*next_dlerror(void))(void)
 {
-    return (char *(*)(void))known(&dlerror_behind_us, "dlerror", false);
+    return (char *(*)(void))known(&next.dlerror, "dlerror", false);
 }
 
 void *real_dlsym(void *handle, const char *name)
 {
-    struct dl_functions loader = real_loader();
+    struct dl_functions libc = libc_dlsyms();
     void *found;
     loader_enter();
-    found = loader.sym != NULL ? loader.sym(handle, name) : NULL;
+    found = libc.sym != NULL ? libc.sym(handle, name) : NULL;
     loader_leave();
     return found;
 }

@@ -29,16 +29,17 @@ struct dl_functions {
 };
 
 /* libc's (libdl's before glibc 2.34): the tracer's own calls go to them. */
-struct dl_functions real_loader(void);
+struct dl_functions libc_dlsyms(void);
 
 /* The next ones after ours, which may be another preload's: the program's calls go to them. */
-struct dl_functions next_loader(void);
+struct dl_functions next_dlsyms(void);
 
-/* The implementation that comes next after ours of another function of libdl's, NULL: none. */
+/* The next dlclose() and dlerror() after ours, which may be another preload's. NULL: none. */
 int (*next_dlclose(void))(void *handle);
 char *(*next_dlerror(void))(void);
 
-/* real_loader().sym, for convenience. */
+/* Calls libc_dlsyms().sym, between loader_enter() and loader_leave(). NULL, too, where libc has
+ * none. */
 void *real_dlsym(void *handle, const char *name);
 
 /* The object that `address` lies in, NULL: none; and our own. */
@@ -50,9 +51,9 @@ const struct link_map *own_object(void);
  * Keeps fork() from running while a thread is in a call of the dynamic loader. The loader answers
  * them under locks of its own, and a fork() at such a moment leaves these locked in the child, for
  * good: its next dlopen() or dl_iterate_phdr() never returns. The tracer asks where an untraced
- * program does not, in a thread of its own, too; so whatever it asks is asked between
- * loader_enter() and loader_leave(), and fork() waits for those that are under way, at most
- * FORK_PATIENCE_NS. */
+ * program does not, in a thread of its own, too. So whatever it asks is asked between
+ * loader_enter() and loader_leave(), except what dlsym.c asks in place of a call of the program,
+ * and fork() waits for the questions that are under way, at most FORK_PATIENCE_NS. */
 
 #define FORK_PATIENCE_NS INT64_C(100000000)
 
@@ -100,13 +101,17 @@ void pending_replace(const char *text);
  * the object now depends on the library that holds it, as it does for a reference: the library
  * stays loaded as long as the object, and no longer. */
 
-/* Asks `loader` for dlsym(handle, name), or for dlvsym(handle, name, version) where a version is
+/* Calls dlsym(handle, name) of `functions`, or dlvsym(handle, name, version) where a version is
  * given, as the object that holds the code at `code`, NULL for the program itself. Puts the answer
  * into *found, NULL for none, and returns true. Returns false, and asks nothing, where the object
  * has no `ret` that serves, or the thread has a shadow stack, which allows a return to its caller
- * only. The code must stay loaded meanwhile: it is a place that a call has come from or is going
- * to. */
-bool as_caller_ask(const struct dl_functions *loader, const void *code, void *handle,
+ * only.
+ *
+ * The signals of the thread are blocked (signal_block_begin()), because a handler would see a
+ * return address of no call. The tracer's own questions are asked between loader_enter() and
+ * loader_leave(). The code must stay loaded meanwhile: it is a place that a call has come from or
+ * is going to. */
+bool as_caller_ask(const struct dl_functions *functions, const void *code, void *handle,
                    const char *name, const char *version, void **found);
 
 /* ---- signals meanwhile ----

@@ -247,13 +247,13 @@ static void *unless_ours(void *p)
     return p == NULL || object_of(p) == own_object() ? NULL : p;
 }
 
-/* In the name of the object; NULL, too, where that cannot be done. */
+/* Asks in the name of the object that holds r->code. NULL, too, where that cannot be done. */
 static void *ask_as(const struct symbol_query *r, void *handle, const char *version)
 {
-    struct dl_functions loader = real_loader();
+    const struct dl_functions libc = libc_dlsyms();
     void *found = NULL;
     loader_enter();
-    as_caller_ask(&loader, r->code, handle, r->name, version, &found);
+    as_caller_ask(&libc, r->code, handle, r->name, version, &found);
     loader_leave();
     return unless_ours(found);
 }

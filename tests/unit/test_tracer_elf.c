@@ -108,7 +108,7 @@ TEST(tracer_elf_compares_as_strcmp)
 /* Nobody stands before the loader in this program, so both are the same. */
 TEST(tracer_real_is_what_dlsym_is)
 {
-    struct dl_functions real = real_loader(), next = next_loader();
+    struct dl_functions real = libc_dlsyms(), next = next_dlsyms();
     void *found = dlsym(RTLD_DEFAULT, "dlsym");
     if (libc_object() == NULL)
         SKIP("the C library is not glibc");
