@@ -32,7 +32,7 @@ double long_sum_value(struct long_sum sum);
 struct closing_rank {
     int64_t rank;            /* -1 unknown */
     const char *host, *file; /* in the arena */
-    int64_t recorded_ns;     /* last end - first begin of device work; 0: none */
+    int64_t recorded_ns;     /* last end - first start of device work; 0: none */
     int64_t devices;
     struct closing_sum kinds[SPECTER_SUM_KIND_COUNT];
     uint64_t launches, dropped;

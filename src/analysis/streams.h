@@ -23,7 +23,7 @@
 /* The launches of a device's work, stream by stream: what the launching calls cost the host, and
  * how long after them the work began.
  *
- *   call    end - begin of the call
+ *   call    end - beginning of the call
  *   delay   start on the device - end of the call; 0 where the work began before the call returned;
  *           not known where it began before the call, which the times of some profiles say
  */

@@ -65,7 +65,7 @@ static inline const char *find_special(const char *p, const char *end)
     return p;
 }
 
-/* The digits at the begin of the eight bytes at p, as a number; how many they are. No branch
+/* The digits at the beginning of the eight bytes at p, as a number; how many they are. No branch
  * depends on their number, which changes all the time. */
 static inline unsigned leading_digits(const char *p, uint64_t *value)
 {

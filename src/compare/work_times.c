@@ -86,7 +86,7 @@ static void add_waits(struct intervals *waits, const struct rank *rank)
     intervals_merge(waits);
 }
 
-/* From the begin of its first call to the end of its last one. */
+/* From the start of its first call to the end of its last one. */
 static struct interval whole_window(const struct rank *rank)
 {
     struct interval w = {INT64_MAX, INT64_MIN};

@@ -61,7 +61,7 @@ void replay_html_discard(struct replay_html *h);
  *     if (timeline_file_close(t, e) < 0) ...
  *
  * One process a rank and kind ("rank 0 recorded", "rank 0 predicted"), one track a stream and a
- * host thread. Times of both count from the begin of the recording on the rank's host. Slices of
+ * host thread. Times of both count from the start of the recording on the rank's host. Slices of
  * one track never overlap in part: what does, in a recording, gets a track of its own. Predicted
  * communication is two slices, the wait for the last member and the transfer. Arrows go from a
  * launch to its work, and along the members of a collective.

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The host's time from the begin of the first step to the end of the last. */
+/* The host's time from the start of the first step to the end of the last. */
 struct host_time {
     int64_t from_ns, to_ns;
 };

@@ -86,7 +86,7 @@ struct program_sync {
     uint32_t after;           /* mark, after the cost of the call itself */
     int64_t start_ns, end_ns; /* as recorded, since the rank's origin */
     int64_t cost_ns;
-    int64_t base_ns; /* begin of the rank on the simulation's clock */
+    int64_t base_ns; /* start of the rank on the simulation's clock */
     bool first;      /* of its host */
     bool launched;   /* its host launched something since the one before */
 };

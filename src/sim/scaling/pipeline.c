@@ -187,7 +187,7 @@ static int find_in(struct pipeline *pl, int stage, struct pipe_iteration *it, st
     return 0;
 }
 
-/* Returns the begin of the marked step that holds it; its own time where none does. */
+/* Returns the start of the marked step that holds it; its own time where none does. */
 static int64_t step_start(const struct rank *rank, int64_t t_ns)
 {
     for (size_t i = 0; i < rank->nsteps; i++) {

@@ -147,7 +147,7 @@ static int cut_prologue(struct pipeline *pl, const struct pipe_stage *s, struct 
     return 0;
 }
 
-/* The epilogue is what comes after the operations of `pass` at the begin of `both`. */
+/* The epilogue is what comes after the operations of `pass` at the beginning of `both`. */
 static int cut_epilogue(struct pipeline *pl, const struct pipe_stage *s, struct pipe_piece pass,
                         struct pipe_piece both, struct pipe_piece *out)
 {
@@ -267,7 +267,7 @@ static int split_stage(struct pipeline *pl, int stage)
 
 /* ---- what two stages have in common ---- */
 
-/* Returns how many operations at the end of a are those at the begin of c. */
+/* Returns how many operations at the end of a are those at the beginning of c. */
 static uint32_t overlap_begin(const struct series *a, const struct series *c)
 {
     uint32_t n = a->n < c->n ? a->n : c->n;
@@ -276,7 +276,7 @@ static uint32_t overlap_begin(const struct series *a, const struct series *c)
     return n;
 }
 
-/* Returns how many operations at the begin of a are those at the end of c. */
+/* Returns how many operations at the beginning of a are those at the end of c. */
 static uint32_t overlap_end(const struct series *a, const struct series *c)
 {
     uint32_t n = a->n < c->n ? a->n : c->n;

@@ -38,7 +38,7 @@ struct jitter_arrival {
     uint32_t rank, item, transfer;
     uint32_t ready;   /* item: at its end the member is there, but for arrivals in its stream;
                          SIM_NONE: at its own start */
-    uint32_t parent;  /* transfer; JITTER_NONE: the path leads to the begin of all */
+    uint32_t parent;  /* transfer; JITTER_NONE: the path leads to the beginning of all */
     uint32_t carrier; /* cost, of an operation or a transfer; JITTER_NONE: only hosts on the path */
     uint32_t before;  /* the arrival whose carrier comes last before this one's; JITTER_NONE */
     uint32_t epoch;   /* of the rank: grows with its parents */
