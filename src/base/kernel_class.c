@@ -160,6 +160,48 @@ const char *specter_kernel_find(const char *name, const char *word)
     return NULL;
 }
 
+/* The pairs of neighbouring characters in a name. A word with a pair that is not among them is not
+ * in the name: names of templates have a thousand characters, and a search for each of all words
+ * would take most of the time that reading a trace takes. */
+struct pairs {
+    uint32_t seconds[32]; /* by the first of the pair: a bit for each second */
+};
+
+/* Upper and lower case are one. Characters other than letters share the place of a letter, so that
+ * a pair may seem to be there, but never to be missing. */
+static unsigned place(char c)
+{
+    return (unsigned char)c & 31;
+}
+
+static void pairs_init(struct pairs *p, const char *name)
+{
+    *p = (struct pairs){0};
+    for (; name[0] != '\0' && name[1] != '\0'; name++)
+        p->seconds[place(name[0])] |= UINT32_C(1) << place(name[1]);
+}
+
+/* Returns false where the word cannot be in the name. What stands for :: is not looked at. */
+static bool pairs_allow(const struct pairs *p, const char *word)
+{
+    word += *word == '^';
+    for (; word[1] != '\0' && word[1] != ':'; word++) {
+        if ((p->seconds[place(word[0])] >> place(word[1]) & 1) == 0)
+            return false;
+    }
+    return true;
+}
+
+static const struct comm_kernel *comm_kernel_among(const char *name, const struct pairs *pairs)
+{
+    for (size_t i = 0; i < sizeof comm_kernels / sizeof *comm_kernels; i++) {
+        if (pairs_allow(pairs, comm_kernels[i].part) &&
+            specter_kernel_holds(name, comm_kernels[i].part))
+            return &comm_kernels[i];
+    }
+    return NULL;
+}
+
 const struct comm_kernel *specter_comm_kernels(size_t *count)
 {
     *count = sizeof comm_kernels / sizeof *comm_kernels;
@@ -168,19 +210,23 @@ const struct comm_kernel *specter_comm_kernels(size_t *count)
 
 const struct comm_kernel *specter_comm_kernel_of(const char *name)
 {
-    for (size_t i = 0; name != NULL && i < sizeof comm_kernels / sizeof *comm_kernels; i++) {
-        if (specter_kernel_holds(name, comm_kernels[i].part))
-            return &comm_kernels[i];
-    }
-    return NULL;
+    struct pairs pairs;
+    if (name == NULL)
+        return NULL;
+    pairs_init(&pairs, name);
+    return comm_kernel_among(name, &pairs);
 }
 
 enum specter_kernel_class specter_kernel_class_of(const char *name)
 {
-    if (specter_comm_kernel_of(name) != NULL)
+    struct pairs pairs;
+    if (name == NULL)
+        return SPECTER_KERNEL_OTHER;
+    pairs_init(&pairs, name);
+    if (comm_kernel_among(name, &pairs) != NULL)
         return SPECTER_KERNEL_COMM;
-    for (size_t i = 0; name != NULL && i < sizeof words / sizeof *words; i++) {
-        if (specter_kernel_holds(name, words[i].word))
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+        if (pairs_allow(&pairs, words[i].word) && specter_kernel_holds(name, words[i].word))
             return words[i].class;
     }
     return SPECTER_KERNEL_OTHER;
