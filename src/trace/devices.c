@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "trace/rank_join.h"
+#include "trace/devices.h"
 
 #include "base/order.h"
 

@@ -23,8 +23,8 @@
 #include "base/json.h"
 #include "base/order.h"
 #include "base/stream.h"
+#include "trace/devices.h"
 #include "trace/inspector.h"
-#include "trace/rank_join.h"
 #include "trace/reader.h"
 #include "trace/run.h"
 

@@ -8,7 +8,7 @@
 #include "base/buf.h"
 #include "base/order.h"
 #include "trace/comm_order.h"
-#include "trace/rank_join.h"
+#include "trace/devices.h"
 #include "trace/reader.h"
 
 #include <stdio.h>

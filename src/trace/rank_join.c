@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "trace/rank_join.h"
 
+#include "base/idmap.h"
 #include "base/order.h"
 #include "trace/et.h"
-#include "base/idmap.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -49,7 +49,7 @@ bool rank_extent(const struct rank *rank, int64_t *begin_ns, int64_t *end_ns)
 
 /* ---- one after another ---- */
 
-/* The place of each of from's threads among into's. Owned. */
+/* Adds from's threads to those of `into`. Returns the number that each has there, to be freed. */
 static uint32_t *join_threads(struct rank *into, const struct rank *from)
 {
     uint32_t *map = array_new((size_t)from->nthreads + 1, sizeof *map), n = into->nthreads;
@@ -74,12 +74,13 @@ static uint32_t *join_threads(struct rank *into, const struct rank *from)
     return map;
 }
 
-/* Numbers of one rank that mean something else in another file. */
+/* What is added to numbers of `from`, which begin at 0 in every file, so that they stay apart from
+ * those of `into`; threads get the number that they have there. */
 struct other_numbers {
     uint32_t *threads; /* owned */
     uint32_t nthreads;
     int32_t graphs, groups;
-    uint32_t ops, members;
+    uint32_t ops;
 };
 
 static void renumber_thread(const struct other_numbers *n, uint32_t *tid)
@@ -107,10 +108,8 @@ static void renumber(const struct other_numbers *n, struct rank *rank)
         renumber_thread(n, &rank->launches[i].tid);
         rank->launches[i].graph += rank->launches[i].graph >= 0 ? n->graphs : 0;
     }
-    for (size_t i = 0; i < rank->ndetails; i++) {
+    for (size_t i = 0; i < rank->ndetails; i++)
         rank->details[i].op += n->ops;
-        rank->details[i].member += rank->details[i].member != UINT32_MAX ? n->members : 0;
-    }
     for (size_t i = 0; i < rank->nanchors; i++) {
         renumber_thread(n, &rank->anchors[i].tid);
         rank->anchors[i].op += rank->anchors[i].op != ANCHOR_NONE ? n->ops : 0;
@@ -159,7 +158,6 @@ void rank_append(struct rank *into, struct rank *from)
 {
     struct other_numbers numbers = {.nthreads = from->nthreads};
     numbers.ops = (uint32_t)into->nops;
-    numbers.members = (uint32_t)into->nin;
     for (size_t i = 0; i < into->nops; i++) {
         const struct op *op = &into->ops[i];
         bool comm = op_is_comm(op);
@@ -188,6 +186,13 @@ void rank_append(struct rank *into, struct rank *from)
         if (!there)
             rank_add_member(into, m->comm, m->rank, m->device);
     }
+    for (size_t i = 0; i < from->nsettings; i++) {
+        bool there = false;
+        for (size_t k = 0; k < into->nsettings; k++)
+            there = there || strcmp(into->settings[k].name, from->settings[i].name) == 0;
+        if (!there)
+            rank_add_setting(into, from->settings[i].name, from->settings[i].value);
+    }
     into->rank = into->rank >= 0 ? into->rank : from->rank;
     into->pid = into->pid >= 0 ? into->pid : from->pid;
     into->gpu = into->gpu[0] != '\0' ? into->gpu : from->gpu;
@@ -196,6 +201,8 @@ void rank_append(struct rank *into, struct rank *from)
     into->complete &= from->complete;
     into->torn |= from->torn;
     into->quiet &= from->quiet;
+    into->undated |= from->undated;
+    into->gemm_rate = into->gemm_rate > from->gemm_rate ? into->gemm_rate : from->gemm_rate;
     into->dropped += from->dropped;
     into->bad_lines += from->bad_lines;
     into->end_ns = into->end_ns > from->end_ns ? into->end_ns : from->end_ns;
@@ -255,7 +262,7 @@ static bool is_pause(const struct joining *j, int64_t from_ns, int64_t to_ns, bo
 static void leave_pauses_out(struct joining *j, bool dated)
 {
     j->npauses = 0;
-    /* The stretches that no window covers, of the ranks that are dated, or of the others. */
+    /* Finds the stretches that no window covers, among those of dated ranks, or of the others. */
     struct rank_window *order = array_new(j->n + 1, sizeof *order);
     int64_t end_ns = UNKNOWN_NS;
     memcpy(order, j->list, j->n * sizeof *order);
@@ -335,7 +342,8 @@ static void note(struct joining *j)
     if (j->joined == 0)
         return;
     if (j->untimed == j->joined) {
-        run_note(run, false, "%zu files are of %zu processes: those of one are one rank",
+        run_note(run, false,
+                 "%zu files are of %zu processes: files of one process are read as one rank",
                  j->n - j->copies, run->nranks);
         return;
     }

@@ -251,7 +251,7 @@ struct comm_detail {
     /* how it is found, before run_finish() */
     int64_t seq; /* p2p_seq of a message */
     int32_t comm, peer;
-    uint32_t member; /* who: index into the rank's memberships; UINT32_MAX unknown */
+    uint32_t member; /* into the file's memberships, for devices_split(); UINT32_MAX unknown */
     uint8_t comm_op; /* enum specter_comm_op */
 };
 

@@ -3,6 +3,7 @@
 
 #include "base/idmap.h"
 #include "trace/jsonl.h"
+#include "trace/rank_join.h"
 #include "trace/reader.h"
 
 #include <sys/stat.h>
@@ -602,6 +603,32 @@ TEST(load_damaged_fixtures)
                   star != NULL ? "loss: " : cases[i].message);
         run_release(&run);
     }
+}
+
+/* ---- files of one process ---- */
+
+TEST(run_appended_rank_keeps_all)
+{
+    struct run run;
+    run_init(&run);
+    struct rank *from = (run_add_rank(&run), run_add_rank(&run)), *into = from - 1;
+    rank_add_member(into, run_comm(&run, "a", 1, 2), 1, 3);
+    rank_add_member(from, run_comm(&run, "b", 1, 2), 0, 3);
+    rank_add_member(from, run_comm(&run, "a", 1, 2), 1, 3);
+    rank_add_setting(into, "NCCL_DEBUG", "INFO");
+    rank_add_setting(from, "NCCL_DEBUG", "WARN");
+    rank_add_setting(from, "NCCL", "2.28.9");
+    from->gemm_rate = 16;
+    from->undated = true;
+    rank_append(into, from);
+    CHECK_INT(into->nin, 2);
+    CHECK_INT(into->nsettings, 2);
+    CHECK_STR(into->settings[0].value, "INFO");
+    CHECK_STR(into->settings[1].value, "2.28.9");
+    CHECK_INT(into->gemm_rate, 16);
+    CHECK(into->undated);
+    CHECK_INT(from->nsettings + from->nin, 0);
+    run_release(&run);
 }
 
 /* ---- many hosts ---- */
