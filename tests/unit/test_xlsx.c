@@ -9,6 +9,7 @@
 #include "report/sheet.h"
 #include "report/workbooks.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -20,7 +21,7 @@
 
 static const struct sheet_column columns[] = {{"n", NULL, SHEET_COUNT, 0}};
 
-/* The notes of a table of `rows` rows. */
+/* The notes of a table of `rows` rows, all but the first and the last of which are empty. */
 static char *written(size_t rows)
 {
     char path[] = "/tmp/specter-xlsx-XXXXXX", *notes = NULL;
@@ -35,8 +36,8 @@ static char *written(size_t rows)
     xlsx_begin(w, "long", &s, 0);
     while (n < rows) {
         s.ncells = 0;
-        for (size_t i = 0; i < BLOCK && n < rows; i++)
-            sheet_number(&s, (double)n++);
+        for (size_t i = 0; i < BLOCK && n < rows; i++, n++)
+            sheet_number(&s, n == 0 || n + 1 == rows ? (double)n : NAN);
         xlsx_rows(w, &s);
     }
     xlsx_end(w);

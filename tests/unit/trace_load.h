@@ -2,8 +2,8 @@
  *
  * For tests of the readers: runs loaded from text, and what their notes say.
  */
-#ifndef SPECTER_TRACE_LOAD_H
-#define SPECTER_TRACE_LOAD_H
+#ifndef SPECTER_TEST_TRACE_LOAD_H
+#define SPECTER_TEST_TRACE_LOAD_H
 
 #include "test.h"
 #include "trace/run.h"
