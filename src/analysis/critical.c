@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "analysis/critical.h"
 
-#include "analysis/critical_links.h"
 #include "analysis/time_breakdown.h"
 #include "base/arena.h"
 #include "base/kernel_class.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "analysis/critical_links.h"
+#include "analysis/critical.h"
 
 #include "analysis/time_breakdown.h"
 #include "base/arena.h"
@@ -14,14 +14,6 @@
 #define EVENT_SLACK_NS 20000
 #define UNTIMED_SEARCH \
     64 /* at most so many calls, or streams, are searched for work without times */
-
-/* A call in the order of time, before it is known what it waits for. */
-struct host_call {
-    int64_t host_ns;
-    uint32_t order; /* of equal times */
-    uint32_t index;
-    enum { FROM_OP, FROM_SYNC_CALL, FROM_LAUNCHES } from;
-};
 
 /* The sweep's state of one stream. */
 struct stream_state {
@@ -207,53 +199,27 @@ static void sweep_sync_call(struct link_sweep *s, const struct sync_call *sync,
     }
 }
 
-static int by_time(const void *pa, const void *pb)
+/* Returns whether the trace holds when the host made the call, and that it launched something. */
+static bool is_made(const struct rank *rank, const struct rank_call *call)
 {
-    const struct host_call *a = pa, *b = pb;
-    return a->host_ns != b->host_ns ? ORDER(a->host_ns, b->host_ns) : ORDER(a->order, b->order);
+    return call->kind == HOST_CALL_OP         ? rank->ops[call->index].host_ns != UNKNOWN_NS
+           : call->kind == HOST_CALL_LAUNCHES ? rank->launches[call->index].graph < 0
+                                              : true;
 }
 
-static void add_host_call(struct host_call *list, size_t *n, int64_t host_ns, int from,
-                          size_t index)
-{
-    if (host_ns == UNKNOWN_NS)
-        return;
-    list[*n] =
-        (struct host_call){.host_ns = host_ns, .order = (uint32_t)*n, .index = (uint32_t)index};
-    list[(*n)++].from = from;
-}
-
-/* Of equal times synchronisation calls are first: the next operation depends on them. */
-static struct host_call *host_calls_of(const struct rank *rank, size_t *n)
-{
-    struct host_call *list =
-        array_new(rank->nops + rank->nsync_calls + rank->nlaunches + 1, sizeof *list);
-    *n = 0;
-    for (size_t i = 0; i < rank->nsync_calls; i++)
-        add_host_call(list, n, rank->sync_calls[i].host_ns, FROM_SYNC_CALL, i);
-    for (size_t i = 0; i < rank->nlaunches; i++) {
-        if (rank->launches[i].graph < 0)
-            add_host_call(list, n, rank->launches[i].host_ns, FROM_LAUNCHES, i);
-    }
-    for (size_t i = 0; i < rank->nops; i++)
-        add_host_call(list, n, rank->ops[i].host_ns, FROM_OP, i);
-    qsort(list, *n, sizeof *list, by_time);
-    return list;
-}
-
-static void sweep_call(struct link_sweep *s, const struct host_call *e, uint32_t at)
+static void sweep_call(struct link_sweep *s, const struct rank_call *e, uint32_t at)
 {
     struct linked_call *call = &s->l->calls[at];
     const struct launches *x;
-    switch (e->from) {
-    case FROM_OP:
+    switch (e->kind) {
+    case HOST_CALL_OP:
         s->l->call[e->index] = at;
         sweep_op(s, e->index, call);
         break;
-    case FROM_SYNC_CALL:
+    case HOST_CALL_SYNC:
         sweep_sync_call(s, &s->l->rank->sync_calls[e->index], call);
         break;
-    case FROM_LAUNCHES:
+    case HOST_CALL_LAUNCHES:
         x = &s->l->rank->launches[e->index];
         stream_at(s, x->device, x->stream)->untimed = true;
         *call = call_of(x->host_ns, x->host_end_ns, x->tid, x->device, x->stream);
@@ -280,25 +246,30 @@ static uint32_t *none_of(size_t n)
 
 void rank_links_init(struct rank_links *l, const struct rank *rank)
 {
+    /* The operation that is called next depends on a synchronisation of that time. */
+    static const enum host_call_kind order[] = {HOST_CALL_SYNC, HOST_CALL_LAUNCHES, HOST_CALL_OP};
     struct link_sweep s = {.l = l, .last = LINK_NONE};
-    struct host_call *events;
+    struct rank_call *calls;
+    size_t ncalls;
     *l = (struct rank_links){.rank = rank,
                              .prev = none_of(rank->nops),
                              .dep = none_of(rank->nops),
                              .call = none_of(rank->nops),
                              .late = array_new(rank->nops + 1, sizeof *l->late)};
     link_streams(&s);
-    events = host_calls_of(rank, &l->ncalls);
-    l->calls = array_new(l->ncalls + 1, sizeof *l->calls);
-    for (uint32_t i = 0; i < l->ncalls; i++)
-        sweep_call(&s, &events[i], i);
+    calls = rank_calls(rank, order, &ncalls);
+    l->calls = array_new(ncalls + 1, sizeof *l->calls);
+    for (size_t i = 0; i < ncalls; i++) {
+        if (is_made(rank, &calls[i]))
+            sweep_call(&s, &calls[i], (uint32_t)l->ncalls++);
+    }
     l->ends = array_new(rank->nops + 1, sizeof *l->ends);
     for (uint32_t i = 0; i < rank->nops; i++) {
         if (has_time(&rank->ops[i]))
             l->ends[l->nends++] = (struct op_end){end_of(l, i), i};
     }
     qsort(l->ends, l->nends, sizeof *l->ends, by_end);
-    free(events);
+    free(calls);
     idmap_release(&s.stream_ids);
     idmap_release(&s.event_ids);
     idmap_release(&s.device_ids);

@@ -5,28 +5,6 @@
 
 #include <string.h>
 
-/* Beyond these a time is damage: 2^61 ns is the year 2043 as an epoch. They keep differences of
- * any two times within an int64_t. */
-#define TIME_MAX_NS ((int64_t)1 << 61)
-
-bool op_device_duration(const struct op *op, int64_t *dur_ns)
-{
-    *dur_ns = op->dur_ns;
-    return op_timed(op) && op->dur_ns >= 0 && op->dur_ns <= TIME_MAX_NS;
-}
-
-bool op_device_time(const struct op *op, int64_t *start_ns, int64_t *end_ns)
-{
-    int64_t dur_ns;
-    if (!op_device_duration(op, &dur_ns))
-        return false;
-    if (op->start_ns < -TIME_MAX_NS || op->start_ns > TIME_MAX_NS) /* UNKNOWN_NS is one of them */
-        return false;
-    *start_ns = op->start_ns;
-    *end_ns = op_end_ns(op);
-    return true;
-}
-
 /* An operation without device time, by the reason. A record that claims to have one and does not
  * is damaged and counts as unknown. */
 static void count_untimed(struct time_breakdown *s, const struct op *op)

@@ -60,13 +60,6 @@ struct time_breakdown {
     int devices;                                /* known ones that have timed operations */
 };
 
-/* Start and end of an operation on its device; false when the trace does not hold them: enqueue
- * time only, captured into a graph, launched out of sight, not finished, or damaged. */
-bool op_device_time(const struct op *op, int64_t *start_ns, int64_t *end_ns);
-
-/* The time that it took on its device, also where the trace does not hold when; false as above. */
-bool op_device_duration(const struct op *op, int64_t *dur_ns);
-
 /* Sums over ranks stay a number even when damage makes every rank's span centuries long. */
 static inline void ns_sum_add(int64_t *sum, int64_t ns)
 {

@@ -159,13 +159,9 @@ struct work_sum work_kernels(const struct work *w)
 static int by_shape(const void *x, const void *y)
 {
     const struct gemm_row *a = x, *b = y;
-    const uint32_t ka[] = {a->m, a->n, a->k, a->batch, a->dtype, a->compute};
-    const uint32_t kb[] = {b->m, b->n, b->k, b->batch, b->dtype, b->compute};
-    for (size_t i = 0; i < sizeof ka / sizeof *ka; i++) {
-        if (ka[i] != kb[i])
-            return ka[i] < kb[i] ? -1 : 1;
-    }
-    return 0;
+    const uint64_t ka[] = {a->m, a->n, a->k, a->batch, a->dtype, a->compute};
+    const uint64_t kb[] = {b->m, b->n, b->k, b->batch, b->dtype, b->compute};
+    return order_uint64s(ka, kb, sizeof ka / sizeof *ka);
 }
 
 static int gemm_by_cost(const void *x, const void *y)

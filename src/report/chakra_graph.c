@@ -3,19 +3,9 @@
 
 #include "base/arena.h"
 #include "base/idmap.h"
-#include "base/order.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-/* A call of the host. Calls at one time come in this order of kinds. */
-enum host_call_kind { CALLED_OP, CALLED_LAUNCHES, CALLED_SYNC };
-
-struct host_call {
-    int64_t at_ns;
-    uint32_t index;
-    enum host_call_kind kind;
-};
 
 /* The last node of a thread or stream. */
 struct tail {
@@ -277,43 +267,10 @@ static void add_sync_call(struct graph_builder *b, const struct sync_call *sync)
         thread->end_ns = sync->host_end_ns; /* the wait is the device's time, not the thread's */
 }
 
-/* ---- the calls of the host in order ---- */
-
-static int by_time(const void *pa, const void *pb)
-{
-    const struct host_call *a = pa, *b = pb;
-    if (a->at_ns != b->at_ns)
-        return ORDER(a->at_ns, b->at_ns);
-    if (a->kind != b->kind)
-        return ORDER(a->kind, b->kind);
-    return ORDER(a->index, b->index);
-}
-
-static struct host_call *host_calls_of(const struct rank *rank, size_t *count)
-{
-    struct host_call *list =
-        array_new(rank->nops + rank->nsync_calls + rank->nlaunches + 1, sizeof *list);
-    size_t n = 0;
-    for (uint32_t i = 0; i < rank->nops; i++) {
-        if (op_issued_ns(&rank->ops[i]) != UNKNOWN_NS)
-            list[n++] = (struct host_call){op_issued_ns(&rank->ops[i]), i, CALLED_OP};
-    }
-    for (uint32_t i = 0; i < rank->nsync_calls; i++) {
-        if (rank->sync_calls[i].host_ns != UNKNOWN_NS)
-            list[n++] = (struct host_call){rank->sync_calls[i].host_ns, i, CALLED_SYNC};
-    }
-    for (uint32_t i = 0; i < rank->nlaunches; i++) {
-        if (rank->launches[i].host_ns != UNKNOWN_NS)
-            list[n++] = (struct host_call){rank->launches[i].host_ns, i, CALLED_LAUNCHES};
-    }
-    qsort(list, n, sizeof *list, by_time);
-    *count = n;
-    return list;
-}
-
 void chakra_graph_init(struct chakra_graph *g, const struct run *run, size_t r,
                        const int64_t *untimed_ns)
 {
+    static const enum host_call_kind order[] = {HOST_CALL_OP, HOST_CALL_LAUNCHES, HOST_CALL_SYNC};
     const struct rank *rank = &run->ranks[r];
     struct graph_builder b = {.g = g,
                               .run = run,
@@ -322,7 +279,7 @@ void chakra_graph_init(struct chakra_graph *g, const struct run *run, size_t r,
                               .newest = CHAKRA_NONE,
                               .newest_end_ns = UNKNOWN_NS};
     size_t count;
-    struct host_call *calls = host_calls_of(rank, &count);
+    struct rank_call *calls = rank_calls(rank, order, &count);
     memset(g, 0, sizeof *g);
     for (size_t i = 0; i < b.rank->nops; i++) {
         const struct op *op = &b.rank->ops[i];
@@ -330,9 +287,9 @@ void chakra_graph_init(struct chakra_graph *g, const struct run *run, size_t r,
             idmap_add(&b.groups, op->coll.group);
     }
     for (size_t i = 0; i < count; i++) {
-        if (calls[i].kind == CALLED_SYNC)
+        if (calls[i].kind == HOST_CALL_SYNC)
             add_sync_call(&b, &rank->sync_calls[calls[i].index]);
-        else if (calls[i].kind == CALLED_LAUNCHES)
+        else if (calls[i].kind == HOST_CALL_LAUNCHES)
             add_launches(&b, calls[i].index);
         else
             add_op(&b, &rank->ops[calls[i].index]);

@@ -13,6 +13,28 @@
 /* Members of all communicators together: 256 MiB of rank tables. */
 #define COMM_MEMBERS_MAX ((uint64_t)1 << 26)
 
+/* Beyond these a time is damage: 2^61 ns is the year 2043 as an epoch. They keep differences of
+ * any two times within an int64_t. */
+#define TIME_MAX_NS ((int64_t)1 << 61)
+
+bool op_device_duration(const struct op *op, int64_t *dur_ns)
+{
+    *dur_ns = op->dur_ns;
+    return op_timed(op) && op->dur_ns >= 0 && op->dur_ns <= TIME_MAX_NS;
+}
+
+bool op_device_time(const struct op *op, int64_t *start_ns, int64_t *end_ns)
+{
+    int64_t dur_ns;
+    if (!op_device_duration(op, &dur_ns))
+        return false;
+    if (op->start_ns < -TIME_MAX_NS || op->start_ns > TIME_MAX_NS) /* UNKNOWN_NS is one of them */
+        return false;
+    *start_ns = op->start_ns;
+    *end_ns = op_end_ns(op);
+    return true;
+}
+
 void run_init(struct run *run)
 {
     memset(run, 0, sizeof *run);
@@ -317,4 +339,32 @@ bool run_partial(const struct run *run)
             return true;
     }
     return false;
+}
+
+static int by_call(const void *pa, const void *pb)
+{
+    const struct rank_call *a = pa, *b = pb;
+    if (a->t_ns != b->t_ns)
+        return ORDER(a->t_ns, b->t_ns);
+    return a->before != b->before ? ORDER(a->before, b->before) : ORDER(a->index, b->index);
+}
+
+struct rank_call *rank_calls(const struct rank *rank,
+                             const enum host_call_kind order[HOST_CALL_KINDS], size_t *n)
+{
+    const size_t counts[HOST_CALL_KINDS] = {rank->nops, rank->nsync_calls, rank->nlaunches};
+    struct rank_call *list =
+        array_new(rank->nops + rank->nsync_calls + rank->nlaunches + 1, sizeof *list);
+    *n = 0;
+    for (uint8_t k = 0; k < HOST_CALL_KINDS; k++) {
+        for (uint32_t i = 0; i < counts[order[k]]; i++) {
+            int64_t t_ns = order[k] == HOST_CALL_OP     ? op_issued_ns(&rank->ops[i])
+                           : order[k] == HOST_CALL_SYNC ? rank->sync_calls[i].host_ns
+                                                        : rank->launches[i].host_ns;
+            if (t_ns != UNKNOWN_NS)
+                list[(*n)++] = (struct rank_call){t_ns, i, (uint8_t)order[k], k};
+        }
+    }
+    qsort(list, *n, sizeof *list, by_call);
+    return list;
 }

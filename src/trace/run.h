@@ -65,7 +65,7 @@ enum op_flag {
     OP_INPLACE = 1,
     OP_UPPER_BOUND = 2,   /* dur_ns includes launch work: the stream was idle */
     OP_BYTES_UNKNOWN = 4, /* bytes and count are 0 because the trace does not tell */
-    OP_COUNTED = 16,      /* stands for kernels that were counted, not timed (pipeline.h) */
+    OP_COUNTED = 16,      /* stands for kernels that were counted, not timed (sim/scaling) */
     OP_COMM_ONLY = 8,     /* OP_GRAPH: all that is in it is known, and communication (graph.h) */
     OP_IN_GRAPH = 32,     /* issued by the launch of a graph, with all others of that call */
 };
@@ -178,6 +178,13 @@ static inline int64_t op_end_ns(const struct op *op)
 {
     return op->start_ns + op->dur_ns;
 }
+
+/* Start and end of an operation on its device; false when the trace does not hold them: enqueue
+ * time only, captured into a graph, launched out of sight, not finished, or damaged. */
+bool op_device_time(const struct op *op, int64_t *start_ns, int64_t *end_ns);
+
+/* The time that it took on its device, also where the trace does not hold when; false as above. */
+bool op_device_duration(const struct op *op, int64_t *dur_ns);
 
 /* When the host called for it; where that is not known, when it started; UNKNOWN_NS. */
 static inline int64_t op_issued_ns(const struct op *op)
@@ -524,6 +531,21 @@ const struct membership *rank_member(const struct rank *rank, int comm);
 
 /* Returns the details of ops[op] from NCCL's profiler interface; NULL when there are none. */
 const struct comm_detail *rank_detail(const struct rank *rank, size_t op);
+
+/* A call of a rank's host, and which of its lists has it. */
+enum host_call_kind { HOST_CALL_OP, HOST_CALL_SYNC, HOST_CALL_LAUNCHES, HOST_CALL_KINDS };
+
+struct rank_call {
+    int64_t t_ns;   /* op_issued_ns() of an operation */
+    uint32_t index; /* into ops, sync_calls or launches */
+    uint8_t kind;   /* enum host_call_kind */
+    uint8_t before; /* how many kinds come before this one at equal times */
+};
+
+/* The calls of a known time, in its order; at equal times in the `order` of kinds, then in that of
+ * the lists. The caller frees them. */
+struct rank_call *rank_calls(const struct rank *rank,
+                             const enum host_call_kind order[HOST_CALL_KINDS], size_t *n);
 
 /* True when any note is a loss. */
 bool run_partial(const struct run *run);

@@ -20,8 +20,6 @@
  * the other left (PyTorch's main and autograd threads hand over to each other in a way that no
  * trace shows). A thread that does overlap another one runs on its own from its recorded offset. */
 
-enum host_call_kind { HOST_CALL_OP, HOST_CALL_SYNC, HOST_CALL_LAUNCHES };
-
 struct host_call {
     int64_t start_ns, end_ns; /* of launches: both the first, the others are gaps between calls */
     uint32_t rank;            /* of the process: 0 .. nranks-1 */
