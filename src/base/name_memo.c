@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#include "base/name_memo.h"
+#include "base/kernel_class.h"
 
 #include "base/hash.h"
-#include "base/kernel_class.h"
 
 #include <string.h>
 

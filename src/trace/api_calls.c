@@ -7,7 +7,7 @@
 #include "trace/api_calls.h"
 
 #include "base/idmap.h"
-#include "base/name_memo.h"
+#include "base/kernel_class.h"
 #include "base/order.h"
 #include "trace/run.h"
 

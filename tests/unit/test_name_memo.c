@@ -5,7 +5,6 @@
 #include "test.h"
 
 #include "base/kernel_class.h"
-#include "base/name_memo.h"
 
 #include <stdio.h>
 #include <string.h>
