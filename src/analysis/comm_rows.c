@@ -11,9 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define COMMS_MIN 2     /* of a kind */
-#define INSTANCES_MIN 3 /* of a communicator: fewer are chance */
-
 /* ---- what the model expects ---- */
 
 void machine_find(struct machine *m, const struct run *run, const struct gpu_profile *gpu,
@@ -140,16 +137,6 @@ struct named_instance {
     const char *name;
 };
 
-/* Order of two lists of numbers, by the first that differs. */
-static int compare(const uint64_t *a, const uint64_t *b, size_t n)
-{
-    for (size_t i = 0; i < n; i++) {
-        if (a[i] != b[i])
-            return a[i] < b[i] ? -1 : 1;
-    }
-    return 0;
-}
-
 #define KEYS 5
 
 /* Order of instances by what makes a row. */
@@ -157,7 +144,7 @@ static int by_key(const void *x, const void *y)
 {
     const struct named_instance *p = x, *q = y;
     const struct comm_instance *a = p->in, *b = q->in;
-    int order = compare(
+    int order = order_uint64s(
         (const uint64_t[KEYS]){a->op, a->dtype, a->bytes_known, a->bytes, (uint64_t)a->comm_size},
         (const uint64_t[KEYS]){b->op, b->dtype, b->bytes_known, b->bytes, (uint64_t)b->comm_size},
         KEYS);
@@ -171,7 +158,7 @@ static int by_cost(const void *x, const void *y)
     int order;
     if (a->total_ns != b->total_ns)
         return a->total_ns > b->total_ns ? -1 : 1;
-    order = compare(
+    order = order_uint64s(
         (const uint64_t[KEYS]){a->op, a->dtype, a->bytes_known, a->bytes, (uint64_t)a->comm_size},
         (const uint64_t[KEYS]){b->op, b->dtype, b->bytes_known, b->bytes, (uint64_t)b->comm_size},
         KEYS);
@@ -412,235 +399,4 @@ void comm_rows_release(struct comm_rows *rows)
 {
     free(rows->list);
     memset(rows, 0, sizeof *rows);
-}
-
-/* ---- AlltoAll and AlltoAllv ---- */
-
-struct alltoall_instance {
-    const struct comm_instance *in;
-    const char *group;
-};
-
-bool is_alltoall(const struct comm_instance *in)
-{
-    return in->op == SPECTER_ALLTOALL || in->op == SPECTER_ALLTOALLV;
-}
-
-double alltoall_wall_ns(const struct comm_instance *in)
-{
-    const struct coll_timing *m = &in->timing;
-    return m->last_end_ns != UNKNOWN_NS ? (double)(m->last_end_ns - m->first_start_ns) : NAN;
-}
-
-double alltoall_moved_ns(const struct comm_instance *in)
-{
-    const struct coll_timing *m = &in->timing;
-    return m->last_end_ns != UNKNOWN_NS ? (double)(m->last_end_ns - m->last_start_ns) : NAN;
-}
-
-static bool is_whole(const struct comm_instance *in)
-{
-    return in->comm_size > 0 && in->sized == (uint32_t)in->comm_size;
-}
-
-double alltoall_imbalance(const struct comm_instance *in)
-{
-    return is_whole(in) && in->sent > 0 ? in->sent_max / (in->sent / in->sized) : NAN;
-}
-
-static int alltoall_order(const struct alltoall_instance *a, const struct alltoall_instance *b)
-{
-    int order = compare((const uint64_t[]){a->in->op, a->in->dtype, (uint64_t)a->in->comm_size},
-                        (const uint64_t[]){b->in->op, b->in->dtype, (uint64_t)b->in->comm_size}, 3);
-    return order != 0 ? order : strcmp(a->group, b->group);
-}
-
-static int alltoall_by_kind(const void *x, const void *y)
-{
-    const struct alltoall_instance *a = x, *b = y;
-    int order = alltoall_order(a, b);
-    return order != 0 ? order : ORDER(a->in, b->in);
-}
-
-static int alltoall_by_bytes(const void *x, const void *y)
-{
-    const struct alltoall_row *a = x, *b = y;
-    int order = ORDER(b->bytes, a->bytes);
-    if (order == 0)
-        order = compare((const uint64_t[]){a->op, a->dtype, (uint64_t)a->comm_size},
-                        (const uint64_t[]){b->op, b->dtype, (uint64_t)b->comm_size}, 3);
-    return order != 0 ? order : strcmp(a->group, b->group);
-}
-
-static void add_alltoall(struct alltoalls *x, const struct alltoall_instance *list, size_t n)
-{
-    struct alltoall_row *row;
-    double timed_bytes = 0, imbalance = 0, wall = 0, moved = 0;
-    uint64_t judged = 0;
-    ARRAY_GROW(x->list, x->cap, x->count + 1);
-    row = &x->list[x->count++];
-    *row = (struct alltoall_row){.op = list->in->op,
-                                 .dtype = list->in->dtype,
-                                 .group = list->group,
-                                 .comm_size = list->in->comm_size,
-                                 .instances = n,
-                                 .imbalance_max = NAN};
-    for (size_t i = 0; i < n; i++) {
-        const struct comm_instance *in = list[i].in;
-        if (!is_whole(in))
-            continue;
-        row->whole++;
-        row->bytes += in->sent;
-        if (in->sent > 0) {
-            judged++;
-            imbalance += alltoall_imbalance(in);
-            row->imbalance_max = fmax(row->imbalance_max, alltoall_imbalance(in));
-        }
-        if (in->grouped || isnan(alltoall_wall_ns(in)))
-            continue;
-        row->timed++;
-        timed_bytes += in->sent;
-        wall += alltoall_wall_ns(in);
-        moved += alltoall_moved_ns(in);
-    }
-    row->imbalance = judged > 0 ? imbalance / (double)judged : NAN;
-    row->wall_ns = row->timed > 0 ? wall / (double)row->timed : NAN;
-    row->moved_ns = row->timed > 0 ? moved / (double)row->timed : NAN;
-    row->bw_GBps = wall > 0 ? timed_bytes / wall : NAN;
-}
-
-void alltoalls_init(struct alltoalls *x, const struct comm_study *study)
-{
-    struct alltoall_instance *list = NULL;
-    size_t n = 0, cap = 0;
-    memset(x, 0, sizeof *x);
-    for (size_t i = 0; i < study->count; i++) {
-        const struct comm_instance *in = &study->list[i];
-        if (!is_alltoall(in))
-            continue;
-        ARRAY_GROW(list, cap, n + 1);
-        list[n++] = (struct alltoall_instance){in, comm_group_name(study->run, in->comm)};
-    }
-    if (n > 0)
-        qsort(list, n, sizeof *list, alltoall_by_kind);
-    for (size_t from = 0, to; from < n; from = to) {
-        for (to = from + 1; to < n && alltoall_order(&list[from], &list[to]) == 0; to++)
-            ;
-        add_alltoall(x, list + from, to - from);
-    }
-    if (x->count > 0)
-        qsort(x->list, x->count, sizeof *x->list, alltoall_by_bytes);
-    free(list);
-}
-
-void alltoalls_release(struct alltoalls *x)
-{
-    free(x->list);
-    memset(x, 0, sizeof *x);
-}
-
-/* ---- slow communicators ---- */
-
-struct timed_instance {
-    const struct comm_instance *in;
-    int nodes, per_node;
-};
-
-/* The instances [from, from + count) are of one communicator. */
-struct comm_span {
-    size_t from, count;
-    double median_ns;
-};
-
-static int slow_kind_order(const struct timed_instance *a, const struct timed_instance *b)
-{
-    const struct comm_instance *x = a->in, *y = b->in;
-    return compare((const uint64_t[]){x->op, x->dtype, x->bytes, (uint64_t)x->comm_size,
-                                      (uint64_t)a->nodes, (uint64_t)a->per_node},
-                   (const uint64_t[]){y->op, y->dtype, y->bytes, (uint64_t)y->comm_size,
-                                      (uint64_t)b->nodes, (uint64_t)b->per_node},
-                   6);
-}
-
-static int by_comm(const void *pa, const void *pb)
-{
-    const struct timed_instance *a = pa, *b = pb;
-    int order = slow_kind_order(a, b);
-    if (order == 0)
-        order = ORDER(a->in->comm, b->in->comm);
-    return order != 0 ? order : ORDER(a->in->transfer_ns, b->in->transfer_ns);
-}
-
-static int by_median(const void *pa, const void *pb)
-{
-    const struct comm_span *a = pa, *b = pb;
-    return a->median_ns != b->median_ns ? ORDER(a->median_ns, b->median_ns)
-                                        : ORDER(a->from, b->from);
-}
-
-/* Takes complete instances only: the wait of a part is not known. AlltoAllv differs from rank to
- * rank. */
-static bool is_judged(const struct comm_instance *in)
-{
-    return !in->p2p && in->matched && in->consistent && !in->grouped && in->bytes_known &&
-           in->op != SPECTER_ALLTOALLV && in->comm_size > 1 &&
-           in->members == (uint32_t)in->comm_size && in->timed == in->members;
-}
-
-/* The communicators of the kind [from, to). */
-static size_t split(struct comm_span *parts, const struct timed_instance *list, size_t from,
-                    size_t to)
-{
-    size_t n = 0;
-    for (size_t end; from < to; from = end) {
-        for (end = from + 1; end < to && list[end].in->comm == list[from].in->comm; end++)
-            ;
-        if (end - from < INSTANCES_MIN)
-            continue;
-        const struct timed_instance *mine = &list[from];
-        size_t count = end - from;
-        parts[n++] = (struct comm_span){from, count,
-                                        ((double)mine[(count - 1) / 2].in->transfer_ns +
-                                         (double)mine[count / 2].in->transfer_ns) /
-                                            2};
-    }
-    if (n > 0)
-        qsort(parts, n, sizeof *parts, by_median);
-    return n;
-}
-
-void slow_comm_find(struct slow_comm *out, const struct comm_study *study,
-                    const struct node_map *node_map, double factor)
-{
-    struct timed_instance *list = array_new(study->count + 1, sizeof *list);
-    struct comm_span *parts = array_new(study->count + 1, sizeof *parts);
-    size_t n = 0, comms;
-    memset(out, 0, sizeof *out);
-    for (size_t i = 0; i < study->count; i++) {
-        const struct comm_instance *in = &study->list[i];
-        const struct comm_nodes *comm_nodes;
-        if (!is_judged(in))
-            continue;
-        comm_nodes = &node_map->comms[in->comm];
-        list[n++] = (struct timed_instance){in, comm_nodes->nodes, comm_nodes->per_node};
-    }
-    if (n > 0)
-        qsort(list, n, sizeof *list, by_comm);
-    for (size_t from = 0, to; from < n; from = to) {
-        for (to = from + 1; to < n && slow_kind_order(&list[from], &list[to]) == 0; to++)
-            ;
-        comms = split(parts, list, from, to);
-        for (size_t i = 0; i < comms && comms >= COMMS_MIN; i++) {
-            /* Median of the medians of the others, which are in order. */
-            const struct comm_span *low = &parts[(comms - 2) / 2 + ((comms - 2) / 2 >= i)];
-            const struct comm_span *high = &parts[(comms - 1) / 2 + ((comms - 1) / 2 >= i)];
-            double usual = (low->median_ns + high->median_ns) / 2;
-            double lost = (parts[i].median_ns - usual) * (double)parts[i].count;
-            if (parts[i].median_ns >= factor * usual && lost > out->lost_ns)
-                *out = (struct slow_comm){list[parts[i].from].in, comms - 1, parts[i].count,
-                                          parts[i].median_ns,     usual,     lost};
-        }
-    }
-    free(parts);
-    free(list);
 }

@@ -100,7 +100,9 @@ struct comm_expected comm_row_expected(const struct machine *m, const struct com
  * where too little was measured there. */
 double expected_error(const struct machine *m, bool p2p);
 
-/* AlltoAll and AlltoAllv: how evenly the members send, and how long an exchange takes from the
+/* ---- alltoall.c ----
+ *
+ * AlltoAll and AlltoAllv: how evenly the members send, and how long an exchange takes from the
  * first entry to the last exit.
  *
  *   wall        last end - first start      } where starts can be compared (comm.h)
@@ -137,7 +139,9 @@ double alltoall_imbalance(const struct comm_instance *in);
 void alltoalls_init(struct alltoalls *x, const struct comm_study *study);
 void alltoalls_release(struct alltoalls *x);
 
-/* A communicator that takes longer for the same collective than the others of its kind: one slow
+/* ---- slow_comm.c ----
+ *
+ * A communicator that takes longer for the same collective than the others of its kind: one slow
  * link or GPU in it, which no comparison of starts shows, as all of its members take longer.
  *
  *   kind     same operation, type, size, number of members, and layout over nodes

@@ -35,6 +35,15 @@ static inline int order_ints(const void *a, const void *b)
     return ORDER(*(const int *)a, *(const int *)b);
 }
 
+/* Of two lists of n numbers: by the first that differs. */
+static inline int order_uint64s(const uint64_t *a, const uint64_t *b, size_t n)
+{
+    size_t i = 0;
+    while (i < n && a[i] == b[i])
+        i++;
+    return i < n ? ORDER(a[i], b[i]) : 0;
+}
+
 /* A search among [low, high); low is the answer in the end. */
 struct bisect {
     size_t low, high;
