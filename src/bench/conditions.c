@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-#include "bench/conditions.h"
+#include "bench/state.h"
 
 #include "base/now.h"
 #include "base/opt.h"
-#include "bench/state.h"
 
 #include <ctype.h>
 #include <dirent.h>
