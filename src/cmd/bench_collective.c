@@ -8,7 +8,6 @@
 #include "bench/collective.h"
 #include "calib/measured.h"
 #include "cmd/bench.h"
-#include "cmd/bench_job.h"
 #include "cmd/hardware.h"
 #include "cmd/predict.h"
 #include "report/bench_report.h"

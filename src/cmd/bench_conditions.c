@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * The conditions that a benchmark runs in: CPUs, clocks, temperatures (bench_job.h).
+ * The conditions that a benchmark runs in: CPUs, clocks, temperatures (bench.h).
  */
-#include "cmd/bench_job.h"
 
 #include "base/arena.h"
 #include "base/buf.h"
-#include "bench/conditions.h"
 #include "bench/state.h"
 #include "cmd/bench.h"
 

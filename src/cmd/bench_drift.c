@@ -3,7 +3,7 @@
  * specter bench drift: how fast the clocks of GPUs and hosts run against each other.
  */
 #include "base/whole_file.h"
-#include "cmd/bench_job.h"
+#include "cmd/bench.h"
 #include "cmd/cmd.h"
 #include "report/bench_report.h"
 

@@ -6,7 +6,6 @@
 #include "base/buf.h"
 #include "bench/gemm.h"
 #include "cmd/bench.h"
-#include "cmd/bench_job.h"
 #include "cmd/cmd.h"
 #include "cmd/hardware.h"
 #include "report/bench_report.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "cmd/bench_job.h"
+#include "cmd/bench.h"
 
 #include "base/arena.h"
 #include "bench/gpu.h"

@@ -6,7 +6,6 @@
 #include "base/whole_file.h"
 #include "calib/measured.h"
 #include "cmd/bench.h"
-#include "cmd/bench_job.h"
 #include "cmd/hardware.h"
 #include "report/bench_report.h"
 

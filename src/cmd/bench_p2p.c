@@ -4,7 +4,6 @@
  */
 #include "bench/drift.h"
 #include "cmd/bench.h"
-#include "cmd/bench_job.h"
 #include "cmd/bench_p2p_folder.h"
 #include "cmd/cmd.h"
 #include "report/bench_report.h"

@@ -16,7 +16,7 @@
 #define SPECTER_CMD_BENCH_P2P_FOLDER_H
 
 #include "bench/drift.h"
-#include "cmd/bench_job.h"
+#include "cmd/bench.h"
 #include "report/bench_report.h"
 
 #include <stdio.h>

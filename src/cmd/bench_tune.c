@@ -6,7 +6,6 @@
 #include "base/whole_file.h"
 #include "bench/tune.h"
 #include "cmd/bench.h"
-#include "cmd/bench_job.h"
 #include "cmd/cmd.h"
 #include "cmd/predict.h"
 #include "model/nccl_tuner.h"
