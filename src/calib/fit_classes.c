@@ -2,7 +2,7 @@
  *
  * Classes are fitted from wide to narrow, each by fit_run() over the parameters of its group.
  */
-#include "calib/fit_classes.h"
+#include "calib/calibrate.h"
 
 #include "base/stats.h"
 

@@ -2,7 +2,7 @@
  *
  * Errors of predictions by fits that had no part of what they predict (score.h).
  */
-#include "calib/fit_classes.h"
+#include "calib/calibrate.h"
 #include "calib/score.h"
 
 #include <stdlib.h>

@@ -100,7 +100,7 @@ void used_params_sort(struct used_params *u); /* after the last row */
  *
  * The fits start in the middle of the parameters' bounds: what is compiled in has seen all rows. */
 
-#define LOO_GEMM_ROWS 400 /* of each GPU in a fit (fit_classes.h), since there are many fits */
+#define LOO_GEMM_ROWS 400 /* of each GPU in a fit (calibrate.h), since there are many fits */
 
 enum loo_by { LOO_SOURCE, LOO_GPU, LOO_NONE };
 

@@ -8,7 +8,6 @@
 #define SPECTER_REPORT_CALIB_REPORT_H
 
 #include "calib/calibrate.h"
-#include "calib/fit_classes.h"
 #include "calib/score.h"
 
 #include <stdio.h>

@@ -4,7 +4,6 @@
  * fit must then find.
  */
 #include "calib/calibrate.h"
-#include "calib/fit_classes.h"
 #include "calib/score.h"
 #include "test.h"
 

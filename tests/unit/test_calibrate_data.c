@@ -3,7 +3,6 @@
  * On published measurements (../shared): what one collective of a machine tells of another one. The
  * parameters start from a fit that has not seen this GPU.
  */
-#include "calib/fit_classes.h"
 #include "base/stats.h"
 #include "calib/calibrate.h"
 #include "test.h"
