@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "model/cost.h"
 
+#include "model/nccl_graph.h"
+
 #include <math.h>
 #include <string.h>
 
@@ -15,18 +17,13 @@ struct node_groups {
 
 static struct node_groups groups_of(const struct network_profile *net, struct layout where)
 {
-    double per = fmax(1, net->gpus_per_node);
-    double room = net->domain_gpus > per ? floor(net->domain_gpus / per) : 1;
-    double count = ceil(where.nodes / room);
-    double nodes = ceil(where.nodes / count); /* evenly, as nccl_layout() lays them out */
-    double missing = (double)where.nodes * where.per_node - where.ranks;
-    double most = fmin(where.ranks, where.per_node * nodes);
+    struct layout groups = nccl_layout(net, where);
     return (struct node_groups){
         .ranks = where.ranks,
-        .count = count,
-        .most = most,
-        .least = fmin(most, fmax(1, where.per_node * floor(where.nodes / count) - missing)),
-        .nodes = nodes,
+        .count = groups.nodes,
+        .most = groups.per_node,
+        .least = fmin(groups.per_node, layout_fewest(where, groups.nodes)),
+        .nodes = ceil((double)where.nodes / groups.nodes),
     };
 }
 

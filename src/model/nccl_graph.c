@@ -121,16 +121,23 @@ struct layout nccl_layout(const struct network_profile *net, struct layout where
     };
 }
 
-/* All other nodes are full. Domains share the trays evenly; the emptiest has the tray that is not
- * full. */
+int layout_fewest(struct layout where, int groups)
+{
+    int64_t missing = (int64_t)where.nodes * where.per_node - where.ranks;
+    int64_t fewest = (int64_t)where.per_node * (where.nodes / groups) - missing;
+    return fewest < 1 ? 1 : (int)fewest;
+}
+
 int nccl_fewest(const struct nccl_topo *topo, struct layout where)
 {
-    int64_t rest = where.ranks - (int64_t)where.per_node * (where.nodes - 1);
-    if (topo->tray > 0 && where.nodes > 1) {
-        const int64_t trays = (where.ranks + topo->tray - 1) / topo->tray;
-        rest = topo->tray * (trays / where.nodes) - (trays * topo->tray - where.ranks);
+    struct layout nodes = where;
+    int fewest;
+    if (topo->tray > 0 && where.nodes > 1) { /* whose nodes are full trays, but for one */
+        nodes.nodes = where.ranks / topo->tray + (where.ranks % topo->tray > 0);
+        nodes.per_node = topo->tray;
     }
-    return rest < 1 ? 1 : rest < where.per_node ? (int)rest : where.per_node;
+    fewest = layout_fewest(nodes, where.nodes);
+    return fewest < where.per_node ? fewest : where.per_node;
 }
 
 /* The bandwidth that the channels of one node may take together. */

@@ -96,6 +96,10 @@ void nccl_topo_of(const struct gpu_profile *gpu, const struct network_profile *n
  * 7 x 72 and 8. */
 struct layout nccl_layout(const struct network_profile *net, struct layout where);
 
+/* Ranks of the emptiest group where the nodes are dealt out to `groups` evenly: it has the node
+ * that is not full. At least 1. */
+int layout_fewest(struct layout where, int groups);
+
 /* Ranks of the emptiest node of a layout from nccl_layout(). */
 int nccl_fewest(const struct nccl_topo *topo, struct layout where);
 
