@@ -9,7 +9,7 @@
 
 #include "sim/replay/facts.h"
 #include "sim/replay/replay.h"
-#include "sim/scaling/pipeline.h"
+#include "sim/scaling/scaling.h"
 #include "sim/target/overlap.h"
 #include "sim/whatif/whatif.h"
 

@@ -8,7 +8,7 @@
 
 #include "base/arena.h"
 #include "sim/program/process.h"
-#include "sim/scaling/pipeline.h"
+#include "sim/scaling/scaling.h"
 
 #include <stdbool.h>
 #include <stddef.h>

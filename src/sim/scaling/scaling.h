@@ -12,7 +12,7 @@
  *   products keep their shapes on each GPU and activations their size.
  * - ep: more experts, as many on each GPU. Exchanges spread with their recorded imbalance, also
  *   where they are made of messages.
- * - pp: a deeper model, in stages like those recorded (pipeline.h).
+ * - pp: a deeper model, in stages like those recorded (below).
  * - cp: refused, as attention grows with the context, and no recording tells by how much.
  *
  * Strong scaling divides the batch instead: below.
@@ -28,6 +28,7 @@
 #include "model/cost.h"
 #include "model/profile.h"
 #include "sim/grid/grid.h"
+#include "sim/program/program.h"
 #include "sim/step/step_measure.h"
 #include "trace/run.h"
 
@@ -98,7 +99,7 @@ struct weak_scaling_op {
     uint32_t rank, op; /* indices; op UINT32_MAX: kernels that were counted */
 };
 
-/* Of a run that was made of another one (pipeline.h): where what is in it was recorded. All
+/* Of a run that was made of another one (pipeline.c): where what is in it was recorded. All
  * borrowed. */
 struct weak_scaling_origin {
     const struct weak_scaling *growth; /* of the recording */
@@ -253,5 +254,60 @@ bool strong_scaling_divides(const struct strong_scaling *s, int comm, enum spect
 /* Returns the time of kernels of a class: `least_ns` is what as many kernels take at least. */
 double strong_scaling_kernel_ns(enum specter_kernel_class kind, double ns, double least_ns,
                                 int64_t scale);
+
+/* ---- pipeline.c ----
+ *
+ * Pipelines of more stages than were recorded (--grow pp): the model gets deeper by stages like
+ * those in the middle, each with as many layers, micro-batches and tokens as before, and every
+ * stage does its work in the order of the recorded schedule, laid out anew for the new number of
+ * stages.
+ *
+ * The step of one rank of each recorded stage is taken apart into prologue, forward and backward
+ * passes, messages and epilogue, by its messages to neighbours, which must come in the order of a
+ * known schedule (enum pipe_schedule). A run is made of these pieces: one rank a stage, with the
+ * host's times between its calls, device times without waits, and communicators that have the
+ * members which the longer job's have. It goes through program.h and the engine like any other;
+ * replicas and tensor-parallel ranks of a stage are not simulated, as nothing tells them apart.
+ *
+ * A new stage is the recorded middle stage, of several by turns. Of two recorded stages the first
+ * one tells what is common, as long as the last one does the same; products that only one of them
+ * does make it impossible to tell.
+ *
+ *     struct pipeline *pl = pipeline_new(&input, &why);
+ *     if (pl == NULL) refuse(why);
+ *     rc = pipeline_write(pl, 16, &longer, e);   the run, and where what is in it was recorded
+ *     longer_run_release(&longer);
+ *     pipeline_free(pl); */
+
+/* Of the recording; all borrowed until pipeline_free(). */
+struct pipeline_input {
+    const struct program *program; /* with what transfers take without waits (program_learn) */
+    const struct rank_steps *iterations; /* by rank */
+    const struct weak_scaling *growth;   /* whose axis is pp */
+};
+
+struct pipeline;
+
+/* NULL when the recording cannot be laid out anew; *why then says so, in `arena`. */
+struct pipeline *pipeline_new(const struct pipeline_input *in, struct arena *arena,
+                              const char **why);
+void pipeline_free(struct pipeline *pl);
+
+/* "1F1B of 2 stages and 8 micro-batches", in the arena. */
+const char *pipeline_text(const struct pipeline *pl, struct arena *arena);
+
+struct longer_run {
+    struct run run;
+    struct weak_scaling growth; /* of it; scale 1 is all there is */
+    struct weak_scaling_origin origin;
+    int *comm; /* owned: what origin points to */
+    size_t ncomms, cap_comms;
+    struct weak_scaling_op **op; /* owned with what it points to; [run.nranks] */
+};
+
+/* The job with that many stages: a multiple of the recorded ones. 0, or -1 with e filled. To be
+ * released in either case. */
+int pipeline_write(const struct pipeline *pl, int stages, struct longer_run *out, struct err *e);
+void longer_run_release(struct longer_run *longer);
 
 #endif
