@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "watch/trace_folder.h"
+#include "watch/watch.h"
 
 #include "base/arena.h"
 #include "base/err.h"
