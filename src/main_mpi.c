@@ -133,7 +133,7 @@ static void end(void)
     MPI_Finalize();
 }
 
-/* What all ranks have read, in rank 0, for as long as the process lives. */
+/* The records of all ranks, in rank 0, for as long as the process lives. */
 static struct load_shared shared;
 
 static int gather(struct own_share *own, struct err *e)

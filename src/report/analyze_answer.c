@@ -17,7 +17,7 @@
 #define MEAN_OFF 0.01 /* of the median step: a mean that is nearer is not told */
 #define GPU_COLUMNS 40
 
-/* What to do about a finding, by its rule. */
+/* Advice on a finding, by its rule. */
 static const char *const advice[RULE_COUNT] = {
     [RULE_hang] = "Each rank's last operation: --full. Of running processes: specter dump",
     [RULE_under_way] = "Each rank's last operation: --full",

@@ -397,7 +397,7 @@ static void put_collectives(struct page *p, const struct analysis *a)
 
 /* ---- ranks by steps ---- */
 
-/* What a heat map shows, but for its rows. */
+/* Writes the data of a heat map, but for its rows. */
 static void put_grid(struct buf *b, const struct run *run, struct plot_heat map)
 {
     const char **names = array_new(run->nranks, sizeof *names);

@@ -251,8 +251,8 @@ static void draw_part(struct page_timeline *out, const struct run_timeline *r,
     run_timeline_add(out, r, part);
 }
 
-/* What is larger than PAGE_TIMELINE_MAX shrinks to the median step, and where that is still several
- * times as large, to some of the ranks. */
+/* A timeline larger than PAGE_TIMELINE_MAX shrinks to the median step, and where that is still
+ * several times as large, to some of the ranks. */
 static void choose_part(struct page_timeline *out, struct run_timeline *r,
                         struct timeline_part *part)
 {
@@ -361,7 +361,7 @@ static const char *gpu_text(const struct analysis *a)
     return name[0] != '\0' ? name : NULL;
 }
 
-/* What was read, and what the machine is taken to be. */
+/* Writes the input: the files that were read, and the machine that is assumed. */
 static void put_input(struct analyze_page *x)
 {
     const struct analysis *a = x->a;
@@ -397,7 +397,7 @@ static void put_input(struct analyze_page *x)
     buf_puts(b, "</dl>");
 }
 
-/* What was lost, or guessed, when the traces were read. */
+/* Writes what reading the traces lost or guessed. */
 static void put_notes(struct analyze_page *x)
 {
     const struct run *run = x->a->run;

@@ -43,8 +43,8 @@ size_t critical_holder(const struct analysis *a, double *share);
 
 /* ---- the answer of first screen and page ----
  *
- * What was read, what bounds it, the parts of a step, what each finding costs, and what to do about
- * it.
+ * The answer: the input, what bounds the job, the parts of a step, the cost of each finding, and
+ * advice.
  *
  *     struct answer x;
  *     answer_init(&x, &analysis);
@@ -82,7 +82,7 @@ void answer_head(struct buf *b, const struct analysis *a);
 /* "up to 5.1 ms, 25 % of the step": what a finding costs, where its headline does not say so. */
 void answer_cost(struct buf *b, const struct analysis *a, const struct finding *f);
 
-/* What to do about it: names of tables stand behind "--table", with commas between. */
+/* Returns advice on the finding: names of tables stand behind "--table", with commas between. */
 const char *answer_advice(const struct analysis *a, const struct finding *f);
 
 /* ---- what text and page share ---- */

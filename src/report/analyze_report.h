@@ -30,7 +30,7 @@ void analyze_tables(const struct analysis *a, const char *names, enum sheet_form
 enum table_among { TABLE_ALONE, TABLE_FIRST, TABLE_NEXT };
 void analyze_table(const struct sheet *s, enum sheet_form form, enum table_among among, FILE *out);
 
-/* What each table tells, and how many rows it has, a line each. */
+/* Lists the tables: subject and number of rows, a line each. */
 void analyze_list_tables(const struct analysis *a, FILE *out);
 
 /* Checks that each name in the list is that of a table. 0, or -1 with e filled (ERR_USAGE). */

@@ -43,7 +43,8 @@ static void sheet_of_timeline(struct sheet *s, const struct analysis *a)
 
 /* ---- communication of each rank ---- */
 
-/* What is added up: the same operation of a rank on one communicator, of one size. */
+/* Orders rows so that those that are added up are neighbours: the same operation of a rank on one
+ * communicator, of one size. */
 static int by_kind(const void *pa, const void *pb)
 {
     const struct op *a = *(const struct op *const *)pa, *b = *(const struct op *const *)pb;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What the reports of several benchmarks have alike (bench_report.h).
+ * Shared by the reports of several benchmarks (bench_report.h).
  */
 #include "report/bench_report.h"
 

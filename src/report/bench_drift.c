@@ -69,7 +69,7 @@ static int by_rank(const void *a, const void *b)
 
 static const char *const clock_names[] = {"its GPU against its host", "its host against rank 0's"};
 
-/* What two digits show as 0 has no sign. */
+/* A value that two digits show as 0 has no sign. */
 static char *text_ppm(char *buf, size_t size, double ppm)
 {
     snprintf(buf, size, fabs(ppm) < 0.005 ? "0.00" : "%+.2f", ppm);

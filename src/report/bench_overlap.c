@@ -12,7 +12,7 @@
 #include <cjson/cJSON.h>
 #include <math.h>
 
-/* What the rows of one number of channels say together. */
+/* Summary of the rows with one number of channels. */
 struct channel_summary {
     int channels;
     struct bench_overlap_side gemm[2], collective; /* the largest slow-downs; by `memory` */

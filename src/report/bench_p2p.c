@@ -149,7 +149,8 @@ static bool is_uniform(const char *row, char *word, size_t size)
     return true;
 }
 
-/* What connects the GPUs of rank 0's node: one line where it is the same for all, else a row each.
+/* Prints the connections between the GPUs of rank 0's node: one line where it is the same for all,
+ * else a row each.
  */
 static void print_topology(const struct bench_run *run, FILE *out)
 {

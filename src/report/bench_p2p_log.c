@@ -100,7 +100,7 @@ void bench_p2p_messages_csv(const struct bench_p2p_report *r, const struct bench
 
 /* ---- metadata ---- */
 
-/* What stands in front, and a YAML string in single quotes, in which only these are doubled. */
+/* Writes `before` and a YAML string in single quotes, in which only these are doubled. */
 static void put_text(const char *before, const char *text, FILE *out)
 {
     fprintf(out, "%s '", before);

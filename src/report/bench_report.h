@@ -28,7 +28,7 @@ struct cJSON;
 
 /* ---- what several kinds have alike (bench_common.c) ----
  *
- * What is known of a run beside its rows, checks, and the state that GPUs were in meanwhile. */
+ * A run's data beside its rows, its checks, and the state of GPUs meanwhile. */
 
 /* Adds backend, library, gpu, ranks, nodes, gpus_per_node, hosts and settings to an object. */
 void bench_run_json(struct cJSON *o, const struct bench_run *run);
@@ -74,8 +74,8 @@ struct cJSON *bench_json(const struct bench_studies *studies);
 
 /* ---- the rows of `bench collective` (bench_table.c) ----
  *
- * What `specter bench collective` measured, in the forms that other programs read: the table of
- * nccl-tests, the rows of docs/validate.md, the text of CCL-Bench's microbenchmark, JSON.
+ * Writes the result of `specter bench collective` in the forms that other programs read: the table
+ * of nccl-tests, the rows of docs/validate.md, the text of CCL-Bench's microbenchmark, JSON.
  */
 
 /* The hardware that a run is laid beside; both NULL: nothing is expected of it. */
@@ -114,7 +114,7 @@ struct cJSON *bench_table_json(const struct bench_result *result, bool complete)
  * JSON.
  */
 
-/* What is known of the machine beside the rows. */
+/* Data of the machine, beside the rows. */
 struct bench_gemm_about {
     const char *device;            /* the GPU's name by the driver */
     const char *source;            /* source_id of the rows */
@@ -144,8 +144,8 @@ struct cJSON *bench_gemm_json(const struct bench_gemm_about *about,
 
 /* ---- overlap (bench_overlap.c) ----
  *
- * What `specter bench overlap` measured: a text of a screen, the table that `calibrate` reads,
- * JSON.
+ * Writes the result of `specter bench overlap`: a text of a screen, the table that `calibrate`
+ * reads, JSON.
  */
 
 struct bench_overlap_report {
@@ -169,7 +169,7 @@ struct cJSON *bench_overlap_json(const struct bench_overlap_report *r);
 
 /* ---- drift (bench_drift.c) ----
  *
- * What `specter bench drift` measured: a text of a screen, samples, JSON.
+ * Writes the result of `specter bench drift`: a text of a screen, samples, JSON.
  */
 
 struct bench_drift_report {
@@ -202,7 +202,7 @@ struct cJSON *bench_drift_json(const struct bench_drift_report *r);
 
 /* ---- p2p (bench_p2p.c, bench_p2p_log.c, bench_p2p_trace.c) ----
  *
- * What `specter bench p2p` measured: the files of its folder, a text of a screen, JSON.
+ * Writes the result of `specter bench p2p`: the files of its folder, a text of a screen, JSON.
  */
 
 struct bench_p2p_report {
@@ -257,8 +257,8 @@ struct cJSON *bench_p2p_json(const struct bench_p2p_report *r);
 
 /* ---- tune (bench_tune.c, bench_tune_text.c) ----
  *
- * What `specter bench tune` found: a text that begins with the answer, the table of NCCL's example
- * tuner plugin, variables for a shell, JSON. */
+ * Writes the result of `specter bench tune`: a text that begins with the answer, the table of
+ * NCCL's example tuner plugin, variables for a shell, JSON. */
 
 #define BENCH_TUNE_TABLE "tuner.csv"
 #define BENCH_TUNE_SETTINGS "settings.sh"
@@ -288,7 +288,7 @@ void bench_tune_settings(const struct bench_tune_report *r, FILE *out);
 /* {"schema": "specter.bench/1", "kind": "tune"}. Caller deletes. */
 struct cJSON *bench_tune_json(const struct bench_tune_report *r);
 
-/* What its two files share. */
+/* Shared by its two files. */
 
 /* Neighbouring sizes of one operation with the same answer. */
 struct bench_tune_range {
@@ -313,8 +313,8 @@ const char *bench_trial_state_name(enum bench_trial_state state);
 
 /* ---- the page (bench_page.c) ----
  *
- * What a benchmark measured as one page that needs nothing else (page.h): the checks, curves of
- * what was measured beside the models, heat maps of links, temperatures, drift. Each picture has
+ * Writes the result of a benchmark as one page that needs nothing else (page.h): the checks, curves
+ * of what was measured beside the models, heat maps of links, temperatures, drift. Each picture has
  * its numbers as CSV after it.
  */
 

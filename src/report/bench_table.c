@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What `specter bench collective` measured in the forms of other programs, and as JSON
+ * Writes the result of `specter bench collective` in the forms of other programs, and as JSON
  * (bench_report.h).
  */
 #include "report/bench_report.h"

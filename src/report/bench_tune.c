@@ -33,7 +33,7 @@ static bool same_choice(const struct comm_choice *a, const struct comm_choice *b
            a->channels == b->channels;
 }
 
-/* What NCCL is to take, with its channels; algo NULL: not known. */
+/* The choice that NCCL should make, with its channels; algo NULL: not known. */
 static struct comm_choice to_take(const struct bench_tuned *s)
 {
     return s->verdict == BENCH_TUNE_GAIN ? s->best.took : s->own;

@@ -52,7 +52,7 @@ static void print_gain(const struct bench_tune_range *range, FILE *out)
     else
         buf_printf(&text, "%.2f to %.2f", range->low, range->high);
     buf_printf(&text, " times as fast as NCCL's own choice");
-    /* What NCCL takes by itself over a range, each once. */
+    /* The choices that NCCL makes by itself over a range, each once. */
     int n = 0;
     for (const struct bench_tuned *s = range->first; s <= range->last; s++) {
         const struct comm_choice pair = {s->own.algo, s->own.proto, 0};

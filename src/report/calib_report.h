@@ -70,7 +70,7 @@ void calibrate_text(const struct calibrate_report *r, FILE *out);
 void calibrate_text_errors(const struct score *before, const struct score *after,
                            const struct score *left_out, FILE *out);
 
-/* What kernels lose beside communication; nothing where it was not measured. */
+/* Prints how much kernels lose beside communication; nothing where it was not measured. */
 void calibrate_text_overlap(const struct overlap_fit *fit, FILE *out);
 
 /* One line a class: what it was fitted on, and how many of its parameters were. */

@@ -269,7 +269,7 @@ static bool is_at_bound(const struct calibration_param *p)
            (p->fit.verdict == FIT_AT_LOW || p->fit.verdict == FIT_AT_HIGH);
 }
 
-/* What would determine the first open parameter. */
+/* Writes which measurement would determine the first open parameter. */
 static void put_advice(struct buf *b, const struct calibration *c)
 {
     char text[128];

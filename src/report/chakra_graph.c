@@ -72,7 +72,7 @@ static void depend(struct chakra_graph *g, uint32_t node, uint32_t on)
     n->deps[n->ndeps++] = on;
 }
 
-/* What is waited for becomes one node that ends with the last of it. */
+/* Joins the nodes that are waited for into one, which ends with the last of them. */
 static void join(struct chakra_graph *g, struct tail *t)
 {
     int64_t end_ns = INT64_MIN;
@@ -158,7 +158,7 @@ static uint32_t device_node(struct graph_builder *b, struct tail *stream, uint32
             wait_for(b->g, stream, launch); /* all of the group stands after the gap */
     }
     if (group >= 0) {
-        /* What the members of a group stand behind, as one node. */
+        /* The node that all members of a group stand behind. */
         uint32_t before = stream->node;
         if (stream->nwaits > 0) {
             wait_for(b->g, stream, before);

@@ -87,8 +87,8 @@ static void draw_sides(struct page_timeline *out, struct drawn_side sides[2])
     }
 }
 
-/* What is larger than TIMELINES_MAX shrinks to the median steps, and then to some of the
- * ranks: the same on both sides. */
+/* A timeline larger than TIMELINES_MAX shrinks to the median steps, and then to some of the ranks:
+ * the same on both sides. */
 static void choose_part(struct page_timeline *out, struct drawn_side sides[2])
 {
     const size_t base = sides[0].a->run->nranks, test = sides[1].a->run->nranks;

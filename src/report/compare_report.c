@@ -123,7 +123,8 @@ static bool is_sure(const struct compare_row *row)
     return row->verdict == COMPARE_IS_BETTER || row->verdict == COMPARE_IS_WORSE;
 }
 
-/* What made most of the change, and in *change_ns how much of it; NULL: no single thing did. */
+/* Returns the cause of most of the change, and in *change_ns its part; NULL: there is no such
+ * cause. */
 static const char *main_cause(struct buf *name, const struct causes *causes, double *change_ns)
 {
     const enum cause_kind kind = main_kind(causes, change_ns);

@@ -15,7 +15,7 @@
 
 #define ALL_RANKS INT64_MIN
 
-/* What the workbooks of a comparison are made of. */
+/* The data of a comparison's workbooks. */
 struct workbook_tables {
     const struct compare_report *r;
     struct compare_runs sides[2];

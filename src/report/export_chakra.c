@@ -85,7 +85,7 @@ static void put_int(struct buf *b, uint32_t in, uint32_t field, const char *name
     proto_close(b, at);
 }
 
-/* What goes in at one rank, of the full buffer (bytes in specter/trace.h); -1 not known. */
+/* The bytes that one rank puts in, of the full buffer (bytes in specter/trace.h); -1 not known. */
 static int64_t input_bytes(const struct op *op, const struct comm *comm)
 {
     bool share = op->coll.op == SPECTER_ALLGATHER || op->coll.op == SPECTER_GATHER;

@@ -134,7 +134,8 @@ size_t worst_arrival(const struct analysis *a)
     return worst;
 }
 
-/* What it does for longer than others before it is late, and in how many steps it is the worst. */
+/* Writes which work the rank does for longer than others before it is late, and in how many steps
+ * it is the last. */
 static void put_reasons(struct buf *b, const struct analysis *a, const struct arrival *x)
 {
     static const char *const words[] = {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What the numbers of an analysis say, in words, the most important finding first. Each rule is one
+ * States the results of an analysis in words, the most important finding first. Each rule is one
  * function and one line of RULES, with the threshold that decides whether it speaks;
  * docs/analyze.md explains them.
  *
@@ -79,8 +79,9 @@ void findings_release(struct findings *f);
  * share of a step becomes the weight. Does nothing where the recording cannot be simulated. */
 void findings_simulate(struct findings *f, const struct analysis *a);
 
-/* What the traces did not look at or hold too little of and how that limits the numbers, one
- * sentence each; ends with NULL. `list` has room for COVERAGE_LIMITS pointers to constant text. */
+/* Limits of the traces: what they do not record or hold too little of, and how that limits the
+ * numbers, one sentence each; ends with NULL. `list` has room for COVERAGE_LIMITS pointers to
+ * constant text. */
 #define COVERAGE_LIMITS 8
 void coverage_limits(const struct analysis *a, const char *list[COVERAGE_LIMITS]);
 

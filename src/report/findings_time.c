@@ -81,7 +81,7 @@ bool rule_exposed_comm(const struct analysis *a, double threshold, struct findin
     f->headline = b->len;
     buf_printf(b, "; " RATE_TEXT " of communication is overlapped.",
                percent(share_of(a->total.overlap_ns, a->total.comm_ns)));
-    /* What is waited for is at stake there. */
+    /* There the waits can be saved. */
     if (pipeline || (a->total.wait_known && rule_speaks(a, RULE_straggler)))
         f->weight *= 1 - waiting;
     if (pipeline) {

@@ -96,7 +96,7 @@ static void put_comm(struct buf *out, const struct run *run, int32_t index)
     buf_putc(out, ')');
 }
 
-/* What the first of the ranks at fault does, where that says more. */
+/* Writes what the first of the ranks at fault does, where that says more. */
 static void put_instead(struct buf *out, const struct hang *hang, const struct run *run)
 {
     const struct op *op = hang->instead;
@@ -210,7 +210,7 @@ static void put_differ(struct buf *out, const struct hang *hang, const struct ru
     put_what(out, hang, run);
 }
 
-/* What the calls in this communicator do not tell, those in others may. */
+/* The calls in other communicators may tell what those in this one do not. */
 static void put_why_skipped(struct buf *out, const struct hang *hang, const struct run *run)
 {
     if (hang->shared < 0) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * What all JSON results do alike with a value: null is what is not known, and text is valid UTF-8
- * whatever a trace holds.
+ * Adds values to JSON results, in all of them alike: null is a value that is not known, and text is
+ * valid UTF-8 whatever a trace holds.
  */
 #ifndef SPECTER_REPORT_JSON_ADD_H
 #define SPECTER_REPORT_JSON_ADD_H

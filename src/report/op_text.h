@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * What an operation is called on a timeline, and what is told of it there, for every format that
- * draws one; how sheets name operations, types and groups.
+ * Names of operations on a timeline, and their details there, for every format that draws one;
+ * names of operations, types and groups in sheets.
  */
 #ifndef SPECTER_REPORT_OP_TEXT_H
 #define SPECTER_REPORT_OP_TEXT_H
@@ -25,7 +25,7 @@ struct op_field {
     int64_t number;
 };
 
-/* What is known of it beside its times; how many fields. */
+/* Fills the operation's details beside its times. Returns the number of fields. */
 #define OP_FIELDS_MAX 16
 size_t op_fields(const struct run *run, const struct op *op, struct op_field list[OP_FIELDS_MAX]);
 

@@ -16,7 +16,7 @@
  *     rc = page_write(&p, path, e);
  *     page_release(&p);
  *
- * What comes from outside is escaped; the same input gives the same bytes.
+ * Text from outside is escaped; the same input gives the same bytes.
  */
 #ifndef SPECTER_REPORT_PAGE_H
 #define SPECTER_REPORT_PAGE_H

@@ -34,7 +34,7 @@ double plot_round_up(double value)
 #define TICKS 4
 #define LABEL 52.0 /* that one takes of the horizontal axis */
 
-/* What an axis shows, from least to most; in logarithms where it is logarithmic. */
+/* The range of an axis, from least to most; in logarithms where it is logarithmic. */
 struct axis_range {
     bool log;
     double least, most;
@@ -203,7 +203,8 @@ static void put_band(struct buf *b, const struct plot *p, const struct plot_seri
 
 /* ---- numbers ---- */
 
-/* What stands for itself in a data: address within quotes; all else as %XX. */
+/* Characters that stand for themselves in a data: address are written within quotes; all else as
+ * %XX. */
 static void put_address(struct buf *b, const char *text)
 {
     static const char plain[] =

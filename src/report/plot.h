@@ -23,7 +23,7 @@
 /* Where an axis may end that holds `value`: the next of 1, 1.2, 1.6, 2, 2.5, 4, 5, 8 x 10^n. */
 double plot_round_up(double value);
 
-/* What an axis counts: how its ticks are written. */
+/* The unit of an axis: how its ticks are written. */
 enum plot_unit { PLOT_NUMBER, PLOT_BYTES, PLOT_US, PLOT_GBPS };
 
 enum plot_form {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What the writers of a replay share: its answer in sentences, numbers, the parts of a step.
+ * Shared by the writers of a replay: its answer in sentences, numbers, the parts of a step.
  */
 #include "report/replay_internal.h"
 

@@ -238,7 +238,7 @@ static void add_op(struct timeline_rank *tr, uint32_t op)
     add(tr, SLOT_CALL, o->tid, op, (struct sim_span){at_ns, at_ns + own_ns});
 }
 
-/* What stands for no operation is written from the first operation on that is. */
+/* Untimed kernels and synchronisations are written from the first operation on that is written. */
 static void collect(struct timeline_rank *tr)
 {
     const struct rank_steps *it = &tr->job->steps.ranks[tr->r];
@@ -248,7 +248,7 @@ static void collect(struct timeline_rank *tr)
         if (!is_kept(tr->file->keep, it, i))
             continue;
         if (tr->rank->ops[i].flags & OP_COUNTED) {
-            /* What stands for counted kernels in a longer pipeline. */
+            /* The time of counted kernels, of a longer pipeline too. */
             struct sim_span span = program_span(&tr->job->program, tr->r, i);
             if (span.end_ns >= 0)
                 add(tr, SLOT_UNTRACED, stream_track(tr, tr->program->item[i]), i, span);

@@ -49,7 +49,7 @@ struct listed {
     const char *before, *after; /* the count */
 };
 
-/* What is counted, of the first n values. */
+/* Writes the counts among the first n values. */
 static size_t put_list(struct buf *b, const struct fact_value *counts, const struct listed *words,
                        size_t n)
 {

@@ -124,7 +124,7 @@ static void put_scale(struct table *t, const struct replay *rep, const struct re
     buf_release(&limit);
 }
 
-/* What the first screen of a terminal has of each scale, and more. */
+/* Writes each scale as on the first screen of a terminal, and more. */
 static void put_table(struct page *p, const struct replay *rep)
 {
     const struct workload *w = &rep->workload;

@@ -34,7 +34,7 @@ bool replay_unmeasured(const struct replay_scale *s);
 /* Communication of one axis; NULL: none at this scale. */
 const struct axis_time *replay_axis(const struct replay_scale *s, const char *name);
 
-/* What of the iteration it leaves exposed, in %; 0 where an iteration takes no time. */
+/* The exposed part of the iteration, in %; 0 where an iteration takes no time. */
 double replay_exposed_percent(const struct replay_scale *s, const struct axis_time *axis);
 
 /* A thousand is "1 k": "23.4 M"; NAN is "-". */
@@ -57,15 +57,16 @@ void replay_answer_text(struct buf *b, const struct replay *rep);
 #define REPLAY_NOT_TRUSTED \
     "Not to be trusted: on the recording's own hardware the replay is far off."
 
-/* What limits a step: the largest parts of its critical path, as many as `columns` have room for;
- * "-". Appended. */
+/* Appends what limits a step: the largest part of its critical path, and the second where it has 10
+ * % and fits into `columns`; "-": nothing. */
 void replay_limit_text(struct buf *b, const struct replay_scale *s, size_t columns);
 
 /* "Own hardware replays to 4.18 ms (+0.0 %). At 64 GPUs the critical path rests on: measured times
  * 71 %, model of GEMMs 29 %." Appended. */
 void replay_basis_text(struct buf *b, const struct replay *rep);
 
-/* What a replay assumed, and what it could not know: sentences, NULL after the last. In the arena.
+/* Returns a replay's assumptions, and what it could not know: sentences, NULL after the last. In
+ * the arena.
  */
 const char **replay_assumptions(struct replay *rep);
 const char **replay_notes(struct replay *rep);
@@ -76,8 +77,8 @@ bool replay_first_note(const struct replay *rep);
 /* Why a prediction is bound otherwise than the recording; NULL: it is not. */
 const char *replay_bounds_cause(enum bounds_cause cause);
 
-/* What the intervals rest on: the sentence that is returned leads to those of the list,
- * NULL after the last. In the arena. */
+/* Lists what the intervals rest on: the sentence that is returned leads to those of the list, NULL
+ * after the last. In the arena. */
 #define REPLAY_BARS_MAX 7
 const char *replay_error_text(struct replay *rep, const char *list[REPLAY_BARS_MAX + 1]);
 

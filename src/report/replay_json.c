@@ -202,7 +202,7 @@ static void add_samples(cJSON *o, const struct jitter_result *r)
     json_add_us(o, "p95_us", r->p95_ns);
 }
 
-/* What was asked for with --jitter; no key without it. */
+/* Adds the question of --jitter; no key without it. */
 static void add_variation(cJSON *doc, const struct replay *rep)
 {
     const struct jitter *v = &rep->variation;

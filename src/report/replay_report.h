@@ -35,7 +35,7 @@ struct cJSON *replay_json(struct replay *rep, const struct run *run); /* caller 
  *     ... replay_run(&rep, &run, &opts, e) ...
  *     rc = replay_html_close(h, &rep, &run, e);
  *
- * What comes from a trace is escaped; the same replay gives the same bytes. */
+ * Text of a trace is escaped; the same replay gives the same bytes. */
 struct replay_html;
 
 /* The step that is drawn is one of the first scale that is asked for. */
@@ -73,7 +73,7 @@ void replay_html_discard(struct replay_html *h);
 
 struct timeline_file;
 
-/* What is written is the prediction of the first scale that is asked for. */
+/* Opens the file for the prediction of the first scale that is asked for. */
 int timeline_file_open(struct timeline_file **out, const char *path, struct err *e);
 struct replay_watch timeline_file_watch(struct timeline_file *t);
 

@@ -27,7 +27,7 @@ static void limit_cell(struct table *t, const struct replay_scale *s, size_t col
     buf_release(&b);
 }
 
-/* What the other columns of the table leave of the screen; 0: too little for a column. */
+/* The columns of the screen that the other columns of the table leave; 0: too few for one more. */
 static size_t limit_columns(const struct screen *screen, const struct replay *rep, bool rates)
 {
     size_t gpus = 4, interval = strlen("80 % interval"), used;

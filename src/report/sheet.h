@@ -31,8 +31,8 @@
 
 struct cJSON;
 
-/* What the numbers of a column are: X(id, JSON and CSV value = number / divisor). Keys say the unit
- * that comes out: `_us` for SHEET_NS, `bytes`, `_GBps`. */
+/* Units of a column's numbers: X(id, JSON and CSV value = number / divisor). Keys say the unit that
+ * comes out: `_us` for SHEET_NS, `bytes`, `_GBps`. */
 #define SHEET_UNITS(X)                                                    \
     X(TEXT, 1)   /* left-aligned; beside NAME all others are numbers */   \
     X(NAME, 1)   /* of a kernel: without return type and namespaces */    \

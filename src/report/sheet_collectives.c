@@ -70,7 +70,7 @@ static void comm_cells(struct sheet *s, const struct comm_row *row)
     way_cells(s, row);
 }
 
-/* What limits the rows. */
+/* Notes the limits of the rows. */
 static void note_limits(struct sheet *s, const struct comm_study *study)
 {
     if (study->incomplete > 0)
@@ -263,7 +263,7 @@ void sheet_of_expected(struct sheet *s, const struct analysis *a)
             widest = row;
     }
     if (sheet_rows(s) > 0) {
-        /* What the model's figures are for. */
+        /* The machine of the model's figures. */
         const struct machine *m = &a->machine;
         sheet_note(s, "model: %s on %s%s, all ranks arrive at once and nothing overlaps",
                    m->gpu->name, m->net->name,

@@ -37,7 +37,7 @@ static void sum_cells(struct sheet *s, const struct traffic_sum *sum)
     sheet_number(s, sum->timed > 0 ? sum->time_ns : NAN);
 }
 
-/* What stands after the split into nodes. */
+/* Notes on the split into nodes. */
 static void note_places(struct sheet *s, const struct analysis *a)
 {
     if (a->node_map.by == NODE_MAP_LAYOUT)

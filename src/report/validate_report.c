@@ -175,7 +175,7 @@ static void print_groups(const struct validation *v, enum measured_kind kind, FI
 static const enum accuracy_size interval_order[SIZE_CLASSES] = {SIZE_ALL, SIZE_SMALL, SIZE_MIDDLE,
                                                                 SIZE_LARGE};
 
-/* What intervals must be to hold half and 80 % of the measured times. */
+/* Prints the intervals that hold half and 80 % of the measured times. */
 static void print_intervals(const struct validation *v, FILE *out)
 {
     static const char *const titles[] = {"intervals",   "rows",      "machines", "50 % within",

@@ -50,7 +50,8 @@ static void put_family(struct buf *out, const char *name, const char *unit, cons
     buf_printf(out, "# HELP specter_%s %s\n", name, help);
 }
 
-/* What is not known has no sample. Numbers are the same in every locale: the program sets none. */
+/* A value that is not known has no sample. Numbers are the same in every locale: the program sets
+ * none. */
 static void put_sample(struct buf *out, const char *name, const char *labels, double value)
 {
     if (isfinite(value))

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What the names of kernels and collectives tell: whether a kernel communicates (by the table of
+ * Reads the names of kernels and collectives: whether a kernel communicates (by the table of
  * base/comm_kernels.def), which operation it is, and how it reduces. Every reader of a profiler's
  * trace asks here, so that one kernel is the same operation in all formats.
  */

@@ -173,9 +173,10 @@ static void add_span(struct nsys *n, const struct nvtx_event *ev)
                       idmap_add(&p->threads, ev->thread)};
 }
 
-/* What an operator's range tells of its product (product.h), kept in the process; -1: it is none.
- * Where PyTorch's ranges carry the sizes of their inputs: emit_nvtx(record_shapes=True), nsys
- * --pytorch=autograd-shapes-nvtx. Types and values are not recorded. */
+/* Adds the product (product.h) that an operator's range describes to the process. Returns its
+ * index; -1: it is no such operator, or has no sizes. Where PyTorch's ranges carry the sizes of
+ * their inputs: emit_nvtx(record_shapes=True), nsys --pytorch=autograd-shapes-nvtx. Types and
+ * values are not recorded. */
 static int32_t product_in(struct nsys_process *p, const char *name, struct json_text text)
 {
     static const char key[] = "sizes = ";

@@ -74,7 +74,7 @@ static uint32_t *join_threads(struct rank *into, const struct rank *from)
     return map;
 }
 
-/* What is added to numbers of `from`, which begin at 0 in every file, so that they stay apart from
+/* Offsets for the numbers of `from`, which begin at 0 in every file, that keep them apart from
  * those of `into`; threads get the number that they have there. */
 struct other_numbers {
     uint32_t *threads; /* owned */

@@ -69,7 +69,7 @@ int load_shared_all_taken(const struct load_shared *s, struct err *e);
 
 /* ---- a part as bytes (pack.c) ----
  *
- * What a reader made of one file, as bytes: so it travels from the process that read the file to
+ * The result of reading one file, as bytes: so it travels from the process that read the file to
  * the one that puts the run together. The bytes are those of this version of the program on this
  * kind of machine (pack_form()). Damage of them is found by share.c; indexes are checked here,
  * other figures are believed.

@@ -37,7 +37,7 @@ struct trace_summary {
 /* Returns whether a file of this name may be one that the tracer writes. */
 bool trace_has_name(const char *name);
 
-/* What one file says of its process; texts are owned by the caller's arena. */
+/* The data of a process in one file; texts are owned by the caller's arena. */
 struct trace_head {
     const char *name, *run, *host;
     int64_t rank, pid; /* -1 unknown */

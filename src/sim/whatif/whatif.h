@@ -84,8 +84,8 @@ int whatif_parse_jitter(const char *text, struct whatif_opts *out, struct err *e
 int whatif_parse_fault(const char *option, const char *text, struct whatif_fault *out,
                        struct err *e);
 
-/* What-ifs of one job: jitter, slow ranks, slow links, for the replay that simulates it and for the
- * files of this folder.
+/* The what-ifs of one job: jitter, slow ranks, slow links, for the replay that simulates it and for
+ * the files of this folder.
  *
  *     v = (struct whatif){.program = p, .growth = g, .steps = steps, .net = net, .world = n, ...};
  *     whatif_init(&v, &opts, e);
