@@ -54,7 +54,7 @@ struct p2p_counters {
     struct comm_counter count[]; /* sends to, then receives from each peer */
 };
 
-/* How a communicator was created. */
+/* The creation of a communicator. */
 struct comm_init {
     ncclComm_t *handle;  /* the program's: where NCCL writes it */
     ncclComm_t before;   /* what stood there before the call */

@@ -96,10 +96,10 @@ bool config_in_list(const char *list, int64_t value)
 
 /* ---- secrets ----
  *
- * Which settings of the environment look like secrets: a trace is handed around, so the values of
- * these are not written to it. A setting is one by its name or by its value; secrets.def holds the
- * words. What is doubtful counts as a secret, but never what NCCL's own settings look like: paths,
- * lists of interfaces, adapters and devices, addresses with ports, numbers.
+ * Finds settings of the environment that look like secrets: a trace is handed around, so the values
+ * of these are not written to it. A setting is one by its name or by its value; secrets.def holds
+ * the words. What is doubtful counts as a secret, but never what NCCL's own settings look like:
+ * paths, lists of interfaces, adapters and devices, addresses with ports, numbers.
  */
 
 #define PREFIX_REST_MIN 12 /* characters after a prefix: fewer are an ordinary word */
@@ -382,7 +382,7 @@ static void name_from_process(struct config *c, bool below_torchrun)
     snprintf(c->run, sizeof c->run, "%s-%lld-%llu", c->host, (long long)pid, start_of(pid));
 }
 
-/* How often Slurm has started the job anew: its steps are numbered from 0 again. */
+/* The number of times that Slurm has started the job anew: its steps are numbered from 0 again. */
 static void name_restart(struct config *c, const char *const *environment)
 {
     int64_t restarts = number_of(environment, "SLURM_RESTART_COUNT");

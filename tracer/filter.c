@@ -8,7 +8,7 @@
 #include <stdatomic.h>
 #include <stdio.h>
 
-/* Why nothing is recorded now; 0: calls are recorded. */
+/* The reason why nothing is recorded now; 0: calls are recorded. */
 enum reason {
     BEFORE_DELAY = 1,
     AFTER_DURATION = 2,

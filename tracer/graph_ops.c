@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Which recorded operations each captured graph holds, as ranges of ids (output.h).
+ * The recorded operations that each captured graph holds, as ranges of ids (output.h).
  */
 #include "output.h"
 

@@ -61,7 +61,7 @@ extern const struct function_name function_names[FUNCTION_COUNT];
 
 /* ---- exports ----
  *
- * How the wrappers of hooks.def are exported, by the library of the hook:
+ * Versions with which the wrappers of hooks.def are exported, by the library of the hook:
  *
  *   cuBLAS, cudart   without a version. References to these libraries ask for versions, whose names
  *                    change with the library, and a symbol without one serves them all.

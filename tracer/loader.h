@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * How the tracer asks the dynamic loader, so that the program notices nothing: libc's own
+ * Questions of the tracer to the dynamic loader that the program does not notice: libc's own
  * functions, not while the program forks (both loader.c), with the program's pending error kept
  * (pending.c), and in the name of another object (as_caller.c).
  */

@@ -19,7 +19,7 @@ struct call_sum {
     uint64_t count, bytes;
 };
 
-/* How often everything was called that is recorded, operations or not. */
+/* Numbers of calls that are recorded, operations or not. */
 static struct call_counts {
     struct call_sum comm_ops[SPECTER_COMM_OP_COUNT];
     struct call_sum gemms[HOOK_COUNT];

@@ -95,7 +95,7 @@ void init_line_put(struct out *o, const struct config *config, int64_t mono_ns, 
 
 /* ---- what a line lists of a graph (graph_ops.c) ----
  *
- * Which recorded operations a graph holds: their ids by capture, kept until the graph's first
+ * The recorded operations that a graph holds: their ids by capture, kept until the graph's first
  * launch is written. The writer thread's own.
  *
  * Operations of a capture mostly have ids in a row, so ranges are kept, in fixed memory: when there

@@ -85,8 +85,8 @@ size_t text_mark(const char *text, size_t len)
     return len >= 3 && memcmp(text, "\xEF\xBB\xBF", 3) == 0 ? 3 : 0;
 }
 
-/* How many bytes at the start of the text are one control character: 0, 1, or 2 for the C1 set
- * (U+0080 to U+009F), which terminals obey as well. */
+/* Number of bytes at the start of the text that are one control character: 0, 1, or 2 for the C1
+ * set (U+0080 to U+009F), which terminals obey as well. */
 static size_t control_len(const char *text, size_t len)
 {
     unsigned char c = (unsigned char)text[0];

@@ -37,7 +37,7 @@ void buf_vprintf(struct buf *b, const char *fmt, va_list ap) __attribute__((form
 /* Room for `more` bytes after len; returns where they go. The caller then adds to len. */
 char *buf_reserve(struct buf *b, size_t more);
 
-/* How many bytes at the start of a text are a byte order mark in UTF-8: 3 or 0. */
+/* Number of bytes at the start of a text that are a byte order mark in UTF-8: 3 or 0. */
 size_t text_mark(const char *text, size_t len);
 
 /* Text from outside, made safe for a terminal: control bytes become '?'. */

@@ -100,14 +100,14 @@ int opt_parse_double(const char *what, const char *text, double *out, struct err
 int opt_parse_bytes(const char *what, const char *text, uint64_t *out, struct err *e);
 int opt_parse_list(const char *what, const char *text, struct opt_list *out, struct err *e);
 
-/* Which of the words, which end with NULL, the value of an option is: its index, or -1 with e
- * filled (ERR_USAGE). */
+/* Returns the index of the word that the value of an option is, or -1 with e filled (ERR_USAGE).
+ * words end with NULL. */
 int opt_word(const char *option, const char *text, const char *const *words, struct err *e);
 
 /* Returns whether a list of names, with commas between them, holds this one. */
 bool opt_list_names(const char *list, const char *name);
 
-/* How far apart two words are (insertions, deletions, replacements), for "did you mean". */
+/* Distance of two words (insertions, deletions, replacements), for "did you mean". */
 size_t opt_distance(const char *a, const char *b);
 
 /* True when `a` is close enough to `b` to be a slip of the fingers: one letter and a third of it

@@ -63,7 +63,7 @@ int stream_tar_next(struct stream *s, const char **name, struct err *e);
  * itself; else NULL. */
 const char *stream_plain_path(const struct stream *s);
 
-/* How the stream is called in messages: path, or path:member. Valid until stream_tar_next(). */
+/* Name of the stream in messages: path, or path:member. Valid until stream_tar_next(). */
 const char *stream_label(const struct stream *s);
 
 /* ---- lines ----

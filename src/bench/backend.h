@@ -47,9 +47,9 @@ void bench_calls_end(struct bench_calls *calls);
 
 /* ---- a library ---- */
 
-/* Who is in the communicator: every one of `size` processes opens it with the same `ranks`, which
- * is asked for the exchange of ids; the ones that are not in it give member -1 and get no
- * communicator (*comm is NULL). */
+/* Members of a communicator: every one of `size` processes opens it with the same `ranks`, which is
+ * asked for the exchange of ids; the ones that are not in it give member -1 and get no communicator
+ * (*comm is NULL). */
 struct bench_members {
     struct bench_ranks *ranks; /* borrowed */
     int world, rank;           /* of the job */

@@ -75,7 +75,7 @@ void bench_checks_take(struct bench_checks *g, enum bench_check_name name, doubl
 
 /* ---- numbers of a curve over sizes ---- */
 
-/* How much longer the slowest of the small sizes takes than the fastest. */
+/* Ratio of the slowest of the small sizes to the fastest. */
 static void take_flat(struct bench_checks *g, const double *us, size_t n, const char *where)
 {
     double least = NAN, most = NAN;
@@ -87,7 +87,7 @@ static void take_flat(struct bench_checks *g, const double *us, size_t n, const 
         bench_checks_take(g, BENCH_CHECK_flat, most / least - 1, "%s", where);
 }
 
-/* How much the rate changes in a doubling of the size, from the last but one to the last. */
+/* Change of the rate in a doubling of the size, from the last but one to the last. */
 static double change_per_doubling(const double bytes[2], const double us[2])
 {
     const double rates = bytes[1] / us[1] / (bytes[0] / us[0]);
@@ -212,7 +212,7 @@ static void take_link(struct bench_checks *g, const struct bench_p2p_log *log,
     bench_link_points_release(&points);
 }
 
-/* How far a link is from what it should be: the lowest of the ratios it is named for; 1: sound. */
+/* State of a link: the lowest of the ratios it is named for; 1: sound. */
 static double soundness(const struct bench_link *l)
 {
     double least = 1;

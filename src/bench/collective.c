@@ -62,7 +62,7 @@ uint64_t bench_op_count(enum specter_comm_op op, enum specter_dtype dtype, uint6
 
 /* ---- buffers ---- */
 
-/* How many parts of `count` elements the buffers of a rank hold. */
+/* Number of parts of `count` elements in the buffers of a rank. */
 static uint64_t parts_sent(const struct collective_bench *b)
 {
     enum specter_comm_op op = b->op;

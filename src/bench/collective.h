@@ -61,8 +61,8 @@ struct bench_communicator {
 int bench_collective(const struct bench_plan *plan, const struct bench_communicator *on,
                      struct bench_result *result, struct bench_run *run, struct err *e);
 
-/* How many configurations (an operation at a size) of the plan are less than an element of each
- * rank. */
+/* Number of the plan's configurations (an operation at a size) that are less than an element of
+ * each rank. */
 size_t bench_plan_empty(const struct bench_plan *plan, int ranks);
 
 /* Single operations out of place, for those who choose themselves what is measured (tune.h). All

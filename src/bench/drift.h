@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * How fast the clocks of a job run against each other: each GPU against its host, each host against
- * rank 0's. Every second or so all ranks make a few AllReduces of one element. Such a call ends at
- * the same moment on all of them: the event after it has the GPU's time of that moment, and the
- * host reads its clock when it sees the event.
+ * Measures how fast the clocks of a job run against each other: each GPU against its host, each
+ * host against rank 0's. Every second or so all ranks make a few AllReduces of one element. Such a
+ * call ends at the same moment on all of them: the event after it has the GPU's time of that
+ * moment, and the host reads its clock when it sees the event.
  *
  *   GPU against host: the call of a moment that the host saw soonest, which is the one where the
  *   GPU's clock is furthest ahead of the host's.

@@ -20,8 +20,8 @@
 
 /* ---- the plan (gemm_plan.c) ----
  *
- * Which GEMMs are measured, and in which order: such that whatever part of the plan the time
- * suffices for holds GEMMs of each type and family. Every run has the same plan. */
+ * The GEMMs that are measured, in an order such that any first part of the plan holds GEMMs of each
+ * type and family. Every run has the same plan. */
 
 struct bench_gemm_case {
     struct bench_gemm_shape shape;
@@ -108,7 +108,7 @@ int bench_gemm_run(const struct bench_gemm_plan *plan, const struct bench_gemm_o
                    struct bench_gemm_result *result, struct err *e);
 void bench_gemm_release(struct bench_gemm_result *result);
 
-/* How times beside the model go with the GPU's temperature, slope: share a K. */
+/* Correlation of times beside the model with the GPU's temperature, slope: share a K. */
 struct bench_correlation bench_gemm_heat(const struct bench_gemm_result *result);
 
 /* Returns whether the time lies outside the interval around the model's. */

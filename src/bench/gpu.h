@@ -34,7 +34,8 @@ struct bench_gpu {
     void *stream;        /* its own, which waits for no other */
 };
 
-/* How many GPUs this process sees; 0 where there is no library or no GPU, with the reason in e. */
+/* Number of GPUs that this process sees; 0 where there is no library or no GPU, with the reason in
+ * e. */
 int bench_gpu_count(struct err *e);
 
 int bench_gpu_open(struct bench_gpu *gpu, int index, struct err *e);

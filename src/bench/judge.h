@@ -33,8 +33,8 @@ struct bench_expected {
     struct bench_interval interval;
 };
 
-/* How the run was done, for predict_row(): hardware, and what its settings force NCCL to do. The
- * texts in it are borrowed from the run. */
+/* The question to predict_row() about a row: hardware, and what the run's settings force NCCL to
+ * do. The texts in it are borrowed from the run. */
 struct measured_row bench_question(const struct bench_run *run, const struct bench_row *row,
                                    const struct gpu_profile *gpu,
                                    const struct network_profile *net);
@@ -111,9 +111,9 @@ void bench_studies_add(struct bench_studies *s, const struct bench_run *run,
                        const struct gpu_profile *gpu, const struct network_profile *net);
 void bench_studies_release(struct bench_studies *s);
 
-/* How times beside the models', of sizes from BENCH_HEAT_FROM on, go with the temperature of the
- * warmest GPU. Rows come by size, and GPUs become warm meanwhile: what the models miss by size is
- * in it, too. */
+/* Correlation of times beside the models', of sizes from BENCH_HEAT_FROM on, with the temperature
+ * of the warmest GPU. Rows come by size, and GPUs become warm meanwhile: what the models miss by
+ * size is in it, too. */
 #define BENCH_HEAT_FROM (1 << 20) /* bytes */
 struct bench_correlation bench_studies_heat(const struct bench_studies *s);
 

@@ -95,8 +95,8 @@ const struct bench_link *bench_link_of(const struct bench_links *links, int src,
 
 /* ---- findings ----
  *
- * Which links differ from the others of their kind, in as few statements as say it: where all links
- * of a GPU are slow, or all that leave or reach it, it is the GPU that is named. */
+ * Findings: the links that differ from the others of their kind, in as few statements as say it:
+ * where all links of a GPU are slow, or all that leave or reach it, it is the GPU that is named. */
 
 enum bench_link_fault {
     BENCH_LINK_SLOW,       /* the rate is below that of its kind */

@@ -66,9 +66,9 @@ void bench_overlap_log_release(struct bench_overlap_log *log);
  * other: 1 where neither loses anything, 0 where nothing is saved. */
 double bench_overlap_saved(const struct bench_overlap_row *row);
 
-/* How long the collective takes with GEMMs beside it that alone take as long as the collective does
- * in the quickest row of `log` for the same operation, over that time: 1 where neither
- * loses anything, 2 as one after the other. */
+/* Time of the collective with GEMMs beside it that alone take as long as the collective does in the
+ * quickest row of `log` for the same operation, over that time: 1 where neither loses anything, 2
+ * as one after the other. */
 double bench_overlap_together(const struct bench_overlap_log *log,
                               const struct bench_overlap_row *row);
 

@@ -83,7 +83,7 @@ static double grace_s(const struct bench_ranks *r)
     return r->timeout_s < GRACE_S ? r->timeout_s : GRACE_S;
 }
 
-/* How long another rank than 0 waits for rank 0, which itself waits for the others. */
+/* Time that another rank than 0 waits for rank 0, which itself waits for the others. */
 static double patience_s(const struct bench_ranks *r)
 {
     return 2 * (r->timeout_s + grace_s(r));

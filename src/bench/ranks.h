@@ -25,9 +25,10 @@
 
 /* ---- place.c ----
  *
- * Which process of a job this one is, as its launcher says in the environment. Known launchers, in
- * this order: torchrun and `specter bench` itself (RANK, WORLD_SIZE), Open MPI's mpirun (OMPI_*),
- * other launchers of MPI (PMI_*, MPI_LOCALRANKID), srun (SLURM_*), other PMI (PMI_*).
+ * The place of this process in its job, as its launcher gives it in the environment. Known
+ * launchers, in this order: torchrun and `specter bench` itself (RANK, WORLD_SIZE), Open MPI's
+ * mpirun (OMPI_*), other launchers of MPI (PMI_*, MPI_LOCALRANKID), srun (SLURM_*), other PMI
+ * (PMI_*).
  *
  *     struct bench_place place;
  *     if (bench_place_read(&place, e) < 0) ...

@@ -18,7 +18,7 @@ struct bench_stats {
  * cv and spread 0 of one. */
 void bench_stats_of(const double *values, size_t count, struct bench_stats *out);
 
-/* How two values go together. */
+/* Correlation of two values. */
 struct bench_correlation {
     size_t n;
     double r; /* Pearson's; NAN of fewer than four pairs, or where one value never changes */
@@ -31,9 +31,9 @@ struct bench_correlation bench_correlate(const double *x, const double *y, size_
 /* Returns whether |r| is at least 0.3 and the interval excludes 0. */
 bool bench_correlation_is_clear(const struct bench_correlation *c);
 
-/* How times go with the temperature of GPUs: pairs of a temperature and of a time beside what it
- * should be at any temperature (by the models, or beside others like it), and their correlation,
- * whose slope is a share a K.
+/* Times and temperatures of GPUs: pairs of a temperature and of a time beside what it should be at
+ * any temperature (by the models, or beside others like it), and their correlation, whose slope is
+ * a share a K.
  *
  *     struct bench_heat heat;
  *     bench_heat_init(&heat, n);

@@ -45,7 +45,7 @@ struct bench_gpu_state {
     long long reasons; /* bits of nvmlClocksEventReasons; 0: nothing holds the clock down */
 };
 
-/* How many GPUs NVML knows; 0 with e filled (ERR_INPUT) where there is no NVML. */
+/* Number of GPUs that NVML knows; 0 with e filled (ERR_INPUT) where there is no NVML. */
 int bench_nvml_count(struct err *e);
 const char *bench_nvml_driver(void); /* "580.65.06"; "" where it is not known */
 

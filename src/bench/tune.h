@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Which algorithm, protocol and number of channels is faster than NCCL's own choice, by operation
- * and size. A setting is a communicator of its own, made with NCCL_ALGO, NCCL_PROTO and the CTAs of
- * its configuration, so that one job holds all of them and measures them in turn:
+ * Finds algorithms, protocols and numbers of channels that are faster than NCCL's own choice, by
+ * operation and size. A setting is a communicator of its own, made with NCCL_ALGO, NCCL_PROTO and
+ * the CTAs of its configuration, so that one job holds all of them and measures them in turn:
  *
  *   - one call of each setting, whose result is compared, and of which NCCL's profiler interface
  *     says what was taken. What is refused, wrong, ignored, or NCCL's own choice anyway is out.

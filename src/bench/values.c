@@ -86,7 +86,7 @@ static uint32_t ceil_div(unsigned a, unsigned b)
     return a / b + (a % b != 0);
 }
 
-/* How many values there are, such that no reduction over n ranks is larger than `most`. */
+/* Number of values, such that no reduction over n ranks is larger than `most`. */
 static uint32_t period_of(enum specter_redop redop, unsigned n, unsigned most)
 {
     unsigned twos = 0;

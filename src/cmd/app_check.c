@@ -330,7 +330,8 @@ void app_check_symbols(struct app *p)
                     taken.object, others_of(p, &taken), taken.functions);
 }
 
-/* Why the loader preloads nothing into this program ("setuid", ...), or NULL: it does. */
+/* The reason why the loader preloads nothing into this program ("setuid", ...); NULL: it does
+ * preload. */
 static const char *privileged(const char *path)
 {
     struct stat st;

@@ -45,7 +45,7 @@ struct words {
     size_t count;
 };
 
-/* How scripts spell their own folder and their own name. */
+/* Spellings by which scripts name their own folder and themselves. */
 static const struct {
     const char *spelling;
     bool folder;

@@ -107,7 +107,7 @@ static void lock_clocks(struct bench_conditions *c)
 
 /* ---- warm-up ---- */
 
-/* How warm GPUs are to become. */
+/* Temperature that GPUs are to reach. */
 struct warming {
     const char *option; /* that asks for it */
     int celsius, limit_s;

@@ -114,7 +114,7 @@ static int count_gpus(const struct bench_job *j, struct err *e)
     return count;
 }
 
-/* How many processes are to be started here; 1: none, this one is a rank. 0 with e filled. */
+/* Number of processes to start here; 1: none, this one is a rank. 0 with e filled. */
 static int count_processes(const struct bench_job *j, const char *kind, struct err *e)
 {
     const char *launcher = j->backend->launcher;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Which of several captures of one job step speaks for all: that of the task that ends last
+ * Finds the capture that prints for all captures of one job step: that of the task that ends last
  * (capture.h).
  */
 #include "cmd/capture.h"
@@ -152,8 +152,8 @@ static int count_files(const struct capture_step *s, const char *prefix, const c
     return n;
 }
 
-/* How many tasks have ended, this one among them. A list of the folder may be old, so it tells
- * only from which number on to try. */
+/* Returns the number of tasks that have ended, this one among them. A list of the folder may be
+ * old, so it tells only from which number on to try. */
 static int take_number(const struct capture_step *s)
 {
     char name[32];

@@ -125,7 +125,7 @@ void cmd_coverage_gap_text(const char *kind, const char **before, const char **b
 
 struct run;
 
-/* How every command loads a run: run_load(), of several runs the one named (NULL: the newest). A
+/* Loads a run, for every command: run_load(), of several runs the one named (NULL: the newest). A
  * bar on stderr is there from half a second on, on a terminal alone (progress.c), and is taken
  * away. */
 int cmd_load(struct run *run, const char *path, const char *run_id, struct err *e);
@@ -159,9 +159,9 @@ enum cmd_run_flags {
 
 #define STRICT_HELP "status 4 also where one rank alone of several was recorded"
 
-/* How the commands that read one run go: loads it, writes what must be known about how it was read
- * to stderr, a line each, checks it, and calls report. flags: of enum cmd_run_flags. Returns the
- * command's status: report's; where that is 0, ERR_PARTIAL when part of the input was lost; e's
+/* The frame of all commands that read one run: loads it, writes what must be known about how it was
+ * read to stderr, a line each, checks it, and calls report. flags: of enum cmd_run_flags. Returns
+ * the command's status: report's; where that is 0, ERR_PARTIAL when part of the input was lost; e's
  * code on failure. */
 int cmd_with_run(const char *path, const char *run_id, int flags, cmd_report *report, void *arg,
                  struct err *e);

@@ -122,7 +122,7 @@ static int print_many(const struct p2p_question *q, struct err *e)
     return predict_rows_end(&r, e);
 }
 
-/* Who sends to whom. */
+/* Finds the sender and the receiver of each message. */
 static int find_messages(struct p2p_question *q, struct err *e)
 {
     const struct predict_p2p_opts *o = q->opts;

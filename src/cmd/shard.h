@@ -16,7 +16,7 @@
 
 #include <stdint.h>
 
-/* Which part of a job this process does: --shard I/N, or auto, where the launcher of several
+/* The part of a job that this process does: --shard I/N, or auto, where the launcher of several
  * processes says so in the environment. */
 struct shard {
     int64_t part, parts; /* part is from 1 */

@@ -205,7 +205,7 @@ char *sweep_line(const struct sweep_result *result, enum sweep_status *status)
     } else {
         put_losses(&reason, result->run, result->rep);
         *status = reason.len > 0 ? SWEEP_PARTIAL : SWEEP_OK;
-        /* Which of the replay's notes tells the cause cannot be taken from it here: it knows other
+        /* The note that names the cause cannot be chosen among the replay's here: it knows other
          * scales, too, and a row is the same in every company. */
         if (!isfinite(s->efficiency))
             put_sentence(&reason,

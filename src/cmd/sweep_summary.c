@@ -48,8 +48,8 @@ static int by_step(const void *a, const void *b)
     return (x->step_us > y->step_us) - (x->step_us < y->step_us);
 }
 
-/* Whether the rows have the same on each axis with several values: null and the name of what the
- * replay then takes are the same. */
+/* Returns whether the rows have the same value on each axis with several values: null and the name
+ * of what the replay then takes are the same. */
 static bool same_combination(const struct sweep_grid *g, const cJSON *a, const cJSON *b)
 {
     for (size_t i = 0; i < SWEEP_SCALES; i++) {

@@ -178,7 +178,7 @@ static void put_ranks(struct page *p, const struct analysis *a)
 #define HEIGHT 1000.0
 #define TICKS 4
 
-/* Whatever stands for one bar: steps [first, end), of which `longest` is the longest. */
+/* The steps of one bar: steps [first, end), of which `longest` is the longest. */
 struct bar {
     size_t first, end;
     const struct step_row *longest;

@@ -37,7 +37,7 @@ static void add_run(cJSON *doc, const struct run *run)
     add_count(o, "ranks", run->nranks);
     cJSON_AddBoolToObject(o, "clock_aligned", run->clock_aligned);
     json_add_us(o, "clock_residual_us", run->clock_residual_ns);
-    /* How the clocks of the hosts lie to the first one's; docs/clocks.md. */
+    /* Offsets of the hosts' clocks to the first one's; docs/clocks.md. */
     cJSON *list = array_in(o, "clock_domains");
     for (int i = 0; i < run->ndomains && run->domains != NULL; i++) {
         const struct domain *d = &run->domains[i];

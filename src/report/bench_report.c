@@ -183,7 +183,7 @@ static void print_headline(const struct bench_study *s, FILE *out)
 
 /* ---- the rows that show it ---- */
 
-/* Which of the main rows are shown, and how many more may be. */
+/* The main rows that are shown, and the number of those that may follow. */
 struct shown {
     bool *row; /* owned */
     size_t left;

@@ -68,7 +68,7 @@ struct bench_tune_range bench_tune_range_of(const struct bench_tune_log *log, si
 
 /* ---- one setting ---- */
 
-/* How a setting did at a size, as NCCL's time over its own; 0: not known. */
+/* NCCL's time at a size over the setting's own; 0: not known. */
 static double ratio_of(const struct bench_tuned *s, const struct comm_choice *setting)
 {
     if (s->verdict == BENCH_TUNE_GAIN && same_choice(&s->best.setting, setting))

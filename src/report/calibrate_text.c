@@ -241,7 +241,7 @@ static void put_errors(struct screen *s, const struct cross_validation *v, size_
     table_release(&t);
 }
 
-/* Which parameters: of those for which `of` says so, by names and values; "" where there are none.
+/* Lists the parameters for which `of` says so, by names and values; "" where there are none.
  */
 static void list_params(struct buf *b, const struct calibration *c, const char *what,
                         bool (*of)(const struct calibration_param *p), bool values)

@@ -149,7 +149,7 @@ static void add_value(cJSON *o, const char *key, const char *value)
         json_add_text(o, key, value);
 }
 
-/* Which side is a prediction, and the interval of its step. */
+/* Adds which side is a prediction, and the interval of its step. */
 static void add_predicted(cJSON *o, const struct comparison *c)
 {
     const double ends_ns[] = {c->low_ns, c->high_ns};

@@ -142,7 +142,7 @@ static void put_waiting(struct buf *out, const struct hang *hang)
     else if (hang->cause == HANG_UNFINISHED)
         buf_printf(out, "; it was called %s%s before", least, time);
     if (hang->waiting > 0 || hang->cause == HANG_UNFINISHED) {
-        /* How long it was when the first time-out was over: PyTorch's watchdog then writes the
+        /* The age of the hang when the first time-out was over: PyTorch's watchdog then writes the
          * dumps. */
         char limit[32];
         if (hang_expired(hang))
@@ -290,7 +290,7 @@ static void put_verb(struct buf *out, const struct hang *hang, const struct run 
     put_what(out, hang, run);
 }
 
-/* How sure it is that the ranks of a hang are at fault. */
+/* Certainty that the ranks of a hang are at fault. */
 enum certainty { CERTAIN, POSSIBLE, UNDECIDED, UNRECORDED };
 
 static enum certainty certainty_of(const struct hang *hang)

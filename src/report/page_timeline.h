@@ -82,7 +82,7 @@ void page_timeline_panel(struct page_timeline *t, const char *side, const char *
 void page_timeline_row(struct page_timeline *t, const struct timeline_row *row);
 void page_timeline_add(struct page_timeline *t, const struct timeline_item *item);
 
-/* How many bytes it takes so far. */
+/* Number of bytes that it takes so far. */
 size_t page_timeline_size(const struct page_timeline *t);
 
 /* The timeline with its tools and keys. has_path: a critical path is in it. */
@@ -107,7 +107,7 @@ struct run_timeline {
     const struct critical_part ***path; /* owned [nranks][nops]: NULL: it is not on it */
 };
 
-/* How much of it, and from when on. */
+/* The part that is drawn, and its start. */
 struct timeline_part {
     uint32_t step;   /* STEP_NONE: none is known */
     size_t every;    /* one of so many ranks */

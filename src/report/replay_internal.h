@@ -74,7 +74,7 @@ const char **replay_notes(struct replay *rep);
 /* Returns whether the first of them is one that no reader of the result should miss. */
 bool replay_first_note(const struct replay *rep);
 
-/* Why a prediction is bound otherwise than the recording; NULL: it is not. */
+/* The reason why a prediction is bound otherwise than the recording; NULL: it is not. */
 const char *replay_bounds_cause(enum bounds_cause cause);
 
 /* Lists what the intervals rest on: the sentence that is returned leads to those of the list, NULL

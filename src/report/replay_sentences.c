@@ -115,7 +115,7 @@ static const struct replay_scale *scale_most_on(const struct replay *rep, enum b
 
 #define SAME 0.0005 /* a ratio that is shown as 1 */
 
-/* Why the error of a basis is what it is. */
+/* The origin of the error of a basis. */
 static const char *reason_text(struct replay *rep, const struct uncertainty *u, enum basis basis)
 {
     bool known = !(u->unknown[basis] > 0);

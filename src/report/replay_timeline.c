@@ -48,7 +48,7 @@ static void add_slice(struct rank_slices *r, uint32_t sim_item, struct sim_span 
         sim_item_stream(r->job->program.sim, sim_item) - r->program->first_stream, item};
 }
 
-/* How long an operation waits for other ranks: in a simulation until it moves, in a recording what
+/* Time that an operation waits for other ranks: in a simulation until it moves, in a recording what
  * it takes longer than the shortest of its members. transfers: by operation; UNKNOWN_NS. */
 static int64_t wait_of(const struct rank_slices *r, uint32_t op, struct sim_span span,
                        const int64_t *transfers)

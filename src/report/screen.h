@@ -38,8 +38,8 @@ void screen_init(struct screen *s, FILE *out, enum color_when color);
 /* Writes what was put, and frees it. */
 void screen_release(struct screen *s);
 
-/* How many lines are left of SCREEN_LINES, and how many a text takes (first column, and the column
- * of its further lines). */
+/* Number of lines that are left of SCREEN_LINES, and of those that a text takes (first column, and
+ * the column of its further lines). */
 size_t screen_left(const struct screen *s);
 size_t screen_height(const struct screen *s, const char *text, size_t indent);
 

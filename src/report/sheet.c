@@ -92,7 +92,7 @@ struct cut {
     size_t at;
 };
 
-/* How texts that read the same are made to differ, the plainest first. */
+/* Ways to make texts differ that read the same, the plainest first. */
 enum cut_style { CUT_TO_ENDS, CUT_WHOLE_TO_ENDS, CUT_AND_NUMBER, CUT_STYLES };
 
 static int by_shown(const void *pa, const void *pb)

@@ -110,7 +110,7 @@ void sheet_markdown(const struct sheet *s, FILE *out);
  * front. */
 void sheet_csv(const struct sheet *s, FILE *out);
 
-/* How many rows JSON has (json_rows), and one of them as an object, which the caller deletes. */
+/* Number of rows in JSON (json_rows), and one of them as an object, which the caller deletes. */
 size_t sheet_json_rows(const struct sheet *s);
 struct cJSON *sheet_json_row(const struct sheet *s, size_t row);
 

@@ -147,7 +147,7 @@ static void print_cell(FILE *out, const char *text, size_t width, enum table_ali
     *owed += INDENT;
 }
 
-/* How a table's columns are printed on lines of `room` columns. */
+/* Layout of a table's columns on lines of `room` columns. */
 struct table_fit {
     size_t *width; /* owned; 0: a column that is left out */
     size_t room;

@@ -23,7 +23,7 @@ struct pending_slice {
     uint32_t index; /* op, sync call, launches, mark, step */
 };
 
-/* Which flow an op is part of. */
+/* The flow that an op is part of. */
 struct membership_flow {
     uint32_t match; /* number of the match + 1; 0 none */
     uint8_t part;   /* enum flow_part */
@@ -266,8 +266,8 @@ static bool same_counts(const struct count_change *a, const struct count_change 
     return a->kind == b->kind && a->id == b->id;
 }
 
-/* How much work of a stream waits between its call and its start, and how many operations of
- * communication run at once. Calls track() and count() of the writer; track->number goes on
+/* Counters: the work of a stream that waits between its call and its start, and the operations of
+ * communication that run at once. Calls track() and count() of the writer; track->number goes on
  * counting. */
 static void tracks_count(const struct rank *rank, struct track *track,
                          const struct track_writer *writer)

@@ -274,7 +274,7 @@ static void put_still(struct screen *s, const struct watch *w)
     screen_line(s, SCREEN_BAD, line, 2);
 }
 
-/* How many lines the table of collectives takes, with the empty one before it. */
+/* Number of lines of the table of collectives, with the empty one before it. */
 static size_t collective_lines(const struct watch *w)
 {
     size_t shown = w->rows.count < ROWS_SHOWN ? w->rows.count : ROWS_SHOWN;

@@ -47,7 +47,7 @@ static bool not_after(const struct clock_map *m, size_t i, int32_t device, int64
     return p->device < device || (p->device == device && p->dev_ns <= dev_ns);
 }
 
-/* How many pairs come no later: the next one is the first behind. */
+/* Number of pairs that come no later, which is also the index of the next one. */
 static size_t pairs_before(struct clock_map *m, int32_t device, int64_t dev_ns)
 {
     struct bisect find = {.high = m->count};

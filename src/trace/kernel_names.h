@@ -17,7 +17,7 @@ bool kernel_is_comm(const char *kernel);
 /* And is it NCCL's, or of a library like it? The others are never recorded by a process group. */
 bool kernel_is_library(const char *kernel);
 
-/* How many GPUs it works on, where its name tells; -1. */
+/* Number of GPUs that it works on, where its name tells; -1. */
 int64_t kernel_width(const char *kernel);
 
 /* enum specter_comm_op by what a call is named (all_reduce, _allgather_base, SendRecv...); COUNT

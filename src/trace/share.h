@@ -53,7 +53,7 @@ void load_shared_release(struct load_shared *s);
 
 struct read_job;
 
-/* Whether this process is to read files of all these jobs: wanted(). */
+/* Returns whether this process is to read files of all these jobs: wanted(). */
 bool load_share_wanted(const struct load_share *share, const struct read_job *jobs, size_t n);
 
 void load_share_pack(struct buf *out, const struct read_job *job);

@@ -15,7 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Which files belong to the run. */
+/* The files that belong to the run. */
 struct trace_summary_run {
     const char *id;   /* what capture asked the tracer to call it */
     const char *host; /* a launcher may call it otherwise (Slurm's job and step, torchrun's id): */
