@@ -30,6 +30,24 @@ struct apply {
 
 /* ---- which job ---- */
 
+int64_t job_key(const struct job_record *r)
+{
+    return r->het_id >= 0 ? r->het_id : r->id;
+}
+
+const struct job_record *job_best_record(const struct job *job)
+{
+    const struct job_record *best = &job->records[0];
+    for (size_t i = 0; i < job->count; i++) {
+        const struct job_record *r = &job->records[i];
+        if (r->pods)
+            return r;
+        if ((r->state[0] != '\0' && best->state[0] == '\0') || (best->bare && !r->bare))
+            best = r;
+    }
+    return best;
+}
+
 /* The job of "123.0", a run id of Slurm's job and step; -1: another id. */
 static int64_t slurm_id(const char *run_id)
 {

@@ -7,11 +7,6 @@
 #include <string.h>
 #include <strings.h>
 
-int64_t job_key(const struct job_record *r)
-{
-    return r->het_id >= 0 ? r->het_id : r->id;
-}
-
 static void put_printable(struct buf *out, const char *text)
 {
     buf_put_printable(out, text, strlen(text));
@@ -60,7 +55,7 @@ static void put_end(struct buf *out, const struct job_record *r)
     }
 }
 
-/* "job 123 (array 120, task 3), called train, of partition gpu". */
+/* job 123 (120_3) "train" of partition gpu; 120_3: the array and the task in it. */
 static void put_job(struct buf *out, const struct job_record *r)
 {
     buf_puts(out, "job");
@@ -79,6 +74,8 @@ static void put_job(struct buf *out, const struct job_record *r)
     }
 }
 
+#define PODS_BY_STATE_MAX 4096
+
 static void put_pods(struct buf *out, const struct job_record *r)
 {
     size_t states = 0, failed = 0;
@@ -88,14 +85,16 @@ static void put_pods(struct buf *out, const struct job_record *r)
         put_printable(out, r->name);
     }
     for (size_t i = 0; i < r->nnodes; i++) {
-        size_t alike = 0, before = 0;
-        for (size_t k = 0; k < r->nnodes && r->nnodes <= 4096; k++) {
-            before += k < i && r->nodes[k].phase == r->nodes[i].phase;
-            alike += r->nodes[k].phase == r->nodes[i].phase;
+        size_t same = 0, seen = 0;
+        /* Texts of a run are interned. Of very many pods no states are listed: pairs are compared.
+         */
+        for (size_t k = 0; k < r->nnodes && r->nnodes <= PODS_BY_STATE_MAX; k++) {
+            seen += k < i && r->nodes[k].phase == r->nodes[i].phase;
+            same += r->nodes[k].phase == r->nodes[i].phase;
         }
-        if (before > 0 || alike == 0 || r->nodes[i].phase[0] == '\0')
+        if (seen > 0 || same == 0 || r->nodes[i].phase[0] == '\0')
             continue;
-        buf_printf(out, "%s %zu ", states++ > 0 ? "," : ":", alike);
+        buf_printf(out, "%s %zu ", states++ > 0 ? "," : ":", same);
         put_printable(out, r->nodes[i].phase);
     }
     for (size_t i = 0; i < r->nnodes; i++) {
@@ -115,17 +114,11 @@ static void put_pods(struct buf *out, const struct job_record *r)
         buf_printf(out, " and %zu more", failed - 2);
 }
 
-const struct job_record *job_best_record(const struct job *job)
+/* Returns whether a record is of the same job, or a part of it that has a number of its own
+ * (heterogeneous jobs). A list of squeue has other jobs, too. */
+static bool is_part(const struct job_record *of, const struct job_record *r)
 {
-    const struct job_record *best = &job->records[0];
-    for (size_t i = 0; i < job->count; i++) {
-        const struct job_record *r = &job->records[i];
-        if (r->pods)
-            return r;
-        if ((r->state[0] != '\0' && best->state[0] == '\0') || (best->bare && !r->bare))
-            best = r;
-    }
-    return best;
+    return r->label == of->label && job_key(r) == job_key(of);
 }
 
 void job_text(struct buf *out, const struct job *job)
@@ -133,7 +126,7 @@ void job_text(struct buf *out, const struct job *job)
     const struct job_record *r = job_best_record(job);
     size_t lists = 0, nodes = 0;
     for (size_t i = 0; i < job->count; i++)
-        nodes += job->records[i].label == r->label ? job->records[i].nnodes : 0;
+        nodes += is_part(r, &job->records[i]) ? job->records[i].nnodes : 0;
     if (r->pods) {
         put_pods(out, r);
         return;
@@ -143,9 +136,9 @@ void job_text(struct buf *out, const struct job *job)
         put_job(out, r);
         put_end(out, r);
     }
-    for (size_t i = 0; i < job->count; i++) { /* parts of a heterogeneous job */
+    for (size_t i = 0; i < job->count; i++) {
         const struct job_record *part = &job->records[i];
-        if (part->nodelist[0] == '\0' || part->label != r->label || job_key(part) != job_key(r))
+        if (part->nodelist[0] == '\0' || !is_part(r, part))
             continue;
         buf_puts(out, lists++ > 0 ? "," : nodes > 1 ? " on nodes " : " on node ");
         put_printable(out, part->nodelist);

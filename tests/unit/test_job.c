@@ -41,6 +41,17 @@ TEST(job_parts_have_numbers)
     run_release(&run);
 }
 
+/* A list of two jobs without traces: the nodes are those of the one that is told. */
+TEST(job_of_a_list_has_its_own_nodes)
+{
+    const char *folder = make_folder();
+    write_text(folder, "jobs.txt",
+               "JobId=7 JobName=x\n   JobState=FAILED\n   NodeList=n1\n   NumNodes=1 NumTasks=1\n\n"
+               "JobId=8 JobName=y\n   JobState=FAILED\n   NodeList=n2\n   NumNodes=1 NumTasks=1\n");
+    CHECK_HAS(load_error(folder, NULL), "job 7 \"x\" ended FAILED on node n1; no trace");
+    remove_folder(folder);
+}
+
 TEST(job_that_is_cut)
 {
     static const char text[] = "JobId=7 JobName=x\n   JobState=FAILED Reason=None\n   "
