@@ -490,6 +490,9 @@ enum specter_kernel_class specter_kernel_class_of(const char *name);
 /* 1 for operations that have a `peer` (class P2P), 0 for collectives. */
 int specter_comm_op_is_p2p(enum specter_comm_op op);
 
+/* 1 for operations that have a reduction operator. */
+int specter_comm_op_reduces(enum specter_comm_op op);
+
 /* 1 for collectives in which each member needs data of every other one, so that none can finish
  * before the last has begun. */
 int specter_comm_op_waits_for_all(enum specter_comm_op op);

@@ -227,6 +227,11 @@ unsigned specter_dtype_bits(enum specter_dtype type)
     return (unsigned)type < SPECTER_DTYPE_COUNT ? dtypes[type].bytes * 8 : 0;
 }
 
+int specter_comm_op_reduces(enum specter_comm_op op)
+{
+    return op == SPECTER_ALLREDUCE || op == SPECTER_REDUCE || op == SPECTER_REDUCESCATTER;
+}
+
 int specter_comm_op_is_p2p(enum specter_comm_op op)
 {
     return (unsigned)op < SPECTER_COMM_OP_COUNT && comm_ops[op].class == P2P;

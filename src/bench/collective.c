@@ -43,11 +43,6 @@ static bool has_root(enum specter_comm_op op)
            op == SPECTER_SCATTER;
 }
 
-static bool reduces(enum specter_comm_op op)
-{
-    return op == SPECTER_ALLREDUCE || op == SPECTER_REDUCE || op == SPECTER_REDUCESCATTER;
-}
-
 bool bench_op_in_place(enum specter_comm_op op)
 {
     return op != SPECTER_ALLTOALL && op != SPECTER_SEND;
@@ -302,7 +297,7 @@ static int add_row(struct collective_bench *b, const struct size *s, struct benc
         struct bench_stats stats;
         row->op = b->op;
         row->dtype = b->plan->dtype;
-        row->redop = reduces(b->op) ? b->plan->redop : SPECTER_REDOP_NONE;
+        row->redop = specter_comm_op_reduces(b->op) ? b->plan->redop : SPECTER_REDOP_NONE;
         row->root = has_root(b->op) ? s->root : -1;
         row->bytes = s->whole;
         row->count = s->count;
@@ -479,7 +474,8 @@ int bench_collective(const struct bench_plan *plan, const struct bench_communica
     status = bench_ranks_agree(on->ranks, status, e);
     note_empty(plan, on->where.ranks, result);
     for (size_t o = 0; o < plan->nops && status == 0; o++) {
-        enum specter_redop redop = reduces(plan->ops[o]) ? plan->redop : SPECTER_REDOP_NONE;
+        enum specter_redop redop =
+            specter_comm_op_reduces(plan->ops[o]) ? plan->redop : SPECTER_REDOP_NONE;
         b.op = plan->ops[o];
         status = bench_values_init(&b.values, plan->dtype, redop, on->where.ranks, e);
         for (size_t i = 0; i < plan->nsizes && status == 0; i++)
@@ -539,7 +535,7 @@ int bench_meter_size(struct bench_meter *m, enum specter_comm_op op, uint64_t by
     struct collective_bench *b = &m->bench;
     bool stop, room;
     if (!m->has_values || b->op != op) {
-        enum specter_redop redop = reduces(op) ? m->plan.redop : SPECTER_REDOP_NONE;
+        enum specter_redop redop = specter_comm_op_reduces(op) ? m->plan.redop : SPECTER_REDOP_NONE;
         if (m->has_values)
             bench_values_release(&b->values);
         m->has_values = true;

@@ -450,7 +450,7 @@ static void print_row(struct predict_rows *r, const struct predict_transfer *t)
     struct predict_trust trusts[TRUSTS];
     bool beyond = is_beyond(trusts, trust_transfer(t, trusts));
     enum specter_comm_op op = t->op;
-    bool reduces = op == SPECTER_ALLREDUCE || op == SPECTER_REDUCESCATTER || op == SPECTER_REDUCE;
+    bool reduces = specter_comm_op_reduces(op) != 0;
     bool has_root = op == SPECTER_BROADCAST || op == SPECTER_REDUCE || op == SPECTER_GATHER ||
                     op == SPECTER_SCATTER;
     double algbw = algbw_GBps(t), busbw = busbw_GBps(t), us = t->cost.us;

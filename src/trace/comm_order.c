@@ -28,7 +28,7 @@ struct comm_lanes {
 
 static int64_t lane_key(const struct op *op)
 {
-    uint64_t stream = (uint64_t)(uint32_t)op->stream << 1 | kernel_is_library(op->name);
+    uint64_t stream = (uint64_t)(uint32_t)op->stream << 1 | kernel_is_nccl(op->name);
     return (int64_t)((uint64_t)(uint32_t)op->device << 33 ^ stream);
 }
 
@@ -75,7 +75,7 @@ static void name_lanes(struct run *run, struct comm_lanes *lanes, int64_t size, 
  * ranks are in smaller groups is not known. */
 static bool spans_job(const struct op *op, int64_t size)
 {
-    int64_t width = kernel_width(op->name);
+    int64_t width = kernel_gpus(op->name);
     return width < 0 || size <= 0 || width == size;
 }
 
@@ -98,7 +98,7 @@ void order_name_lanes(struct run *run, struct rank *rank, int64_t size, const ch
         lane = &lanes.list[at];
         if (at == lanes.count) {
             lanes.count++;
-            *lane = (struct comm_lane){op->device, op->stream, kernel_is_library(op->name), -1};
+            *lane = (struct comm_lane){op->device, op->stream, kernel_is_nccl(op->name), -1};
         }
         if (op->coll.comm >= 0)
             lane->comm = lane->comm == -1 || lane->comm == op->coll.comm ? op->coll.comm : -2;

@@ -208,7 +208,7 @@ static void place_collectives(struct run *run, struct rank *rank)
         struct op *op = &rank->ops[i];
         const struct op *lane;
         if (op->class != OP_COLL || op->coll.comm >= 0 || op->coll.op >= SPECTER_COMM_OP_COUNT ||
-            !kernel_is_library(op->name))
+            !kernel_is_nccl(op->name))
             continue;
         lane = find_lane(&lanes, op);
         op->coll.comm = lane != NULL ? lane->coll.comm

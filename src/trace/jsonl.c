@@ -119,14 +119,13 @@ static int by_start(const void *pa, const void *pb)
 }
 
 /* Returns whether anything was called, or began, at that moment or later, as far as the trace
- * shows. */
+ * shows; true of a trace without operations and launches. */
 static bool works_from(const struct rank *rank, int64_t from_ns)
 {
     if (rank->nops == 0 && rank->nlaunches == 0)
         return true;
     for (size_t i = rank->nops; i-- > 0;) {
-        const struct op *op = &rank->ops[i];
-        if ((op->host_ns != UNKNOWN_NS ? op->host_ns : op->start_ns) >= from_ns)
+        if (op_issued_ns(&rank->ops[i]) >= from_ns)
             return true;
     }
     for (size_t i = rank->nlaunches; i-- > 0;) {
@@ -136,8 +135,8 @@ static bool works_from(const struct rank *rank, int64_t from_ns)
     return false;
 }
 
-/* Everything onto the host's clock, the end of the trace as well. Without init.mono_ns the trace
- * keeps a zero of its own. */
+/* Maps all times to the host's clock, the end of the trace as well: a new list of the rank that has
+ * times is mapped here. Without init.mono_ns the trace keeps a zero of its own. */
 static void map_times(struct jsonl *r)
 {
     struct rank *rank = r->rank;
@@ -158,7 +157,7 @@ static void map_times(struct jsonl *r)
         op->start_ns = UNKNOWN_NS;
         if (start_ns != UNKNOWN_NS)
             op->start_ns =
-                host ? ns_add(start_ns, base) : clock_host(&r->clocks, op->device, start_ns);
+                host ? ns_add(start_ns, base) : clock_to_host(&r->clocks, op->device, start_ns);
         op->host_ns = ns_add(op->host_ns, base);
         op->host_end_ns = ns_add(op->host_end_ns, base);
         if (op->timing == SPECTER_TIMING_HOST && op->host_ns == UNKNOWN_NS) {
@@ -252,9 +251,9 @@ static void finish_file(struct jsonl *r)
     for (size_t i = first; i < r->run->nranks; i++) {
         r->run->ranks[i].gpu = gpu_name(r, &r->run->ranks[i]);
         rank_fit(&r->run->ranks[i]);
-        /* A step lasts until the next one; the last one to the end of the trace. A mark after all
-         * work, as programs set that mark the end of their last step, begins none; of two it is not
-         * clear. */
+        /* A step lasts until the next one; the last one to the end of the trace. Some programs also
+         * mark the end of their last step, so a last mark after all work begins no step; of two
+         * marks this cannot be told. */
         struct rank *rank = &r->run->ranks[i];
         if (rank->nsteps > 0)
             qsort(rank->steps, rank->nsteps, sizeof *rank->steps, by_start);
@@ -358,7 +357,7 @@ int jsonl_read_text(struct run *run, const char *text, size_t len, const char *l
 
 /* ---- recognising ---- */
 
-/* Calls until one says true: the first lines of the head, the last one perhaps cut. */
+/* Calls is() for each of the first lines until it returns true; the last line may be cut. */
 static bool any_line(const char *head, size_t len, bool (*is)(const struct line *, void *),
                      void *arg)
 {
@@ -417,7 +416,7 @@ static void jsonl_identify(const char *head, size_t len, struct identity *id)
     id->member = id->known && memmem(head, len, comm, sizeof comm - 1) != NULL;
 }
 
-/* The original tool numbers nothing. */
+/* The original Python tool writes no sequence numbers: its collectives are numbered by order. */
 static void jsonl_finish(struct run *run)
 {
     bool *by_order = array_new(run->ncomms + 1, sizeof *by_order);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * One file of the specter format while it is read: jsonl.c brings the lines and ends the file,
- * jsonl_record.c understands them.
+ * jsonl_line.c takes them apart, jsonl_record.c and jsonl_init.c understand them, jsonl_clock.c
+ * maps device times to the host's clock.
  *
  * Times stay as they are in the file until its end, when all clock records are known: device times
  * on the device's clock, host times since init.mono_ns.
@@ -128,7 +129,7 @@ bool jsonl_init_believable(const struct line *l);
 /* Nothing, or a comment: a place in a flight recording that was being written, say. */
 bool jsonl_holds_nothing(const char *text, size_t len);
 
-/* ---- clock.c ----
+/* ---- jsonl_clock.c ----
  *
  * From the clocks of a trace's devices to its host clock, by the pairs that `clock` records hold.
  *
@@ -154,7 +155,7 @@ void clock_add(struct clock_map *m, int32_t device, int64_t dev_ns, int64_t mono
 void clock_ready(struct clock_map *m, int64_t base_ns);
 
 /* UNKNOWN_NS for UNKNOWN_NS, and for what leaves the believable range. */
-int64_t clock_host(struct clock_map *m, int32_t device, int64_t dev_ns);
+int64_t clock_to_host(struct clock_map *m, int32_t device, int64_t dev_ns);
 
 void clock_release(struct clock_map *m);
 

@@ -11,7 +11,7 @@ bool kernel_is_comm(const char *kernel)
     return specter_comm_kernel_of(kernel) != NULL;
 }
 
-bool kernel_is_library(const char *kernel)
+bool kernel_is_nccl(const char *kernel)
 {
     const struct comm_kernel *known = specter_comm_kernel_of(kernel);
     return known != NULL && known->library;
@@ -161,7 +161,7 @@ static int64_t template_number(const char *open, int n)
     return -1;
 }
 
-int64_t kernel_width(const char *kernel)
+int64_t kernel_gpus(const char *kernel)
 {
     const struct comm_kernel *known = specter_comm_kernel_of(kernel);
     const char *open;
@@ -199,11 +199,6 @@ uint8_t kernel_redop(const char *kernel)
             return names[i].redop;
     }
     return SPECTER_REDOP_NONE;
-}
-
-bool comm_op_reduces(int op)
-{
-    return op == SPECTER_ALLREDUCE || op == SPECTER_REDUCE || op == SPECTER_REDUCESCATTER;
 }
 
 int kernel_dtype(const char *kernel)

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
  * Reads the names of kernels and collectives: whether a kernel communicates (by the table of
- * base/comm_kernels.def), which operation it is, and how it reduces. Every reader of a profiler's
- * trace asks here, so that one kernel is the same operation in all formats.
+ * base/comm_kernels.def), its operation, type and number of GPUs, and operators of the framework
+ * that communicate. Every reader asks here, so that one kernel is the same operation in all
+ * formats.
  */
 #ifndef SPECTER_TRACE_KERNEL_NAMES_H
 #define SPECTER_TRACE_KERNEL_NAMES_H
@@ -14,14 +15,14 @@
 /* Returns whether this kernel is communication. */
 bool kernel_is_comm(const char *kernel);
 
-/* And is it NCCL's, or of a library like it? The others are never recorded by a process group. */
-bool kernel_is_library(const char *kernel);
+/* Returns whether it is a kernel of NCCL, RCCL or MSCCL, whose calls a process group records. */
+bool kernel_is_nccl(const char *kernel);
 
 /* Number of GPUs that it works on, where its name tells; -1. */
-int64_t kernel_width(const char *kernel);
+int64_t kernel_gpus(const char *kernel);
 
-/* enum specter_comm_op by what a call is named (all_reduce, _allgather_base, SendRecv...); COUNT
- * when the name does not tell. */
+/* enum specter_comm_op by what a call is named (all_reduce, _allgather_base...); COUNT where
+ * the name does not tell, as SendRecv. */
 int comm_op_named(const char *name, size_t len);
 
 /* Returns the index of the input that an operator of the framework sends, where it is one that
@@ -44,8 +45,5 @@ uint8_t kernel_redop(const char *kernel);
  * "..._sum_bf16(...)"); UNKNOWN where it does not tell: of ncclDevKernel, signed integers may be
  * named unsigned. */
 int kernel_dtype(const char *kernel);
-
-/* Returns whether this operation (enum specter_comm_op) reduces. */
-bool comm_op_reduces(int op);
 
 #endif

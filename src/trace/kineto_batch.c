@@ -56,7 +56,7 @@ static bool is_unidentified(const struct batches *b, const struct batch_kernel *
     const struct op *op = op_of(b, kernel);
     const struct kineto_host_op *host = kineto_around(k, op);
     uint32_t at = idmap_find(&k->launch_ids, (int64_t)op->id);
-    if (!kernel_is_library(op->name) || at == IDMAP_NONE || b->launched[at] > 1 ||
+    if (!kernel_is_nccl(op->name) || at == IDMAP_NONE || b->launched[at] > 1 ||
         kineto_meta_of(k, &k->comm.list[kernel->comm].meta).op < SPECTER_COMM_OP_COUNT)
         return false;
     for (; host != NULL; host = kineto_outer(k, host)) {

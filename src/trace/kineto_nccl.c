@@ -395,9 +395,10 @@ void kineto_set_comm(struct kineto *k, struct op *op, const struct kineto_meta *
     if (code == SPECTER_COMM_OP_COUNT)
         code = kernel_comm_op(op->name);
     op->coll.op = (uint8_t)code;
-    op->coll.redop = comm_op_reduces(code) ? kernel_redop(op->name) : (uint8_t)SPECTER_REDOP_NONE;
+    op->coll.redop =
+        specter_comm_op_reduces(code) ? kernel_redop(op->name) : (uint8_t)SPECTER_REDOP_NONE;
     op->dtype = (uint8_t)BEST(dtype, SPECTER_DTYPE_UNKNOWN);
-    if (op->dtype == SPECTER_DTYPE_UNKNOWN && comm_op_reduces(code))
+    if (op->dtype == SPECTER_DTYPE_UNKNOWN && specter_comm_op_reduces(code))
         op->dtype = (uint8_t)kernel_dtype(op->name);
     /* A SendRecv kernel without further fields: messages between some ranks, in some direction. */
     op->class = specter_comm_op_is_p2p(code) ||
@@ -438,7 +439,7 @@ bool kineto_complete_comm(struct kineto *k, struct op *op, const struct kineto_m
     op->class = message ? OP_P2P : OP_COLL;
     if (op->dtype == SPECTER_DTYPE_UNKNOWN)
         op->dtype = (uint8_t)meta->dtype;
-    if (comm_op_reduces(meta->op) && op->coll.redop == SPECTER_REDOP_NONE)
+    if (specter_comm_op_reduces(meta->op) && op->coll.redop == SPECTER_REDOP_NONE)
         op->coll.redop = kernel_redop(op->name);
     if (named)
         op->coll.comm = group_comm(k, meta);

@@ -363,7 +363,7 @@ static void release(struct nsys *n)
         free(p->sync_calls.list);
         free(p->contexts.list);
         free(p->spans.list);
-        free(p->begins);
+        free(p->by_time);
         free(p->ranges.list);
         free(p->calls.list);
         free(p->products.list);

@@ -108,8 +108,8 @@ int64_t nsys_int(const struct nsys_rows *rows, int column, int64_t none);
 struct json_text nsys_text(const struct nsys_rows *rows, int column);
 const unsigned char *nsys_bytes(const struct nsys_rows *rows, int column, size_t *len);
 
-/* The text that StringIds has for an id; p is NULL when there is none. Valid until the next call.
- */
+/* The text that StringIds has for an id, asked of the file each time; p is NULL when there is none.
+ * Valid until the next call. nsys_name() keeps texts. */
 struct json_text nsys_string(struct nsys_db *db, int64_t id);
 
 /* ---- what is made of it ---- */
@@ -127,10 +127,10 @@ struct json_text nsys_string(struct nsys_db *db, int64_t id);
 struct nsys_launch {
     int64_t start_ns, end_ns; /* UNKNOWN_NS: the file does not hold the call */
     uint32_t tid;
-    int32_t annotated;  /* enum specter_comm_op by PyTorch's annotation; COUNT none */
-    int32_t group;      /* the NCCL calls that it carries out; -1 */
-    int32_t product;    /* of the innermost operator that is one (product.h); -1 */
-    const char *caller; /* innermost operation of the framework; "" */
+    int32_t annotated_op; /* enum specter_comm_op by PyTorch's annotation; COUNT none */
+    int32_t group;        /* the NCCL calls that it carries out; -1 */
+    int32_t product;      /* of the innermost operator that is one (product.h); -1 */
+    const char *caller;   /* innermost operation of the framework; "" */
     enum api_call call;
 };
 
@@ -185,8 +185,8 @@ struct nsys_process {
     struct idmap comm_ids;            /* communicator -> comm_devices */
     NSYS_LIST(int32_t, comm_devices); /* how many of the process's devices are in it */
     NSYS_LIST(struct mark, spans);    /* named by the program */
-    uint32_t *begins;                 /* [nbegins] launches by thread and time; owned */
-    size_t nbegins;
+    uint32_t *by_time;                /* [nby_time] launches by thread and time; owned */
+    size_t nby_time;
     NSYS_LIST(struct nsys_range, ranges);
     NSYS_LIST(struct nsys_call, calls);
     NSYS_LIST(struct product, products);
@@ -245,8 +245,8 @@ void nsys_nvtx(struct nsys *n);
 void nsys_comm(struct nsys *n);
 void nsys_finish(struct run *run);
 
-/* A text by its id, as it stands in the file; p is NULL where there is none. Valid until the next
- * call. */
+/* A text by its id, kept from the first time on and cut at NSYS_TEXT_MAX bytes; p is NULL where
+ * there is none. Valid until the next call. */
 struct json_text nsys_name(struct nsys *n, int64_t id);
 
 /* The process of a globalPid or globalTid; NULL when it did no device work. */

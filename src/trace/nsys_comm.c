@@ -288,7 +288,7 @@ static size_t collect(struct nsys *n, struct kernel **list)
             if (op->class != OP_COLL)
                 continue;
             /* The operation that an annotation around the launch names, else the kernel's. */
-            int code = launch != NULL ? launch->annotated : SPECTER_COMM_OP_COUNT;
+            int code = launch != NULL ? launch->annotated_op : SPECTER_COMM_OP_COUNT;
             if (code == SPECTER_COMM_OP_COUNT && kind != EXCHANGE)
                 code = kind;
             op->coll.op = (uint8_t)code;
@@ -296,7 +296,7 @@ static size_t collect(struct nsys *n, struct kernel **list)
                                 (kind == EXCHANGE && code == SPECTER_COMM_OP_COUNT)
                             ? OP_P2P
                             : OP_COLL;
-            if (comm_op_reduces(code)) {
+            if (specter_comm_op_reduces(code)) {
                 op->dtype = (uint8_t)kernel_dtype(op->name);
                 op->coll.redop = kernel_redop(op->name);
             }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * NVTX: operations of PyTorch (torch.autograd.profiler.emit_nvtx), its names for collectives,
- * NCCL's own ranges, and what the program named itself: steps and marks. Of the first two kinds
- * only what has a launch in it is kept: a profile can hold millions of the others.
+ * NCCL's own ranges, and what the program named itself: steps and marks. PyTorch's
+ * ranges are kept only where a launch lies in them: a profile can hold millions without one.
  */
 #include "trace/nsys.h"
 
@@ -39,7 +39,7 @@ struct launch_order {
     const struct nsys_launch *list;
 };
 
-static int compare_begins(const void *pa, const void *pb, void *arg)
+static int compare_launches(const void *pa, const void *pb, void *arg)
 {
     const struct launch_order *order = arg;
     const struct nsys_launch *a = &order->list[*(const uint32_t *)pa];
@@ -51,18 +51,18 @@ static int compare_begins(const void *pa, const void *pb, void *arg)
 
 static bool holds_launch(const struct nsys_process *p, uint32_t tid, int64_t start, int64_t end)
 {
-    struct bisect find = {.high = p->nbegins};
+    struct bisect find = {.high = p->nby_time};
     while (bisect_next(&find)) {
-        const struct nsys_launch *launch = &p->launches.list[p->begins[find.mid]];
+        const struct nsys_launch *launch = &p->launches.list[p->by_time[find.mid]];
         bisect_take(&find, launch->tid < tid || (launch->tid == tid && launch->start_ns < start));
     }
-    return find.low < p->nbegins && p->launches.list[p->begins[find.low]].tid == tid &&
-           p->launches.list[p->begins[find.low]].start_ns <= end;
+    return find.low < p->nby_time && p->launches.list[p->by_time[find.low]].tid == tid &&
+           p->launches.list[p->by_time[find.low]].start_ns <= end;
 }
 
 /* ---- names ---- */
 
-static bool begins(struct json_text text, const char *with)
+static bool starts_with(struct json_text text, const char *with)
 {
     size_t len = strlen(with);
     return text.len >= len && memcmp(text.p, with, len) == 0;
@@ -78,7 +78,7 @@ static uint32_t framework_len(struct json_text text)
         if (at != NULL && (best == 0 || (size_t)(at - text.p) < best))
             best = (size_t)(at - text.p);
     }
-    return best > 0 ? (uint32_t)best : begins(text, "aten::") ? text.len : 0;
+    return best > 0 ? (uint32_t)best : starts_with(text, "aten::") ? text.len : 0;
 }
 
 /* Returns whether a range of this name stands for a training step. Its number does not matter. */
@@ -132,7 +132,8 @@ static void add_range(struct nsys *n, const struct nvtx_event *ev, enum nsys_ran
     };
 }
 
-/* ncclAllReduce, ncclGroupStart, ncclCommInitRankConfig, ...: what moves data is an operation. */
+/* A call of NCCL: ncclGroupStart and ncclGroupEnd become ranges, one that moves data a range and a
+ * call, one that makes or ends a communicator (it says nranks) a call; others nothing. */
 static void add_nccl(struct nsys *n, const struct nvtx_event *ev, const struct nsys_rows *rows)
 {
     struct json_text name = {ev->text.p + 4, ev->text.len - 4, false};
@@ -140,9 +141,9 @@ static void add_nccl(struct nsys *n, const struct nvtx_event *ev, const struct n
     struct nsys_call call = {.bytes = -1, .peer = -1, .nranks = -1, .rank = -1, .device = -1};
     const unsigned char *data;
     size_t len;
-    if (begins(name, "GroupStart") || begins(name, "GroupEnd")) {
-        add_range(n, ev, begins(name, "GroupStart") ? NSYS_GROUP_BEGIN : NSYS_GROUP_END, ev->text,
-                  0);
+    if (starts_with(name, "GroupStart") || starts_with(name, "GroupEnd")) {
+        add_range(n, ev, starts_with(name, "GroupStart") ? NSYS_GROUP_BEGIN : NSYS_GROUP_END,
+                  ev->text, 0);
         return;
     }
     call.op = (uint8_t)comm_op_named(name.p, name.len);
@@ -197,7 +198,7 @@ static void add_framework(struct nsys *n, const struct nvtx_event *ev, uint32_t 
     uint32_t tid = idmap_find(&ev->process->threads, ev->thread);
     if (tid == IDMAP_NONE || !holds_launch(ev->process, tid, ev->start_ns, ev->end_ns))
         return;
-    if (begins(name, "nccl:"))
+    if (starts_with(name, "nccl:"))
         add_range(n, ev, NSYS_ANNOTATION, name, comm_op_named(name.p + 5, len - 5));
     else
         add_range(n, ev, NSYS_FRAMEWORK, name,
@@ -225,10 +226,11 @@ static bool add_event(struct nsys *n, const struct nsys_rows *rows)
         ev.text = nsys_name(n, nsys_int(rows, NVTX_TEXT_ID, -1));
     if (ev.text.p != NULL && ev.text.len > 0) {
         uint32_t len = (type == NVTX_MARK) ? 0 : framework_len(ev.text);
-        if (begins(ev.text, "nccl") && ev.text.len > 4 && isupper((unsigned char)ev.text.p[4])) {
-            if (!(type == NVTX_MARK))
+        if (starts_with(ev.text, "nccl") && ev.text.len > 4 &&
+            isupper((unsigned char)ev.text.p[4])) {
+            if (type != NVTX_MARK)
                 add_nccl(n, &ev, rows);
-        } else if (len > 0 || begins(ev.text, "nccl:")) {
+        } else if (len > 0 || starts_with(ev.text, "nccl:")) {
             add_framework(n, &ev, len > 0 ? len : ev.text.len);
         } else {
             add_span(n, &ev);
@@ -247,8 +249,8 @@ static int compare_spans(const void *pa, const void *pb)
     return ORDER(b->end_ns, a->end_ns); /* the outer one first */
 }
 
-/* Steps are those of every device of the process, marks of its first. A step within a step is a
- * mark. */
+/* Gives steps to the ranks of all devices of the process, marks to the first of them alone. A step
+ * within a step is a mark. A step that was left open ends with the recording. */
 static void place_spans(struct nsys *n, size_t process)
 {
     struct nsys_process *p = &n->processes.list[process];
@@ -258,14 +260,14 @@ static void place_spans(struct nsys *n, size_t process)
     for (size_t s = 0; s < p->spans.count; s++) {
         const struct mark *span = &p->spans.list[s];
         struct json_text name = {span->name, (uint32_t)strlen(span->name), false};
-        bool step = (span->end_ns > span->start_ns && names_step(name)) && span->start_ns >= end,
-             placed = false;
+        bool step = span->end_ns > span->start_ns && names_step(name) && span->start_ns >= end;
+        bool placed = false;
         end = step ? span->end_ns : end;
         for (size_t i = 0; i < n->members.count; i++) {
             struct rank *rank = &n->run->ranks[n->members.list[i].rank];
             if (n->members.list[i].process != process || (placed && !step))
                 continue;
-            if (step) /* one that was left open ends with the recording */
+            if (step)
                 *rank_add_step(rank) = (struct step){span->start_ns, span->end_ns, span->name,
                                                      span->tid, span->end_ns == n->last_ns};
             else
@@ -289,7 +291,7 @@ static void place_spans(struct nsys *n, size_t process)
 struct frame {
     int64_t end_ns;
     const char *caller;
-    int32_t annotated, group, product;
+    int32_t annotated_op, group, product;
 };
 
 struct around {
@@ -340,7 +342,7 @@ static void push(struct around *a, const struct nsys_range *range)
     frame.end_ns = range->end_ns;
     switch ((enum nsys_range_kind)range->kind) {
     case NSYS_ANNOTATION:
-        frame.annotated = range->detail;
+        frame.annotated_op = range->detail;
         frame.caller = range->name;
         break;
     case NSYS_FRAMEWORK:
@@ -385,15 +387,15 @@ static void find_around(struct nsys_process *p)
     a->stack[0] = (struct frame){INT64_MAX, "", SPECTER_COMM_OP_COUNT, -1, -1};
     if (p->ranges.count > 0)
         qsort(p->ranges.list, p->ranges.count, sizeof *p->ranges.list, compare_ranges);
-    while (l < p->nbegins || r < p->ranges.count) {
-        struct nsys_launch *launch = l < p->nbegins ? &p->launches.list[p->begins[l]] : NULL;
+    while (l < p->nby_time || r < p->ranges.count) {
+        struct nsys_launch *launch = l < p->nby_time ? &p->launches.list[p->by_time[l]] : NULL;
         const struct nsys_range *range = r < p->ranges.count ? &p->ranges.list[r] : NULL;
         if (range == NULL || (launch != NULL && before(launch, range))) {
             const struct frame *frame;
             enter_thread(a, launch->tid);
             leave_ended(a, launch->start_ns);
             frame = &a->stack[a->depth];
-            launch->annotated = frame->annotated;
+            launch->annotated_op = frame->annotated_op;
             launch->group = frame->group;
             launch->product = frame->product;
             launch->caller = frame->caller;
@@ -446,13 +448,13 @@ void nsys_nvtx(struct nsys *n)
     for (size_t i = 0; i < n->processes.count; i++) {
         struct nsys_process *p = &n->processes.list[i];
         struct launch_order order = {p->launches.list};
-        p->begins = array_new(p->launches.count + 1, sizeof *p->begins);
+        p->by_time = array_new(p->launches.count + 1, sizeof *p->by_time);
         for (size_t k = 0; k < p->launches.count; k++) {
             if (p->launches.list[k].start_ns != UNKNOWN_NS)
-                p->begins[p->nbegins++] = (uint32_t)k;
+                p->by_time[p->nby_time++] = (uint32_t)k;
         }
-        if (p->nbegins > 1)
-            qsort_r(p->begins, p->nbegins, sizeof *p->begins, compare_begins, &order);
+        if (p->nby_time > 1)
+            qsort_r(p->by_time, p->nby_time, sizeof *p->by_time, compare_launches, &order);
     }
     rc = nsys_scan(&rows, n->db, NSYS_NVTX, &(struct nsys_columns){columns, NVTX_COLUMNS, 4}, &e);
     n->has_nvtx = rc > 0;

@@ -224,7 +224,7 @@ static void add_work(struct xla *x, struct rank *rank, const struct xla_event *e
                         ? OP_P2P
                         : OP_COLL;
         op->flags = OP_BYTES_UNKNOWN;
-        if (comm_op_reduces(code)) {
+        if (specter_comm_op_reduces(code)) {
             op->coll.redop = kernel_redop(op->name);
             op->dtype = (uint8_t)kernel_dtype(op->name);
         }

@@ -295,7 +295,7 @@ TEST(comm_kernels_by_their_names)
                   "communication");
         CHECK(kernel_is_comm(rows[i].name));
         CHECK_INT(kernel_comm_op(rows[i].name), rows[i].op);
-        CHECK_INT(kernel_width(rows[i].name), rows[i].width);
+        CHECK_INT(kernel_gpus(rows[i].name), rows[i].width);
         if (row != NULL)
             told[row - table] = true;
     }
@@ -327,7 +327,7 @@ TEST(comm_kernels_that_are_none)
     };
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         CHECK(!kernel_is_comm(names[i]));
-        CHECK(!kernel_is_library(names[i]));
+        CHECK(!kernel_is_nccl(names[i]));
         CHECK_INT(kernel_comm_op(names[i]), SPECTER_COMM_OP_COUNT);
         CHECK(specter_kernel_class_of(names[i]) != SPECTER_KERNEL_COMM);
     }

@@ -34,7 +34,7 @@ TEST(kernel_names_of_collectives)
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         CHECK(kernel_is_comm(rows[i].name));
-        CHECK(kernel_is_library(rows[i].name));
+        CHECK(kernel_is_nccl(rows[i].name));
         CHECK_INT(kernel_comm_op(rows[i].name), rows[i].op);
         CHECK_INT(kernel_redop(rows[i].name), rows[i].redop);
         CHECK_INT(kernel_dtype(rows[i].name), rows[i].dtype);

@@ -154,16 +154,16 @@ TEST(kineto_kinds_of_work)
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         CHECK_INT(kernel_is_comm(cases[i].name), cases[i].comm);
-        CHECK_INT(kernel_is_library(cases[i].name), cases[i].library);
+        CHECK_INT(kernel_is_nccl(cases[i].name), cases[i].library);
         if (cases[i].comm)
             CHECK_INT(kernel_comm_op(cases[i].name), cases[i].op);
     }
     CHECK_INT(specter_kernel_class_of("nvjet_tst_192x192_64x4_2x1_v_bz_coopB_TNN"),
               SPECTER_KERNEL_GEMM);
-    CHECK_INT(kernel_width("void vllm::cross_device_reduce_1stage<__nv_bfloat16, 8>(x)"), 8);
-    CHECK_INT(kernel_width("cross_device_reduce_2stage<half, (int)4, true>"), 4);
-    CHECK_INT(kernel_width("cross_device_reduce_2stage"), -1);
-    CHECK_INT(kernel_width("ncclDevKernel<8, 4>"), -1);
+    CHECK_INT(kernel_gpus("void vllm::cross_device_reduce_1stage<__nv_bfloat16, 8>(x)"), 8);
+    CHECK_INT(kernel_gpus("cross_device_reduce_2stage<half, (int)4, true>"), 4);
+    CHECK_INT(kernel_gpus("cross_device_reduce_2stage"), -1);
+    CHECK_INT(kernel_gpus("ncclDevKernel<8, 4>"), -1);
 }
 
 TEST(kineto_synchronisation_is_no_work)

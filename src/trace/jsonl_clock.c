@@ -40,14 +40,14 @@ void clock_ready(struct clock_map *m, int64_t base_ns)
     m->count = kept;
 }
 
-/* Returns whether pair i is of this device and not later than dev_ns. */
+/* Returns whether pair i stands at or before (device, dev_ns) in the order of the pairs. */
 static bool not_after(const struct clock_map *m, size_t i, int32_t device, int64_t dev_ns)
 {
     const struct clock_pair *p = &m->pairs[i];
     return p->device < device || (p->device == device && p->dev_ns <= dev_ns);
 }
 
-/* Number of pairs that come no later, which is also the index of the next one. */
+/* Number of pairs at or before (device, dev_ns), which is also the index of the next one. */
 static size_t pairs_before(struct clock_map *m, int32_t device, int64_t dev_ns)
 {
     struct bisect find = {.high = m->count};
@@ -60,7 +60,7 @@ static size_t pairs_before(struct clock_map *m, int32_t device, int64_t dev_ns)
     return find.low;
 }
 
-int64_t clock_host(struct clock_map *m, int32_t device, int64_t dev_ns)
+int64_t clock_to_host(struct clock_map *m, int32_t device, int64_t dev_ns)
 {
     size_t n = pairs_before(m, device, dev_ns);
     const struct clock_pair *a =
