@@ -48,8 +48,8 @@ static inline void put(struct heap *h, size_t place, struct heap_item item)
     h->at[item.id] = (uint32_t)place;
 }
 
-/* Puts `item` where it belongs at or above the hole. Below a hollow root its children, at places 1
- * to CHILDREN, rise no further. */
+/* Puts `item` where it belongs at or above the hole. The children of a hollow root, at places 1
+ * to CHILDREN, stay where they are: their parent is the hole. */
 static void sift_up(struct heap *h, size_t hole, struct heap_item item)
 {
     size_t top = h->hollow ? CHILDREN : 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * A priority queue of ids by time, smallest time first; an id is in it at most once and can be
- * moved. Equal times leave in the order in which they were set, so that a simulation is the same
+ * A priority queue of ids by time or by cost, smallest first; an id is in it at most once and can
+ * be moved. Equal times leave in the order in which they were set, so that a simulation is the same
  * every time.
  *
  *     struct heap h;
@@ -23,7 +23,7 @@
 
 struct heap_item {
     int64_t t_ns;
-    uint64_t order; /* of all heap_set, from 1 */
+    uint64_t order; /* number of the heap_set() call, from 1: breaks ties */
     uint32_t id;
 };
 
@@ -44,7 +44,8 @@ void heap_reset(struct heap *h, size_t nids); /* empty, for ids 0 to nids - 1 */
 /* Puts the id in, or moves it; in either case after all of the same time. */
 void heap_set(struct heap *h, uint32_t id, int64_t t_ns);
 
-int64_t heap_first_ns(struct heap *h); /* time of the next to leave; INT64_MAX when empty */
+/* The time of the next to leave; INT64_MAX when empty. Closes the hole that heap_pop() left. */
+int64_t heap_first_ns(struct heap *h);
 bool heap_pop(struct heap *h, uint32_t *id, int64_t *t_ns); /* false when empty */
 
 #endif

@@ -86,7 +86,9 @@ void replay_basis_text(struct buf *b, const struct replay *rep)
                                         [BASIS_GEMM] = "model of GEMMs",
                                         [BASIS_RULE] = "ratios of hardware figures",
                                         [BASIS_WAIT] = "waits for absent ranks",
-                                        [BASIS_UNSIZED] = "communication of unknown size"};
+                                        [BASIS_UNSIZED] =
+                                            "communication of unknown size", /* of the step */
+                                        [BASIS_LATE] = "slowed members"};    /* never has a part */
     const struct replay_scale *last = &rep->scales[rep->nscales - 1];
     const struct uncertainty *u = &last->error;
     bool told[BASIS_COUNT] = {false};
@@ -176,7 +178,7 @@ bool replay_unmeasured(const struct replay_scale *s)
 
 /* ---- parts of a step ---- */
 
-const struct replay_share replay_shares[REPLAY_SHARES] = {
+const struct replay_part replay_parts[REPLAY_PARTS] = {
     {"compute", "compute", offsetof(struct iteration_time, compute_ns)},
     {"untimed", "untimed", offsetof(struct iteration_time, untraced_ns)},
     {"exposed comm", "comm", offsetof(struct iteration_time, exposed_comm_ns)},
@@ -188,16 +190,16 @@ const struct replay_share replay_shares[REPLAY_SHARES] = {
     {"waits for ranks not recorded", "absent", offsetof(struct iteration_time, absent_wait_ns)},
 };
 
-double replay_share_of(const struct iteration_time *time, int share)
+double replay_part_share(const struct iteration_time *time, int share)
 {
-    const double ns = *(const double *)((const char *)time + replay_shares[share].offset);
+    const double ns = *(const double *)((const char *)time + replay_parts[share].offset);
     return time->span_ns > 0 ? ns / time->span_ns : 0;
 }
 
-bool replay_share_seen(const struct replay *rep, int share)
+bool replay_part_seen(const struct replay *rep, int share)
 {
     for (size_t i = 0; i < rep->nscales; i++) {
-        if (replay_share_of(&rep->scales[i].time, share) >= SHOWN)
+        if (replay_part_share(&rep->scales[i].time, share) >= SHOWN)
             return true;
     }
     return share == 0;

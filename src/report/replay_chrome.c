@@ -99,6 +99,12 @@ static void put_args(struct buf *b, const struct timeline_rank *tr, const struct
     buf_putc(b, '}');
 }
 
+/* What is added to recorded times of a rank, whose clock may share no zero with others. */
+static int64_t recorded_shift_ns(const struct program_rank *rank)
+{
+    return rank->begin_ns - rank->origin_ns;
+}
+
 /* ---- arrows ---- */
 
 static void put_arrow(const struct timeline_rank *tr, char phase, const char *id, const char *what,
@@ -122,22 +128,27 @@ static void put_launch(const struct timeline_rank *tr, const struct timeline_slo
     put_arrow(tr, call ? 's' : 'f', id, "launch", tid, s->start_ns);
 }
 
-static struct sim_span member_span(const struct timeline_rank *tr, const struct match_member *m)
+/* The end of a member as the timeline has it; UNKNOWN_NS where the member has no slice. */
+static int64_t member_end(const struct timeline_rank *tr, const struct match_member *m)
 {
     const struct program *p = &tr->job->program;
     const struct op *op = &p->run->ranks[m->rank].ops[m->op];
-    if (tr->predicted)
-        return program_span(p, m->rank, m->op);
-    if (!op_timed(op) || op->start_ns == UNKNOWN_NS)
-        return (struct sim_span){-1, -1};
-    return (struct sim_span){op->start_ns, op_end_ns(op)};
+    struct sim_span span;
+    if (!tr->predicted)
+        return op_timed(op) && op->start_ns != UNKNOWN_NS
+                   ? op_end_ns(op) + recorded_shift_ns(&p->ranks[m->rank])
+                   : UNKNOWN_NS;
+    span = program_span(p, m->rank, m->op);
+    return span.end_ns >= 0 ? span.end_ns : UNKNOWN_NS;
 }
 
-/* Along the members of a transfer in the order of their ends: the one that ends first begins it. */
+/* The arrow goes through the members of a transfer in the order in which they end. It is bound to
+ * the slice that encloses its time. */
 static void put_members(const struct timeline_rank *tr, const struct timeline_slot *s, uint32_t tid)
 {
     const struct program *p = &tr->job->program;
     uint32_t match = tr->program->match[s->index], before = 0, behind = 0;
+    int64_t end_ns = s->end_ns + tr->shift_ns;
     const struct match *m;
     char id[64];
     if (match == PROGRAM_NONE)
@@ -145,11 +156,11 @@ static void put_members(const struct timeline_rank *tr, const struct timeline_sl
     m = &p->matches.list[match];
     for (uint32_t k = 0; k < m->nmembers; k++) {
         const struct match_member *other = &p->matches.members[m->first + k];
-        struct sim_span span = member_span(tr, other);
-        if (span.end_ns < 0 || other->rank >= tr->file->ranks ||
+        int64_t other_ns = member_end(tr, other);
+        if (other_ns == UNKNOWN_NS || other->rank >= tr->file->ranks ||
             (other->rank == tr->r && other->op == s->index))
             continue;
-        if (span.end_ns < s->end_ns || (span.end_ns == s->end_ns && other->rank < tr->r))
+        if (other_ns < end_ns || (other_ns == end_ns && other->rank < tr->r))
             before++;
         else
             behind++;
@@ -343,7 +354,7 @@ static void timeline_rank(struct timeline_file *t, const struct replay_job *job,
                                .rank = &job->program.run->ranks[r],
                                .program = program,
                                .predicted = predicted,
-                               .shift_ns = predicted ? 0 : program->begin_ns - program->origin_ns,
+                               .shift_ns = predicted ? 0 : recorded_shift_ns(program),
                                .pid = (int)(2 * r) + (predicted ? 2 : 1)};
     char name[64];
     job_view_init(&tr.view, job, r, predicted);

@@ -245,24 +245,24 @@ static void put_curves(struct page *p, const struct replay *rep)
 
 /* ---- what a step consists of ---- */
 
-/* Classes of colours of shares are their places in replay_shares. */
+/* Classes of colours of shares are their places in replay_parts. */
 static void put_stacks(struct buf *b, const struct replay *rep)
 {
     buf_puts(b, "<div class=keys>");
-    for (int k = 0; k < REPLAY_SHARES; k++) {
-        if (replay_share_seen(rep, k))
-            html_key(b, k, replay_shares[k].name);
+    for (int k = 0; k < REPLAY_PARTS; k++) {
+        if (replay_part_seen(rep, k))
+            html_key(b, k, replay_parts[k].name);
     }
     buf_puts(b, "</div>");
     for (size_t i = 0; i < rep->nscales; i++) {
         const struct replay_scale *s = &rep->scales[i];
         buf_printf(b, "<div class=row><span>%lld GPU%s</span><div class=stack>", (long long)s->gpus,
                    s->gpus > 1 ? "s" : "");
-        for (int k = 0; k < REPLAY_SHARES; k++) {
-            double share = 100 * replay_share_of(&s->time, k);
+        for (int k = 0; k < REPLAY_PARTS; k++) {
+            double share = 100 * replay_part_share(&s->time, k);
             if (share > 0)
                 buf_printf(b, "<i class=k%d style=\"width:%.3f%%\" title=\"%s %.1f %%\"></i>", k,
-                           share, replay_shares[k].name, share);
+                           share, replay_parts[k].name, share);
         }
         buf_puts(b, "</div></div>");
     }
@@ -274,15 +274,15 @@ static void put_shares(struct buf *b, const struct replay *rep)
     struct table t;
     table_init(&t);
     table_column(&t, "GPUs", TABLE_RIGHT);
-    for (int k = 0; k < REPLAY_SHARES; k++) {
-        if (replay_share_seen(rep, k))
-            table_column(&t, replay_shares[k].brief, TABLE_RIGHT);
+    for (int k = 0; k < REPLAY_PARTS; k++) {
+        if (replay_part_seen(rep, k))
+            table_column(&t, replay_parts[k].brief, TABLE_RIGHT);
     }
     for (size_t i = 0; i < rep->nscales; i++) {
         table_cell(&t, "%lld", (long long)rep->scales[i].gpus);
-        for (int k = 0; k < REPLAY_SHARES; k++) {
-            if (replay_share_seen(rep, k))
-                table_cell(&t, "%.1f %%", 100 * replay_share_of(&rep->scales[i].time, k));
+        for (int k = 0; k < REPLAY_PARTS; k++) {
+            if (replay_part_seen(rep, k))
+                table_cell(&t, "%.1f %%", 100 * replay_part_share(&rep->scales[i].time, k));
         }
     }
     page_table(b, &t, "Parts of a step by GPUs");

@@ -9,17 +9,17 @@
 #include "sim/replay/replay.h"
 
 /* The parts of an iteration, which add up to it. */
-#define REPLAY_SHARES 9
+#define REPLAY_PARTS 9
 
-struct replay_share {
+struct replay_part {
     const char *name, *brief; /* brief: heading of a column, 8 characters at most */
     size_t offset;            /* of a double in struct iteration_time */
 };
 
-extern const struct replay_share replay_shares[REPLAY_SHARES];
+extern const struct replay_part replay_parts[REPLAY_PARTS];
 
-double replay_share_of(const struct iteration_time *time, int share); /* of the iteration */
-bool replay_share_seen(const struct replay *rep, int share);          /* at any scale */
+double replay_part_share(const struct iteration_time *time, int part); /* of the iteration */
+bool replay_part_seen(const struct replay *rep, int part);             /* at any scale */
 
 /* "9.10 to 11.2 ms"; "not known"; in buf, which it returns. */
 char *replay_interval(char *buf, size_t size, const double ends_ns[2]);
@@ -50,15 +50,16 @@ bool replay_next_path(struct replay *rep, size_t *at, char gpus[64], const char 
  *     41 % GEMMs, 7 % rest */
 const char *replay_path_text(struct replay *rep, const struct path_summary *s);
 
-/* "8 h100_sxm: 4.18 ms a step, recorded. 8 a100_sxm: 10.0 ms, 2.40 times as long." Appended. */
 struct buf;
+
+/* "8 h100_sxm: 4.18 ms a step, recorded. 8 a100_sxm: 10.0 ms, 2.4 times as long." Appended. */
 void replay_answer_text(struct buf *b, const struct replay *rep);
 
 #define REPLAY_NOT_TRUSTED \
     "Not to be trusted: on the recording's own hardware the replay is far off."
 
-/* Appends what limits a step: the largest part of its critical path, and the second where it has 10
- * % and fits into `columns`; "-": nothing. */
+/* Appends what limits a step: the largest part of its critical path, and the second where it has
+ * 10 % and fits into `columns`; "-": nothing. */
 void replay_limit_text(struct buf *b, const struct replay_scale *s, size_t columns);
 
 /* "Own hardware replays to 4.18 ms (+0.0 %). At 64 GPUs the critical path rests on: measured times
@@ -66,8 +67,7 @@ void replay_limit_text(struct buf *b, const struct replay_scale *s, size_t colum
 void replay_basis_text(struct buf *b, const struct replay *rep);
 
 /* Returns a replay's assumptions, and what it could not know: sentences, NULL after the last. In
- * the arena.
- */
+ * the arena. */
 const char **replay_assumptions(struct replay *rep);
 const char **replay_notes(struct replay *rep);
 

@@ -128,15 +128,15 @@ static void print_shares(const struct replay *rep, FILE *out)
     fputs("\nwhere the step goes, in % of it\n", out);
     table_init(&t);
     table_column(&t, "GPUs", TABLE_RIGHT);
-    for (int k = 0; k < REPLAY_SHARES; k++) {
-        if (replay_share_seen(rep, k))
-            table_column(&t, replay_shares[k].brief, TABLE_RIGHT);
+    for (int k = 0; k < REPLAY_PARTS; k++) {
+        if (replay_part_seen(rep, k))
+            table_column(&t, replay_parts[k].brief, TABLE_RIGHT);
     }
     for (size_t i = 0; i < rep->nscales; i++) {
         cell_gpus(&t, &rep->scales[i]);
-        for (int k = 0; k < REPLAY_SHARES; k++) {
-            if (replay_share_seen(rep, k))
-                table_cell(&t, "%.1f", 100 * replay_share_of(&rep->scales[i].time, k));
+        for (int k = 0; k < REPLAY_PARTS; k++) {
+            if (replay_part_seen(rep, k))
+                table_cell(&t, "%.1f", 100 * replay_part_share(&rep->scales[i].time, k));
         }
     }
     table_print(&t, out);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * Reads a PyTorch execution trace: of its nodes only the calls of process groups, GEMMs
- * and the list of process groups are kept. Until 1.0.1 a node is flat; later its inputs are an
- * object and what describes it is a list of attributes. Both are read by their keys.
+ * Reads a PyTorch execution trace: of its nodes only the calls of process groups,
+ * operators of product.h (GEMMs, convolutions, attention) and the list of process groups are kept.
+ * Until 1.0.1 a node is flat; later its inputs are an object and what describes it is a list of
+ * attributes. Both are read by their keys.
  */
 #include "trace/et.h"
 
@@ -104,7 +105,7 @@ static void take_attrs(struct et_node *node, struct json *j)
 struct comm_inputs {
     struct json_text strings[2]; /* the last two */
     int nstrings;
-    int64_t number, before; /* the last number; the last one in front of the operation; -1 */
+    int64_t number, before; /* the last number; the last one before the name; -1 */
     int64_t behind[3];      /* the first ones after it */
     int nbehind;
 };
@@ -158,8 +159,8 @@ static void take_input(struct et_node *node, struct comm_inputs *in, struct json
     }
 }
 
-/* The rank, of a message the other end, stands nowhere else; the rest counts where the attributes
- * do not say it. */
+/* Takes the rank (of a message: the other end), which only the inputs have, and all else where the
+ * attributes do not give it. */
 static void take_comm_inputs(struct et_node *node)
 {
     bool known = node->args.collective.p != NULL;
@@ -258,7 +259,7 @@ static void use_node(struct et *et, struct et_node *node)
         }
         return;
     }
-    if (!json_text_is(node->name, "record_param_comms") && node->name.len > 64)
+    if (node->name.len > 64) /* no operator of product.h has so long a name */
         return;
     name = memo_find(&et->k.texts, et->run, node->name)->text;
     if (strcmp(name, "record_param_comms") == 0)
@@ -382,10 +383,7 @@ static int et_read(struct run *run, struct stream *s, const char *label, struct 
     if (rc == 0)
         et_join(et);
     free(et->calls.list);
-    free(et->k.groups.list);
-    free(et->k.known.list);
-    free(et->k.known_more.list);
-    idmap_release(&et->k.group_ids);
+    kineto_groups_release(&et->k);
     free(et);
     return rc;
 }

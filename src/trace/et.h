@@ -7,9 +7,9 @@
  *
  * The rank is the one of the same process id; else of the number in the file's name; else there is
  * only one. Calls are the same where both traces bear PyTorch's record function id. Where they do
- * not, a thread's calls of process groups and GEMMs are compared in their order: when
- * exactly one thread of the execution trace has the same sequence of names, or one that is repeated
- * (an execution trace usually holds one iteration), they are taken to be the same.
+ * not, a thread's calls of process groups and operators of product.h are compared in their order:
+ * when exactly one thread of the execution trace has the same sequence of names, or one that is
+ * repeated (an execution trace usually holds one iteration), they are taken to be the same.
  */
 #ifndef SPECTER_TRACE_ET_H
 #define SPECTER_TRACE_ET_H

@@ -105,6 +105,14 @@ void kineto_take_groups(struct kineto *k, struct json *j)
     }
 }
 
+void kineto_groups_release(struct kineto *k)
+{
+    free(k->groups.list);
+    free(k->known.list);
+    free(k->known_more.list);
+    idmap_release(&k->group_ids);
+}
+
 static void take_distributed(void *ctx, struct json *j)
 {
     struct kineto *k = ctx;
@@ -360,10 +368,7 @@ static int kineto_read(struct run *run, struct stream *s, const char *label, str
     idmap_release(&k->processes);
     idmap_release(&k->gpu_processes);
     idmap_release(&k->gpus);
-    free(k->groups.list);
-    free(k->known.list);
-    free(k->known_more.list);
-    idmap_release(&k->group_ids);
+    kineto_groups_release(k);
     free(k);
     return rc;
 }

@@ -322,5 +322,6 @@ bool kineto_complete_comm(struct kineto *k, struct op *op, const struct kineto_m
 
 /* Process groups, as distributedInfo and execution traces list them. */
 void kineto_take_groups(struct kineto *k, struct json *j);
+void kineto_groups_release(struct kineto *k);
 
 #endif

@@ -8,6 +8,7 @@
 #include "base/stream.h"
 #include "base/whole_file.h"
 #include "made_replay.h"
+#include "trace_files.h"
 #include "model/accuracy.h"
 #include "report/replay_internal.h"
 #include "report/replay_report.h"
@@ -484,6 +485,54 @@ TEST(timeline_of_many_operations_is_bounded)
     CHECK_HAS(end, "\"ranks\":64,\"last_iterations\":61}");
     if (in != NULL)
         fclose(in);
+    unlink(path);
+    replay_release(&rep);
+    run_release(&run);
+}
+
+/* Two hosts whose clocks share no zero: rank 1's are far ahead. The first collective ends on rank 1
+ * before it does on rank 0, so its arrow begins there. */
+TEST(timeline_arrows_follow_times_that_are_drawn)
+{
+    const char *path = "arrows.test.json";
+    const int64_t apart_ns = 1000000000000;
+    struct replay_opts opts = calibrated;
+    struct made m = made_default;
+    struct timeline_file *t;
+    struct err e = {0};
+    struct replay rep;
+    struct run run;
+    char *text, *arrow;
+    m.ranks = 2;
+    made_run(&run, &m);
+    run.clock_aligned = false;
+    for (int r = 0; r < 2; r++) {
+        struct rank *rank = &run.ranks[r];
+        rank->domain = r;
+        for (size_t i = 0; i < rank->nops; i++) {
+            struct op *op = &rank->ops[i];
+            op->host_ns += r * apart_ns;
+            op->host_end_ns += r * apart_ns;
+            op->start_ns += r * apart_ns;
+            if (r == 0 && op_is_comm(op))
+                op->dur_ns += 1000;
+        }
+        for (size_t i = 0; i < rank->nsteps; i++) {
+            rank->steps[i].start_ns += r * apart_ns;
+            rank->steps[i].end_ns += r * apart_ns;
+        }
+        for (size_t i = 0; i < rank->nsync_calls; i++)
+            rank->sync_calls[i].host_ns += r * apart_ns;
+        rank->end_ns += r * apart_ns;
+    }
+    CHECK_INT(timeline_file_open(&t, path, &e), 0);
+    opts.watch = timeline_file_watch(t);
+    run_replay(&rep, &run, &opts);
+    CHECK_INT(timeline_file_close(t, &e), 0);
+    text = read_whole(path, NULL);
+    arrow = strstr(text, "{\"ph\":\"s\",\"name\":\"members\",\"cat\":\"members\",\"id\":\"r");
+    CHECK(arrow != NULL && strstr(arrow, "\"pid\":3,") == strstr(arrow, "\"pid\":"));
+    free(text);
     unlink(path);
     replay_release(&rep);
     run_release(&run);
