@@ -31,7 +31,7 @@ PREFIX_MAP := $(call takes,-ffile-prefix-map=$(CURDIR)=.) $(call takes,-Wa$(comm
 # UBSan's null checks make gcc see format strings that are null.
 SANITIZE := $(if $(SAN),-fsanitize=$(SAN) -fno-sanitize-recover=all -fno-omit-frame-pointer \
             -Wno-format-truncation -Wno-unknown-warning-option)
-BASE     := -std=c11 -D_GNU_SOURCE -Iinclude -Isrc -MMD -MP $(WARN) $(HARDEN) $(PREFIX_MAP) $(CFLAGS) $(SANITIZE)
+OPTIONS  := -std=c11 -D_GNU_SOURCE -Iinclude -Isrc -MMD -MP $(WARN) $(HARDEN) $(PREFIX_MAP) $(CFLAGS) $(SANITIZE)
 LINK     := $(LDFLAGS) $(if $(SAN),-fsanitize=$(SAN))
 
 include scripts/deps.mk
@@ -75,9 +75,9 @@ $(B)/src/%.o $(B)/profiles/%.o: private CPPFLAGS += -DSPECTER_VERSION='"$(VERSIO
 $(B)/%.o: %.c $(B)/flags
 	@mkdir -p $(@D)
 	@echo "  CC      $<"
-	$(Q)$(CC) $(BASE) -fPIE $(CPPFLAGS) -c -o $@ $<
+	$(Q)$(CC) $(OPTIONS) -fPIE $(CPPFLAGS) -c -o $@ $<
 
-flags    := $(subst $(CURDIR),.,$(CC) $(VERSION) $(BASE) $(CPPFLAGS) $(DEPS_CPPFLAGS) $(HARDEN_CLI) $(LINK) $(DEPS_LIBS))
+flags    := $(subst $(CURDIR),.,$(CC) $(VERSION) $(OPTIONS) $(CPPFLAGS) $(DEPS_CPPFLAGS) $(HARDEN_CLI) $(LINK) $(DEPS_LIBS))
 $(B)/flags: FORCE
 	@mkdir -p $(@D)
 	@echo '$(flags)' | cmp -s - $@ || echo '$(flags)' > $@

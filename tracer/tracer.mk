@@ -31,13 +31,13 @@ endif
 $(B)/tracer/%.o: tracer/%.S $(B)/flags
 	@mkdir -p $(@D)
 	@echo "  AS      $<"
-	$(Q)$(CC) $(BASE) -U_FORTIFY_SOURCE -fPIC $(TRACER_CPPFLAGS) -c -o $@ $<
+	$(Q)$(CC) $(OPTIONS) -U_FORTIFY_SOURCE -fPIC $(TRACER_CPPFLAGS) -c -o $@ $<
 $(B)/tracer/dlsym.o: private CPPFLAGS += -I$(B)/tracer
 $(B)/tracer/dlsym.o $(B)/tracer/plain/dlsym.o: $(B)/tracer/hooks_sorted.h
 $(TRACER_BASE:%=$(B)/tracer/%.o): $(B)/tracer/%.o: src/base/%.c $(B)/flags
 	@mkdir -p $(@D)
 	@echo "  CC      $<"
-	$(Q)$(CC) $(BASE) $(TRACER_PIC) -c -o $@ $<
+	$(Q)$(CC) $(OPTIONS) $(TRACER_PIC) -c -o $@ $<
 
 # What is exported is said in the code (tracer/hooks.h); the one version is named here.
 $(TRACER_MAP): tracer/hooks.h
@@ -73,7 +73,7 @@ $(B)/libspecter-san.so: $(TRACER_OBJ) $(TRACER_MAP)
 all: $(B)/libspecter-san.so
 
 tracer_plain = @mkdir -p $(@D); echo "  CC      $<"; \
- $(CC) $(BASE) $(TRACER_PIC) -I$(B)/tracer -fno-sanitize=all -c -o $@ $<
+ $(CC) $(OPTIONS) $(TRACER_PIC) -I$(B)/tracer -fno-sanitize=all -c -o $@ $<
 $(TRACER_BASE:%=$(B)/tracer/plain/%.o): $(B)/tracer/plain/%.o: src/base/%.c $(B)/flags
 	$(tracer_plain)
 $(B)/tracer/plain/%.o: tracer/%.c $(B)/flags
@@ -108,7 +108,7 @@ $(B)/tracer/rccl_calls: tests/tracer/rccl_calls.c $(B)/flags | emu
 $(B)/tracer/check_trace: tests/tracer/check_trace.c $(B)/libspecter.a $(B)/flags
 	@mkdir -p $(@D)
 	@echo "  CC      $@"
-	$(Q)$(CC) $(BASE) -MF $@.d $(LINK) -o $@ $< $(B)/libspecter.a
+	$(Q)$(CC) $(OPTIONS) -MF $@.d $(LINK) -o $@ $< $(B)/libspecter.a
 
 # Programs that find the libraries in other ways than by linking, and one that links.
 LOOKUPS := $(B)/tracer/lookups $(B)/tracer/steps $(B)/tracer/libsteps.so $(B)/tracer/libruntime.so

@@ -17,4 +17,4 @@ $(B)/src/report/page_script.c: src/report/page.js src/report/page.mk
 	$(Q)$(page_lines) >$@
 $(PAGE_TEXT:.c=.o): %.o: %.c $(B)/flags
 	@echo "  CC      $<"
-	$(Q)$(CC) $(BASE) -fPIE $(CPPFLAGS) -c -o $@ $<
+	$(Q)$(CC) $(OPTIONS) -fPIE $(CPPFLAGS) -c -o $@ $<

@@ -51,7 +51,7 @@ $(BENCHES): $(B)/bench/%: $(B)/tests/bench/%.o $(B)/libspecter.a
 $(B)/bench/grow: tests/bench/grow.c $(B)/flags
 	@mkdir -p $(@D)
 	@echo "  CC      $@"
-	$(Q)$(CC) $(BASE) -MF $@.d -o $@ $<
+	$(Q)$(CC) $(OPTIONS) -MF $@.d -o $@ $<
 
 .PHONY: bench-page
 ## bench-page: first paint and zoom of the page of 64 ranks x 10,000 operations, in a browser
@@ -76,7 +76,7 @@ bench-collective: all $(LOOPS)
 $(B)/bench/loop_mpi: tests/bench/loop_mpi.c $(B)/flags
 	@mkdir -p $(@D)
 	@echo "  CC      $@"
-	$(Q)$(CC) $(BASE) $(MPI_CPPFLAGS) -MF $@.d -o $@ $< $(MPI_LIBS)
+	$(Q)$(CC) $(OPTIONS) $(MPI_CPPFLAGS) -MF $@.d -o $@ $< $(MPI_LIBS)
 $(B)/bench/loop_gloo: tests/bench/loop_gloo.cc $(B)/flags
 	@mkdir -p $(@D)
 	@echo "  CXX     $@"
@@ -104,4 +104,4 @@ bench-summaries: $(B)/specter $(B)/bench/summaries
 $(B)/bench/summaries: tests/bench/summaries.c $(B)/flags
 	@mkdir -p $(@D)
 	@echo "  CC      $@"
-	$(Q)$(CC) $(BASE) -MF $@.d -o $@ $<
+	$(Q)$(CC) $(OPTIONS) -MF $@.d -o $@ $<

@@ -21,5 +21,5 @@ fuzz-build: $(FUZZ:%=$(B)/tests/fuzz/fuzz-%)
 $(B)/tests/fuzz/fuzz-%: tests/fuzz/fuzz.c tests/fuzz/fuzz.h $(B)/libspecter.a
 	@mkdir -p $(@D)
 	@echo "  FUZZ    $@"
-	$(Q)$(CC) $(filter-out -MMD -MP,$(BASE)) $(DEPS_CPPFLAGS) -Itests/fuzz -DFUZZ_TARGET='"$*"' \
+	$(Q)$(CC) $(filter-out -MMD -MP,$(OPTIONS)) $(DEPS_CPPFLAGS) -Itests/fuzz -DFUZZ_TARGET='"$*"' \
 	    -fsanitize=fuzzer,$(FUZZ_SAN) -o $@ $< $(B)/libspecter.a $(DEPS_LIBS) -lm -lpthread -ldl

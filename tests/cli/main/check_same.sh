@@ -21,3 +21,5 @@ both q.status 'status 0' 'status 139'
 echo 1 >new/more.csv
 python3 "$ROOT/scripts/check_same.py" base new
 echo "status $?"
+# The commit that `make check-same BASE=...` names is no option of the compiler.
+make -n -C "$ROOT" B=nothing_built check-same BASE=HEAD 2>/dev/null | grep -m 1 -o -e '-Isrc .* src/main.c' | grep -c -e -Isrc
