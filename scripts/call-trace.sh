@@ -31,7 +31,7 @@ files_of() {
     local tree=$1 build=$work/$2
     mkdir -p "$build"
     "${CC:-cc}" -c -O1 -o "$build/call_trace.o" "$ROOT/scripts/call_trace.c"
-    make -C "$tree" -j"$(nproc)" B="$build" CFLAGS='-O1 -g -finstrument-functions' \
+    env -u MAKEFLAGS make -C "$tree" -j"$(nproc)" B="$build" CFLAGS='-O1 -g -finstrument-functions' \
         LDFLAGS="$build/call_trace.o" "$build/specter" >"$build/log" 2>&1 ||
         { tail -n 5 "$build/log" >&2; echo "call-trace.sh: the build failed: $build/log" >&2; return 1; }
     CALL_TRACE=$build/calls "$build/specter" replay "$trace" --scale 8 >/dev/null

@@ -34,7 +34,8 @@ git -C "$ROOT" worktree prune
 git -C "$ROOT" worktree add -q --detach "$work/tree" "$base"
 # What setup.sh unpacked here serves there, too.
 [[ ! -d $ROOT/build/deps ]] || { mkdir -p "$work/tree/build" && cp -a "$ROOT/build/deps" "$work/tree/build/deps"; }
-make -C "$work/tree" -j"$(nproc)" B=build build/specter >"$work/build.log" 2>&1 ||
+# Without what the caller told make: this BASE is a variable of older trees.
+env -u MAKEFLAGS make -C "$work/tree" -j"$(nproc)" B=build build/specter >"$work/build.log" 2>&1 ||
     { tail -n 5 "$work/build.log"; echo "check-same: that commit does not build: $work/build.log"; exit 3; }
 
 # ---- questions ----
