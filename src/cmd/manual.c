@@ -13,7 +13,7 @@
 
 #define FILLED 60 /* columns of a line of text, before a hyphen becomes two characters */
 
-/* The date on man pages: whoever releases sets it, with VERSION in the Makefile. */
+/* The date on man pages, set at a release with VERSION in the Makefile. */
 #define REVISED "2026-11-27"
 
 /* ---- man pages: the macros of man(7) ---- */

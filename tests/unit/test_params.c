@@ -10,7 +10,7 @@
 
 TEST(params_of_an_unmeasured_kind_are_those_of_any)
 {
-    const struct gpu_profile gpu = {.name = "g", .arch = "nobody measured this"};
+    const struct gpu_profile gpu = {.name = "g", .arch = "unmeasured"};
     const struct param_row *row = params_profile_row(PARAMS_GEMM, &gpu, NULL);
     const struct gemm_params p = params_gemm(&gpu);
     CHECK_STR(row->key, "any");
@@ -115,7 +115,7 @@ static bool walked_values(enum param_group group, const struct gpu_profile *gpu,
 
 TEST(params_by_key_and_of_a_profile_agree)
 {
-    const struct gpu_profile unmeasured_gpu = {.name = "g", .arch = "nobody measured this"};
+    const struct gpu_profile unmeasured_gpu = {.name = "g", .arch = "unmeasured"};
     const struct network_profile unmeasured_net = {.name = "n", .intra = "nvswitch"};
     for (size_t g = 0; g <= gpu_profile_count; g++) {
         for (size_t n = 0; n <= network_profile_count; n++) {
