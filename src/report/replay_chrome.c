@@ -99,7 +99,8 @@ static void put_args(struct buf *b, const struct timeline_rank *tr, const struct
     buf_putc(b, '}');
 }
 
-/* What is added to recorded times of a rank, whose clock may share no zero with others. */
+/* The offset that is added to recorded times of a rank, whose clock may share no zero with others.
+ */
 static int64_t recorded_shift_ns(const struct program_rank *rank)
 {
     return rank->begin_ns - rank->origin_ns;
