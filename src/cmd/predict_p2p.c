@@ -64,9 +64,7 @@ static int answer(const void *question, uint64_t bytes, struct predict_transfer 
                                  m->where, false)
                           .us;
     else
-        t->bound_us =
-            comm_bound_p2p(on->gpu, on->network, across ? t->bytes * m->flows : t->bytes, across)
-                .us;
+        t->bound_us = comm_bound_p2p(on->gpu, on->network, t->bytes, across, m->flows).us;
     return 0;
 }
 

@@ -125,12 +125,13 @@ struct comm_bound comm_bound(const struct gpu_profile *gpu, const struct network
 }
 
 struct comm_bound comm_bound_p2p(const struct gpu_profile *gpu, const struct network_profile *net,
-                                 double bytes, bool across)
+                                 double bytes, bool across, int flows)
 {
     struct comm_bound b = {.memory_us = us_of(bytes, or_unlimited(gpu->mem_GBps))};
-    double ports = ceil(net->nics_per_node / fmax(1, net->gpus_per_node)); /* beside one GPU */
+    double beside = ceil(net->nics_per_node / fmax(1, net->gpus_per_node)); /* one GPU */
+    double ports = fmin(net->nics_per_node, flows * beside);
     if (across)
-        b.inter_us = us_of(bytes, or_unlimited(ports * net->nic_Gbps / BITS_PER_BYTE));
+        b.inter_us = us_of(bytes * flows, or_unlimited(ports * net->nic_Gbps / BITS_PER_BYTE));
     else
         b.intra_us = us_of(bytes, fabric_GBps(gpu, net, 1));
     return with_largest(b);

@@ -245,9 +245,10 @@ struct comm_bound comm_bound(const struct gpu_profile *gpu, const struct network
                              enum specter_comm_op op, double bytes, struct layout where,
                              bool in_switch);
 
-/* One message; across: between two nodes, through the ports beside its GPU. */
+/* `flows` messages of different GPUs at once; across: between two nodes, each through the ports
+ * beside its GPU as far as the node has them. */
 struct comm_bound comm_bound_p2p(const struct gpu_profile *gpu, const struct network_profile *net,
-                                 double bytes, bool across);
+                                 double bytes, bool across, int flows);
 
 /* Returns whether this algorithm (struct comm_cost) reduces in switches. */
 bool comm_in_switch(const char *algo);

@@ -89,6 +89,8 @@ TEST(bound_of_slow_memory_and_of_pairs)
     CHECK_DOUBLE(comm_bound(&slow, &net, SPECTER_ALLREDUCE, GB, layout_dense(&net, 4), false).us,
                  50e3, 1e-15);
     CHECK_DOUBLE(on_us(&mesh, SPECTER_ALLGATHER, 4, false), 0.75 * GB / 60e3, 1e-15);
-    CHECK_DOUBLE(comm_bound_p2p(&gpu, &mesh, GB, false).us, 50e3, 1e-15);
-    CHECK_DOUBLE(comm_bound_p2p(&gpu, &net, GB, true).us, 40e3, 1e-15); /* one of two ports */
+    CHECK_DOUBLE(comm_bound_p2p(&gpu, &mesh, GB, false, 1).us, 50e3, 1e-15);
+    CHECK_DOUBLE(comm_bound_p2p(&gpu, &net, GB, true, 1).us, 40e3, 1e-15); /* one of two ports */
+    CHECK_DOUBLE(comm_bound_p2p(&gpu, &net, GB, true, 2).us, 40e3, 1e-15); /* one each */
+    CHECK_DOUBLE(comm_bound_p2p(&gpu, &net, GB, true, 4).us, 80e3, 1e-15); /* one for two */
 }
