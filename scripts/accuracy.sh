@@ -79,7 +79,8 @@ EOF
     show '' validate collectives.csv collectives_more.csv --worst 0
     if [[ -z $IN_SAMPLE ]]; then
         printf '\n## Collectives, left out\n\n'
-        echo 'SIMPLE_MOVES (src/model/comm_price.c) is a constant read off aws_p4d and gcp_a3_mega.'
+        echo 'SIMPLE_MOVES (src/model/comm_price.c) is a constant read off aws_p4d and gcp_a3_mega, LL_MESSAGE_GBPS and those'
+        echo 'of messages (comm.c) off AlltoAlls of A100, H100, B200 and GB200.'
         show 'collective network+ nodes+' validate collectives.csv collectives_more.csv --leave-one-out source --worst 0
     fi
     printf '\n## GEMMs, in sample\n'

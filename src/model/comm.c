@@ -37,6 +37,7 @@
  *     t = start + 2*step + (peers in the node - 1)*step/4 + [hop]
  *         + sqrt(((batches-1)*hop)^2 + wire^2) + copy + ramp
  *
+ * With LL, wire is at least what a block takes for its part beyond 4 KiB, at 5.8 GB/s (*measured*).
  * Peers on other nodes come in batches of 8, each of which starts while data of others flow. A
  * quarter of a step, and 1.5 of a copy to itself, are *measured*; 8, 14 and 16 KiB are NCCL's.
  *
@@ -116,6 +117,10 @@ static int check_op(enum specter_comm_op op, double bytes, struct err *e)
 #define RENDEZVOUS_US 6.5 /* Simple: both sides learn of each other's buffers */
 #define SELF_COPY 1.5     /* a message to itself has the blocks of one peer, no more */
 
+/* The same, with LL, of a block beyond its first round: 256 threads send, 8 bytes each, and wait
+ * 0.35 us for memory. A100, H100, B200 and GB200 alike. */
+#define LL_MESSAGE_GBPS 5.8
+
 /* The bytes to one peer, and the number of peers. */
 struct exchange {
     double message;      /* bytes */
@@ -150,11 +155,20 @@ static int message_channels(const struct topo_view *s, double message)
     return wanted < 1 ? 1 : wanted < most ? (int)wanted : most;
 }
 
+/* Messages to different peers start on different channels, and share the threads of blocks only
+ * when there are more of them. */
+static double peers_per_block(const struct topo_view *s, const struct exchange *x, int channels)
+{
+    double blocks = (double)(x->inside + x->outside) * channels;
+    return fmax(1, ceil(blocks / pow2_up(s->nccl.graphs.channels)));
+}
+
 static void price(const struct topo_view *s, const struct exchange *x, enum nccl_proto forced,
                   int channels, double bus_bytes, struct comm_cost *out)
 {
     int n = channels > 0 ? channels : message_channels(s, x->message);
     bool ll = forced < NCCL_PROTOS ? forced == NCCL_LL : x->message <= n * LL_CHANNEL_BYTES;
+    double rest = ll ? fmax(0, x->message / n - LL_BLOCK_BYTES) : 0; /* after a first round */
     struct comm_demand l = {
         .proto = ll ? NCCL_LL : NCCL_SIMPLE,
         .channels = n,
@@ -165,6 +179,7 @@ static void price(const struct topo_view *s, const struct exchange *x, enum nccl
         .host_us = x->host_us,
         .copied = x->copied,
         .block_ends = x->message * (x->inside + x->outside) / n, /* peers share its threads */
+        .block_us = peers_per_block(s, x, n) * comm_us(rest, 1, LL_MESSAGE_GBPS),
     };
     if (x->inside > 0)
         l.start_us += (STEPS + (x->inside - 1) * PEER_STEPS) * comm_step_us(s, NCCL_LL);

@@ -210,13 +210,9 @@ int topo_view_init(const struct gpu_profile *gpu, const struct network_profile *
 
 /* ---- prices ---- */
 
-/* Bytes that the threads of a block take at once with LL: 512 x 8. Beyond it a block's work
- * overlaps the link's. */
-#define LL_BLOCK_BYTES 4096.0
-
-/* The same with Simple: 512 x 64, below which NCCL takes fewer channels and threads. A step takes
- * sync_us with a full block; half of it, a constant read off small AllReduces of p4d and AllGathers
- * of A3 Mega, moves the bytes. NCCL's tuner has 3.4 us a step. */
+/* Bytes of a block at once with Simple: 512 x 64, below which NCCL takes fewer channels and
+ * threads. A step takes sync_us with a full block; half of it, a constant read off small AllReduces
+ * of p4d and AllGathers of A3 Mega, moves the bytes. NCCL's tuner has 3.4 us a step. */
 #define SIMPLE_BLOCK_BYTES 32768.0
 #define SIMPLE_MOVES 0.5
 
@@ -243,6 +239,8 @@ void comm_price(const struct topo_view *s, const struct comm_demand *l, double b
     double steps = l->steps * (comm_step_us(s, l->proto) - unused_us(s, l));
     double hops = l->hops > 0 ? l->hops * comm_hop_us(s, l->proto) : 0;
     double wire = fmax(fmax(l->link_us / p->link, l->host_us), l->nic_us) / p->payload;
+    if (l->proto == NCCL_LL)
+        wire = fmax(wire, l->block_us);
     double copy = comm_us(l->copied, 1, comm_link_GBps(s, s->most) * s->node.copy_ratio);
     double data = hypot(l->batch_us, wire); /* a batch's data flow while others begin */
     double flow = p->sync && l->hidden ? hypot(steps, data) : steps + data;
@@ -352,6 +350,7 @@ static void ring_pipeline(const struct topo_view *s, const struct nccl_operation
     l->steps = s->ranks - s->nodes;
     l->hops = s->nodes - 1.0;
     l->block_step = o->bytes / l->channels;
+    l->block_us = comm_us(fmax(0, l->block_step - LL_BLOCK_BYTES), 1, s->node.ll_GBps);
     l->one_way = true;
     l->late = late > 0 ? late / (o->bytes + late) : 0;
     flow(s, o, o->bytes + late, 1, 1, l);

@@ -9,7 +9,8 @@
  *     flow = sqrt((steps*step)^2 + wire^2) + ramps       Simple, ring: latency and data of steps
  *                                                        overlap in part
  *     flow = steps*step + wire + ramps                   Simple, others
- *     wire = max(S on a GPU's links, on the host's path, on a node's NICs) / payload
+ *     wire = max(S on a GPU's links, on the host's path, on a node's NICs) / payload; with LL at
+ *            least what a block takes
  *     ramp = R*k*wire/(k*wire+R)
  *
  * Names are parameters (params.h) and fields of profiles (profile.h); *measured*: a constant read
@@ -27,7 +28,8 @@
  *   LL at most net_ll_GBps leave a node, 22.5/39 of it on AMD's hosts (NCCL's bounds).
  * - Host's path, at host_GBps; with P2P a quarter of an all-to-all's bytes cross it each way.
  * - Copy of a GPU's own part (S/n; half in an AllReduce) at copy_ratio x the link's rate. Blocks:
- *   with LL a block moves its part of a step (up to 4 KiB) at ll_GBps, twice at the ends.
+ *   with LL a block moves its part of a step (up to 4 KiB) at ll_GBps, twice at the ends; the rest
+ *   of a message, or of a Broadcast's part, is no faster than its block.
  * - Ramps: in a node, with Simple, k = 1/2, R = ramp_us; between nodes, with any protocol, R =
  *   net_ramp_us on top, k = 1 in a ring, else hops.
  */
@@ -51,6 +53,10 @@ struct topo_view {
     int ranks, nodes;
     int most, least; /* ranks on the fullest and on the emptiest node */
 };
+
+/* Bytes that the threads of a block take at once with LL: 512 x 8. Beyond it a block's work on a
+ * ring overlaps the link's. */
+#define LL_BLOCK_BYTES 4096.0
 
 /* The effect of a protocol on a link: a step takes the fitted time of LL or of Simple, `step`
  * times; `payload` of the rate is data. */
@@ -117,6 +123,8 @@ struct comm_demand {
     double copied;     /* bytes that a GPU copies to itself */
     double block_step; /* bytes that a block moves in a step, with LL and Simple; INFINITY: full */
     double block_ends; /* and at both ends, with LL */
+    double block_us;   /* with LL, that a block takes for all but its first round: no link of it is
+                        * faster */
     double stages;     /* between nodes, that a part of S passes in a row */
     double late;       /* of a way from member to member: share of the time on the wire in which
                         * the last member still waits */

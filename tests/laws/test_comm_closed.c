@@ -80,7 +80,10 @@ TEST(comm_closed_two_ranks_send_their_share)
     for (size_t i = 0; i < OPS; i++) {
         CHECK_DOUBLE(slope(ops[i].op, one_node, "Simple"), ops[i].share / 100, 1e-6);
         CHECK_DOUBLE(slope(ops[i].op, two_nodes, "Simple"), ops[i].share / 25, 1e-6);
-        CHECK_DOUBLE(slope(ops[i].op, one_node, "LL"), 2 * ops[i].share / 100, 1e-6);
+        if (ops[i].steps > 0)
+            CHECK_DOUBLE(slope(ops[i].op, one_node, "LL"), 2 * ops[i].share / 100, 1e-6);
+        else /* 8 blocks are slower than the link */
+            CHECK_DOUBLE(slope(ops[i].op, one_node, "LL"), ops[i].share / (8 * 5.8), 1e-6);
     }
 }
 
