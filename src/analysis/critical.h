@@ -110,7 +110,7 @@ struct path_sum path_kind_sum(const struct critical *c, enum path_kind kind);
 
 /* ---- critical_links.c, for critical.c ----
  *
- * For critical.c: what the operations of one rank wait for, and what its host did. */
+ * The operations that those of one rank wait for, and the calls of its host. */
 
 #define LINK_NONE UINT32_MAX
 #define LINK_ANY (UINT32_MAX - 1) /* a host that waited: the trace does not tell for what */

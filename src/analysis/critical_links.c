@@ -199,7 +199,8 @@ static void sweep_sync_call(struct link_sweep *s, const struct sync_call *sync,
     }
 }
 
-/* Returns whether the trace holds when the host made the call, and that it launched something. */
+/* Returns whether the trace holds when the host made the call, and the call did something then:
+ * kernels that it only captured into a graph are launched with that. */
 static bool is_made(const struct rank *rank, const struct rank_call *call)
 {
     return call->kind == HOST_CALL_OP         ? rank->ops[call->index].host_ns != UNKNOWN_NS

@@ -167,8 +167,8 @@ struct pairs {
     uint32_t seconds[32]; /* by the first of the pair: a bit for each second */
 };
 
-/* Upper and lower case are one. Characters other than letters share the place of a letter, so that
- * a pair may seem to be there, but never to be missing. */
+/* Upper and lower case are one. Other characters may share the place of a letter, so that a pair
+ * may seem to be there, but never to be missing. */
 static unsigned place(char c)
 {
     return (unsigned char)c & 31;
@@ -181,7 +181,8 @@ static void pairs_init(struct pairs *p, const char *name)
         p->seconds[place(name[0])] |= UINT32_C(1) << place(name[1]);
 }
 
-/* Returns false where the word cannot be in the name. What stands for :: is not looked at. */
+/* Returns false where the word cannot be in the name. Pairs from the first ':' on are not looked
+ * at: in mangled names a length takes the place of "::". */
 static bool pairs_allow(const struct pairs *p, const char *word)
 {
     word += *word == '^';

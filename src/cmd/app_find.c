@@ -258,8 +258,7 @@ static struct lead link_lead(struct app *p, const char *path)
 
 /* Returns where any file leads. Sets p->unknown to a script whose program only a shell can tell; it
  * leads to the shell. next is NULL where the file is the program, or its first line names no
- * interpreter.
- */
+ * interpreter. */
 static struct lead lead_of(struct app *p, const char *path)
 {
     const char *text = read_script(p, path);

@@ -131,8 +131,9 @@ static bool same_typed(const char *given, const char *name)
     return n > 0 && name[n] == '\0';
 }
 
-/* The profile that a name means which is not exactly its own; SIZE_MAX: none, or several. A name
- * that begins all others that fit is the one, but that a10 does not begin a100. */
+/* Returns the profile that a name means which is not exactly its own; SIZE_MAX: none, or several.
+ * Of several that fit, it is the one whose name begins all others, and in none of them goes on with
+ * a digit: a10 does not stand for a100. */
 static size_t find_typed(const struct catalog *c, const char *given)
 {
     size_t best = SIZE_MAX;

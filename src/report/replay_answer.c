@@ -86,9 +86,10 @@ void replay_basis_text(struct buf *b, const struct replay *rep)
                                         [BASIS_GEMM] = "model of GEMMs",
                                         [BASIS_RULE] = "ratios of hardware figures",
                                         [BASIS_WAIT] = "waits for absent ranks",
-                                        [BASIS_UNSIZED] =
-                                            "communication of unknown size", /* of the step */
-                                        [BASIS_LATE] = "slowed members"};    /* never has a part */
+                                        /* its share is of the step: */
+                                        [BASIS_UNSIZED] = "communication of unknown size",
+                                        /* has no share: */
+                                        [BASIS_LATE] = "slowed members"};
     const struct replay_scale *last = &rep->scales[rep->nscales - 1];
     const struct uncertainty *u = &last->error;
     bool told[BASIS_COUNT] = {false};
@@ -190,19 +191,19 @@ const struct replay_part replay_parts[REPLAY_PARTS] = {
     {"waits for ranks not recorded", "absent", offsetof(struct iteration_time, absent_wait_ns)},
 };
 
-double replay_part_share(const struct iteration_time *time, int share)
+double replay_part_share(const struct iteration_time *time, int part)
 {
-    const double ns = *(const double *)((const char *)time + replay_parts[share].offset);
+    const double ns = *(const double *)((const char *)time + replay_parts[part].offset);
     return time->span_ns > 0 ? ns / time->span_ns : 0;
 }
 
-bool replay_part_seen(const struct replay *rep, int share)
+bool replay_part_seen(const struct replay *rep, int part)
 {
     for (size_t i = 0; i < rep->nscales; i++) {
-        if (replay_part_share(&rep->scales[i].time, share) >= SHOWN)
+        if (replay_part_share(&rep->scales[i].time, part) >= SHOWN)
             return true;
     }
-    return share == 0;
+    return part == 0;
 }
 
 const struct axis_time *replay_axis(const struct replay_scale *s, const char *name)

@@ -99,8 +99,7 @@ static void put_args(struct buf *b, const struct timeline_rank *tr, const struct
     buf_putc(b, '}');
 }
 
-/* The offset that is added to recorded times of a rank, whose clock may share no zero with others.
- */
+/* Recorded times of a rank are drawn so much later: its clock may share no zero with others'. */
 static int64_t recorded_shift_ns(const struct program_rank *rank)
 {
     return rank->begin_ns - rank->origin_ns;

@@ -86,8 +86,7 @@ static void put_pods(struct buf *out, const struct job_record *r)
     }
     for (size_t i = 0; i < r->nnodes; i++) {
         size_t same = 0, seen = 0;
-        /* Texts of a run are interned. Of very many pods no states are listed: pairs are compared.
-         */
+        /* Texts of a run are interned. Very many pods are not compared, and no states listed. */
         for (size_t k = 0; k < r->nnodes && r->nnodes <= PODS_BY_STATE_MAX; k++) {
             seen += k < i && r->nodes[k].phase == r->nodes[i].phase;
             same += r->nodes[k].phase == r->nodes[i].phase;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * NVTX: operations of PyTorch (torch.autograd.profiler.emit_nvtx), its names for collectives,
- * NCCL's own ranges, and what the program named itself: steps and marks. PyTorch's
- * ranges are kept only where a launch lies in them: a profile can hold millions without one.
+ * NCCL's own ranges, and what the program named itself: steps and marks. PyTorch's ranges are kept
+ * only where a launch lies in them: a profile can hold millions without one.
  */
 #include "trace/nsys.h"
 

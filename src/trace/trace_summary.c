@@ -75,8 +75,8 @@ static void note_unseen(struct buf *list, struct json j)
     buf_release(&line);
 }
 
-/* Returns how many operations there are at least: the number of the line's, counted from 0, and
- * one. 0: the line is of none. */
+/* Returns how many operations there are at least by a line: one more than the number of the line's
+ * operation, as the first has number 0. 0: the line is of no operation. */
 static uint64_t ops_so_far(const struct line *l)
 {
     switch (l->record) {

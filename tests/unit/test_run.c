@@ -609,9 +609,13 @@ TEST(load_damaged_fixtures)
 
 TEST(run_appended_rank_keeps_all)
 {
+    struct rank *into, *from;
     struct run run;
     run_init(&run);
-    struct rank *from = (run_add_rank(&run), run_add_rank(&run)), *into = from - 1;
+    run_add_rank(&run);
+    run_add_rank(&run);
+    into = &run.ranks[0];
+    from = &run.ranks[1];
     rank_add_member(into, run_comm(&run, "a", 1, 2), 1, 3);
     rank_add_member(from, run_comm(&run, "b", 1, 2), 0, 3);
     rank_add_member(from, run_comm(&run, "a", 1, 2), 1, 3);

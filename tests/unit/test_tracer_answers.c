@@ -78,18 +78,18 @@ TEST(tracer_answers_of_a_full_table_are_right)
 TEST(tracer_asks_the_loader_in_the_name_of_others)
 {
     static const char name[] = "gnu_get_libc_version";
-    struct dl_functions loader = libc_dlsyms();
+    struct dl_functions dlsyms = libc_dlsyms();
     const void *libc = dlsym(RTLD_DEFAULT, name);
     void *found = NULL;
     const char *text;
-    if (libc == NULL || !as_caller_ask(&loader, libc, RTLD_DEFAULT, name, NULL, &found))
+    if (libc == NULL || !as_caller_ask(&dlsyms, libc, RTLD_DEFAULT, name, NULL, &found))
         SKIP("the loader cannot be asked in the name of libc here");
     CHECK(found == libc);
-    CHECK(as_caller_ask(&loader, libc, RTLD_NEXT, name, NULL, &found) && found == NULL);
+    CHECK(as_caller_ask(&dlsyms, libc, RTLD_NEXT, name, NULL, &found) && found == NULL);
     text = dlerror();
     CHECK(text != NULL && strstr(text, "libc.so.6") != NULL);
-    CHECK(as_caller_ask(&loader, NULL, RTLD_NEXT, name, NULL, &found) && found == libc);
-    CHECK(!as_caller_ask(&loader, &loader, RTLD_DEFAULT, name, NULL, &found));
+    CHECK(as_caller_ask(&dlsyms, NULL, RTLD_NEXT, name, NULL, &found) && found == libc);
+    CHECK(!as_caller_ask(&dlsyms, &dlsyms, RTLD_DEFAULT, name, NULL, &found));
 }
 
 /* What waits for dlerror() is there after questions of our own, and gone where the loader would

@@ -105,7 +105,7 @@ TEST(tracer_elf_compares_as_strcmp)
     CHECK(elf_compare("", "") == 0);
 }
 
-/* Nobody stands before the loader in this program, so both are the same. */
+/* No other library of this program defines dlsym(), so that of libc is the next one, too. */
 TEST(tracer_real_is_what_dlsym_is)
 {
     struct dl_functions real = libc_dlsyms(), next = next_dlsyms();

@@ -3,10 +3,9 @@
  * The event loop is at the bottom: take the earliest event, set the clock, run its handler. There
  * are three kinds of events: the first item of a stream is due, a host goes on, a transfer begins
  * or ends. None of these has more than one event at a time, so that the heap holds them by their
- * ids and a changed rate moves an event where it is. A handler wakes others by an
- * event at the present time, never by a call, so that no chain of wake-ups can grow the C stack.
- * What delays an item or a transfer is a kind of step, too (enum sim_step_kind): sim_path.c finds
- * it.
+ * ids and a changed rate moves an event where it is. A handler wakes others by an event at the
+ * present time, never by a call, so that no chain of wake-ups can grow the C stack. sim_path.c
+ * finds after a run what held items and transfers up (enum sim_step_kind).
  *
  * A host that alone feeds its device runs ahead: what it launches waits in the streams until its
  * time comes, so a launch needs no event of its own.

@@ -32,7 +32,7 @@
  * - synchronisations of which the trace names neither stream nor event: by infer_waits.c; a
  *   stream's that returned at once means the stream of its thread's last launch. What cannot be
  *   told is CPU time, and part of the error
- * - blocking copies: a launch and a synchronisation of their stream (trace/host_waits.h); staged
+ * - blocking copies: a launch and a synchronisation of their stream (trace/api_calls.h); staged
  *   data: the reverse
  * - allocations: cudaMalloc, cudaFree and pinning waited for the device where all earlier work
  *   ended within the call
