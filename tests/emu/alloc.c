@@ -154,7 +154,7 @@ static CUresult ask(void *data, CUpointer_attribute attribute, CUdeviceptr addre
     return result;
 }
 
-/* Several at once: a pointer that is nobody's has zeros, and the call succeeds. */
+/* Answers several questions at once. A pointer into no allocation has zeros, and is no error. */
 static CUresult ask_all(unsigned count, const CUpointer_attribute *attributes, void **data,
                         CUdeviceptr address)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What devices are asked about.
+ * Attributes of devices (attribute.def).
  */
 #include "core.h"
 #include "fabric.h"

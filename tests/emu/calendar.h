@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * How much of a device's ports and memory is taken, and when: equal bins over a span of virtual
- * time, each with the ns of that time for which the port is busy. What uses a port on top gets the
- * rest of each bin, so no byte passes twice and no free time is lost; within a bin the rest is
+ * Use of a device's ports and memory over time: equal bins over a span of virtual time, each with
+ * the ns of that time for which the port is busy. A further use of a port gets the rest of each
+ * bin, so the same time is never used twice and no free time is lost; within a bin the rest is
  * spread evenly.
  *
  *     calendar_add(&busy, PORT_NVLINK_OUT, 100, 180, 80);    busy for 80 ns, from 100 to 180
@@ -46,7 +46,7 @@ void calendar_merge(struct calendar *c, const struct calendar *other, double unt
 struct calendar_path {
     enum port port[2];
     const struct calendar *busy[2]; /* what others take; NULL: nothing */
-    struct calendar *used[2];       /* gets what passes; NULL: nobody asks */
+    struct calendar *used[2];       /* gets what passes; NULL: not wanted */
 };
 
 /* When `work` ns that begin at `t` are through, in the time that others leave. */

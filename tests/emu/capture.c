@@ -191,7 +191,7 @@ CUresult emu_capture_begin(struct emu_thread *self, CUstream handle, CUstreamCap
     return result;
 }
 
-/* Whether every node leads to the origin's frontier. Nodes come after earlier ones only. */
+/* Returns whether every node leads to the origin's frontier. Nodes come after earlier ones only. */
 static bool all_joined(const struct emu_capture *c)
 {
     const struct emu_graph *g = &c->graph;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * What the check programs share: started as ranks by examples/launch.sh, they meet through
- * SPECTER_EXAMPLE_ID and print on rank 0. CHECK ends the program with the place and both values.
+ * Shared by the check programs: examples/launch.sh starts them as ranks, which find each other
+ * through SPECTER_EXAMPLE_ID, and rank 0 prints. CHECK ends the program with the place and both
+ * values.
  */
 #ifndef EMU_CHECK_H
 #define EMU_CHECK_H

@@ -21,7 +21,7 @@ static cudaEvent_t go, begin[2], end[2];
 static cublasHandle_t cublas;
 static char *buffer;
 
-/* What goes to a stream; returns nothing. */
+/* A function that puts some work on a stream. */
 typedef void work(cudaStream_t stream);
 
 static void reduce(ncclComm_t comm, size_t bytes, cudaStream_t stream)

@@ -106,7 +106,7 @@ static struct letter receive_from(int from, int count)
 
 /* ---- clocks ---- */
 
-/* How much the GPU gains on the host. */
+/* Measures how much faster the GPU's clock runs than the host's, in ppm. */
 static double gpu_ppm(void)
 {
     CUevent first, last;

@@ -18,8 +18,8 @@ static char *in, *out;
 static int rank, world;
 static unsigned long compared;
 
-/* What rank r holds at element i: small enough that a sum over 64 ranks is exact in every type but
- * the 8-bit floats, whose sums are 0 to 3 a rank at 2 ranks. */
+/* Element i of rank r's data: small enough that a sum over 64 ranks is exact in every type but the
+ * 8-bit floats, whose sums are 0 to 3 a rank at 2 ranks. */
 static double value(int r, size_t i)
 {
     return (double)((r + 1 + (int)(i % 3)) % 2);

@@ -2,7 +2,7 @@
  *
  * CUPTI as Kineto uses it: every call and every piece of device work has its record, with true
  * times, whatever the buffers; one subscriber; times of the program's own clock; nothing is lost
- * between threads; and nobody's virtual clock moves because of it.
+ * between threads; and no virtual clock moves because of it.
  */
 #include <cublas_v2.h>
 #include <pthread.h>

@@ -183,7 +183,7 @@ static void observer(void)
         usleep(100);
     OK(probe_elapsed(&whole, base, start));
     CHECK((uint64_t)(whole * 1e3f) < clock / 1000 % 4000000, 1);
-    /* waiting for the program's work blocks the program, whoever waits */
+    /* a wait for the program's work blocks the program, also one of the tracer */
     OK(probe_sync(stream));
     CHECK(emuHostClockNs() > clock, 1);
     OK(cudaStreamDestroy(stream));

@@ -42,7 +42,7 @@ struct whole_complex {
     int re, im;
 };
 
-/* What one or several matrices of a batch are to be. */
+/* A GEMM to check, of one or several matrices of a batch. */
 struct checked_gemm {
     int m, n, k;
     cublasOperation_t transa, transb;

@@ -113,7 +113,7 @@ static void settle(ncclComm_t comm)
     OK(state);
 }
 
-/* What a tracer records around a non-blocking group end does not hold the kernel. */
+/* Events that a tracer records around a non-blocking group end do not enclose the kernel. */
 static void nonblocking(void)
 {
     ncclConfig_t config = NCCL_CONFIG_INITIALIZER, bad = {.magic = 1};

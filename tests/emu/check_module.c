@@ -381,8 +381,8 @@ static void entries(void)
     entry("cuNoSuchCall", 13000, 0, CUDA_ERROR_NOT_FOUND);
 }
 
-/* What a compiler made. */
-/* A reset ends the module; unloading it does not touch what now lies where its variables were. */
+/* A reset of the context ends the module. Unloading it afterwards does not touch memory that now
+ * lies where its variables were. */
 static void ended(void)
 {
     CUmodule module;

@@ -53,7 +53,8 @@ static void receive(ncclComm_t comm, cudaStream_t stream)
     OK(ncclRecv(buffer, COUNT, ncclInt8, 1 - check_rank(), comm, stream));
 }
 
-/* What is received early is the answer to what is sent after a kernel. */
+/* Rank 0 launches the receive of an answer before the message that it answers, which it sends after
+ * a kernel. */
 static void early_receive(void)
 {
     if (check_rank() == 0) {

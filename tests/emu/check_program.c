@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * What nvcc compiles: registers its kernels and variables when it is loaded, as crt/host_runtime.h
- * does, and launches by the stub of a <<<>>>. Names, times, attributes, limits, occupancy, symbols.
+ * A program as nvcc compiles it: it registers its kernels and variables when it is loaded, as
+ * crt/host_runtime.h does, and launches by the stub of a <<<>>>. Checks names, times, attributes,
+ * limits, occupancy, symbols.
  */
 #include <cuda.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * What the imitated machine reaches, on rank 0: one line an operation. The tests compare it with
- * what such machines are known to reach, so that nobody tests against a fantasy.
+ * Rank 0 prints the speed of the imitated machine, one line an operation. The tests compare it with
+ * the known speed of such machines, so that specter is tested against a realistic one.
  */
 #include <cublas_v2.h>
 

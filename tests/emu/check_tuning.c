@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * What a program forces upon NCCL: algorithm, protocol, channels. Times on an idle machine without
- * jitter, of the last rank to end; the environment is read as each communicator is made.
+ * Choices that a program forces on NCCL: algorithm, protocol, channels. Times on an idle machine
+ * without jitter, of the last rank to end; the environment is read as each communicator is made.
  *
  *     check_tuning       one line a fact on rank 0
  */
@@ -121,7 +121,7 @@ static void channels(void)
     }
 }
 
-/* What a product loses to a communication kernel that begins with it. */
+/* Measures the time of a GEMM beside a communication kernel that begins with it. */
 static double product_beside(int ctas)
 {
     const float one = 1, zero = 0;

@@ -62,8 +62,8 @@ static void count_nodes(struct play *p)
     }
 }
 
-/* How many cards carry what goes from one node to another: rings start at different ones, so that
- * a node's cards work side by side. */
+/* Returns the number of cards that carry data from one node to another, 1 within a node: rings
+ * start at different ones, so that a node's cards work side by side. */
 static unsigned rails_of(const struct play *p, unsigned from, unsigned to)
 {
     if (node_of(p, from) == node_of(p, to))
@@ -89,7 +89,7 @@ static double link_latency(const struct play *p, unsigned from, unsigned to)
     return latency * p->costs.latency;
 }
 
-/* What so many channels leave of a rate. */
+/* Returns a rate, limited to `most`, that of all channels together; 0: not limited. */
 static double limited(double rate, double most)
 {
     return most > 0 && most < rate ? most : rate;

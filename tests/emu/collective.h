@@ -72,8 +72,8 @@ struct collective {
     const unsigned *nodes; /* of each rank */
     const unsigned *gpus;  /* of each rank its GPU's number; NULL: all links are alike */
     const uint64_t *start; /* of each rank's kernel, ns */
-    /* Of each rank: what others take of its ports, and what this takes (out). NULL: all is free,
-     * and nobody asks. */
+    /* By rank: the use of its ports by others, and by this operation (out). NULL: all is free, and
+     * the use is not wanted. */
     const struct calendar *const *busy;
     struct calendar *const *used;
     uint64_t *end; /* out */

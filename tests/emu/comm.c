@@ -154,7 +154,7 @@ static unsigned node_of(const struct ncclComm *comm)
                            : (unsigned)comm->rank / (unsigned)emu_fabric()->gpus_per_node;
 }
 
-/* What tells a node from others: NCCL_HOSTID where it is set, as for real, else the node. */
+/* Returns the identity of a node: by NCCL_HOSTID where it is set, as NCCL does, else the node. */
 static uint64_t host_of(const struct ncclComm *comm)
 {
     const char *id = secure_getenv("NCCL_HOSTID");

@@ -20,7 +20,7 @@
 
 struct emu_job;
 
-/* What a communicator is made with, by its ncclConfig_t or as its parent. */
+/* Options of a communicator: from its ncclConfig_t, or its parent's. */
 struct comm_options {
     bool nonblocking;
     int ctas_min, ctas_max; /* 0: not set */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * How long computation takes beside communication on the same device: a communication kernel holds
- * SMs from its start to its end, also while it waits for its peers, and moves its bytes through the
- * device's memory. What is beside is what the launch's lane sees (lane.h).
+ * The time of computation beside communication on the same device: a communication kernel holds SMs
+ * from its start to its end, also while it waits for its peers, and moves its bytes through the
+ * device's memory. Computation is slowed by the communication that the launch's lane sees (lane.h).
  *
  * The library that chose a kernel's tiles did not know of it, so tiles stay what they are.
  */

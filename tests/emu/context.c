@@ -69,7 +69,7 @@ struct CUctx_st *emu_context(int device)
     return &contexts[device];
 }
 
-/* Who looks at contexts hears of it, in this process and in others. */
+/* Tells of a new context: CUPTI in this process, NVML in all processes of the job. */
 static void begin_context(struct CUctx_st *context)
 {
     emu_heard_context(context, true);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * What the driver stand-in offers the other stand-ins: host threads with virtual clocks, contexts,
- * streams that execute work in order, events, and graph capture. libcuda.so.1 holds all of it.
+ * Interface of the driver stand-in for the other stand-ins: host threads with virtual clocks,
+ * contexts, streams that execute work in order, events, and graph capture, all in libcuda.so.1.
  *
  *     EMU_CALL(self);                                  the API call begins: the clock moves on
  *     work = emu_work_new(&gemm_kind, arguments);
@@ -56,7 +56,7 @@ struct emu_function {
 
 struct emu_published;
 
-/* An outermost call that somebody listens to (listen.h). */
+/* An outermost call, for the listener (listen.h). */
 struct emu_heard_call {
     const char *name; /* as it is exported; NULL: no call of CUDA's */
     uint32_t correlation;
@@ -113,8 +113,8 @@ EMU_API void emu_die(const char *fmt, ...) __attribute__((format(printf, 1, 2), 
 /* The process's global rank as launchers give it, or -1. */
 EMU_API int emu_rank(void);
 
-/* What the clocks of this process's node and of a device show at time t of the machine. All times
- * elsewhere in here are the machine's. With the real clock there is one clock. */
+/* Times of the clocks of this process's node and of a device at time t of the machine. All other
+ * times in this file are the machine's. With the real clock there is one clock. */
 EMU_API uint64_t emu_host_ns(uint64_t t);
 EMU_API uint64_t emu_gpu_ns(int device, uint64_t t);
 /* Millionths that the device's clock gains. */
@@ -148,13 +148,13 @@ struct emu_turn {
     double clock; /* of the SMs, as a share of their usual one: 1 unless they are hot, locked or
                      slow */
     struct emu_place *place; /* beside whom it runs; lane.h */
-    uint32_t correlation;    /* of the call that issued it; 0: nobody listens */
+    uint32_t correlation;    /* of the call that issued it; 0: no listener */
     uint64_t *begun;         /* where work that begins later than `start` says so */
 };
 
 struct emu_description;
 
-/* What a kind of work does. Called without any lock held. */
+/* A kind of work. Its functions are called without any lock held. */
 struct emu_kind {
     const char *name;
     /* By the host, when the work goes to a stream (for captured work: at each launch of its graph).
@@ -163,9 +163,9 @@ struct emu_kind {
     /* By the stream's thread: do it; returns its end. *error may be set. */
     uint64_t (*run)(void *data, const struct emu_turn *turn, CUresult *error);
     void (*release)(void *data); /* may be NULL */
-    /* Whether it is communication that later work competes with. NULL: it is not. */
+    /* Returns whether it is communication that later work competes with. NULL: it is not. */
     bool (*communicates)(const void *data);
-    /* What it is, for who listens (listen.h). NULL: nothing of its own. */
+    /* Describes the work to the listener (listen.h). NULL: it has no record of its own. */
     void (*describe)(const void *data, struct emu_description *what);
     enum emu_load load; /* what it draws while it runs */
 };
@@ -193,9 +193,9 @@ EMU_API CUresult emu_stream_follow(struct emu_thread *self, CUstream to, CUstrea
 /* For a kind whose run() waits for other processes: what a query may ask meanwhile. Called with the
  * engine's lock held. */
 struct emu_waiting {
-    /* Whether what is waited for is certain to come after t. */
+    /* Returns whether the wait is certain to end after t. */
     bool (*later)(void *argument, uint64_t t);
-    /* Whether nobody who could bring it has anything to run just now. */
+    /* Returns whether none of the threads that could end the wait has anything to run just now. */
     bool (*idle)(void *argument);
     void *argument;
     void (*give_up)(void *argument); /* ends a wait that is idle for long; NULL: it cannot end */
@@ -280,7 +280,7 @@ EMU_API CUresult emu_capture_end(struct emu_thread *self, CUstream handle,
 EMU_API CUresult emu_capture_status(struct emu_thread *self, CUstream handle,
                                     CUstreamCaptureStatus *status);
 
-/* What is told of a stream that is being captured; untouched but for the status where none is. */
+/* State of a stream's capture. Of a stream that is not captured only the status is set. */
 struct emu_capture_state {
     CUstreamCaptureStatus status;
     unsigned long long id; /* which capture; never 0 */

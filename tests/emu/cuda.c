@@ -26,8 +26,8 @@ static void in_child(void)
     emu_forget_published();
 }
 
-/* A stream's thread may hold the lock when another one forks; in the child nobody would give it
- * back. */
+/* A stream's thread may hold the lock when another one forks; in the child no thread would release
+ * it. */
 static void watch_forks(void)
 {
     pthread_atfork(emu_lock, emu_unlock, in_child);

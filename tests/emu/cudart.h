@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What the parts of libcudart.so.13 share. Errors of runtime and driver have the same numbers where
+ * Shared by the parts of libcudart.so.13. Errors of runtime and driver have the same numbers where
  * both have them.
  *
  *     EMU_API cudaError_t cudaEventQuery(cudaEvent_t event)
@@ -25,7 +25,7 @@
 
 #include "core.h"
 
-/* What the call returns, kept for cudaGetLastError where it is an error. */
+/* Return the result of a call, and keep it for cudaGetLastError where it is an error. */
 cudaError_t cudart_keep(CUresult result);
 cudaError_t cudart_fail(cudaError_t error); /* one that the driver does not have */
 

@@ -2,7 +2,7 @@
  *
  * libcudart.so.13: kernels and variables of the program's own code.
  *
- * What nvcc compiles tells the runtime of its kernels and variables when it is loaded, by calls
+ * Code of nvcc registers its kernels and variables with the runtime when it is loaded, by calls
  * that crt/host_runtime.h declares: one __cudaRegisterFatBinary for a binary, one
  * __cudaRegisterFunction for each kernel with the address of its host stub and its mangled name,
  * one __cudaRegisterVar for each variable. A <<<>>> puts the configuration aside by

@@ -148,13 +148,13 @@ EMU_API CUptiResult cuptiGetDeviceId(CUcontext context, uint32_t *id)
 EMU_API CUptiResult cuptiGetStreamIdEx(CUcontext context, CUstream stream, uint8_t per_thread,
                                        uint32_t *id)
 {
-    static struct emu_thread nobody; /* asks for no thread's stream */
+    static struct emu_thread no_thread; /* has no stream of its own */
     CUstream found;
     if (context == NULL || id == NULL)
         return context != NULL ? CUPTI_ERROR_INVALID_PARAMETER : CUPTI_ERROR_INVALID_CONTEXT;
     if (stream == CU_STREAM_PER_THREAD || (per_thread && stream == NULL))
         return CUPTI_ERROR_NOT_SUPPORTED;
-    if (emu_stream_find(&nobody, stream, context, &found))
+    if (emu_stream_find(&no_thread, stream, context, &found))
         return CUPTI_ERROR_INVALID_STREAM;
     *id = emu_stream_id(found);
     return CUPTI_SUCCESS;

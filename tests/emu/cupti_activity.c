@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Which kinds of activity are recorded, and the records. Kinds that there is nothing of here
+ * Switches kinds of activity on and off, and makes the records. Kinds that the stand-ins never have
  * (overhead, markers, ...) may be switched on and stay empty.
  */
 #include <pthread.h>

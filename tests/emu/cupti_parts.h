@@ -31,7 +31,7 @@ const struct cupti_function *cupti_function(const char *name);
 
 /* ---- activities ---- */
 
-/* Whether any kind is on. */
+/* Returns whether any kind is on. */
 bool cupti_recording(void);
 void cupti_stop_recording(void);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What the files of the driver's interface share.
+ * Shared by the files of the driver's interface.
  */
 #ifndef EMU_DRIVER_H
 #define EMU_DRIVER_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * What the stand-in driver offers programs beyond the real one. A program that must also run on
- * real hardware declares these weak, or looks them up with dlsym:
+ * Functions that the stand-in driver has beyond the real one. A program that must also run on real
+ * hardware declares these weak, or looks them up with dlsym:
  *
  *     void emu_work(uint64_t ns) __attribute__((weak));
  *     if (emu_work)
@@ -37,8 +37,8 @@ uint64_t emuHostClockNs(void);
  * their like take as its function, until the process ends. The same name and time give the same. */
 const void *emuKernel(const char *name, uint64_t ns);
 
-/* What a kernel that reads and writes so many bytes takes beyond its start: the device's memory at
- * work. */
+/* The time, beyond its start, of a kernel that reads and writes so many bytes, by the bandwidth of
+ * the device's memory. */
 uint64_t emuMemoryNs(uint64_t bytes);
 
 #endif

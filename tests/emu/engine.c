@@ -250,7 +250,8 @@ static void *stream_main(void *argument)
     return NULL;
 }
 
-/* What the legacy default stream means: it waits for every blocking stream, and they for it. */
+/* Adds the dependencies of the legacy default stream: it waits for every blocking stream, and they
+ * for it. */
 static void add_implicit_deps(struct emu_op *op)
 {
     struct CUstream_st *s = op->stream, *legacy = s->context->legacy;
@@ -334,8 +335,8 @@ static void sleep_until(uint64_t t)
         ;
 }
 
-/* Waiting blocks whoever does it, so an observer's wait for the application's work moves the
- * application's clock as well; its wait for its own stream does not. */
+/* A wait blocks the thread that makes it, so an observer's wait for the application's work moves
+ * the application's clock as well; its wait for its own stream does not. */
 static void join_clock(struct emu_thread *self, const struct emu_op *op)
 {
     if (self->observer && (!self->app || op->stream->observer))
@@ -368,7 +369,7 @@ CUresult emu_op_wait(struct emu_thread *self, struct emu_op *op)
     return error;
 }
 
-/* Whether an op that is not done is certain to end after t. */
+/* Returns whether an op that is not done is certain to end after t. */
 static bool certainly_later(const struct emu_op *op, uint64_t t)
 {
     const struct CUstream_st *s = op->stream;
@@ -388,7 +389,7 @@ static bool certainly_later(const struct emu_op *op, uint64_t t)
     return false;
 }
 
-/* What an op that is not done hangs on in other processes; NULL: nothing. */
+/* Returns the wait for other processes that keeps an op from ending; NULL: there is none. */
 static const struct emu_waiting *hangs_on(const struct emu_op *op)
 {
     const struct CUstream_st *s = op->stream;

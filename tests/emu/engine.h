@@ -3,8 +3,8 @@
  * Inside libcuda.so.1: the objects behind the handles, and the one lock that guards them.
  *
  * A stream is a queue and a thread. An op is one entry of the queue: work of some kind, the record
- * of an event, or a wait. Ops are counted: the queue, the events that refer to them and whoever
- * waits hold them. All fields are guarded by emu_lock() unless said otherwise.
+ * of an event, or a wait. Ops are counted: the queue, the events that refer to them and the threads
+ * that wait for them hold them. All fields are guarded by emu_lock() unless said otherwise.
  */
 #ifndef EMU_ENGINE_H
 #define EMU_ENGINE_H
@@ -28,7 +28,7 @@ struct emu_op {
     struct CUstream_st *stream; /* counted */
     struct emu_work *work;      /* NULL for records and waits */
     uint64_t token;             /* what the work's issue() gave */
-    uint32_t correlation;       /* of the call that issued it; 0: nobody listened */
+    uint32_t correlation;       /* of the call that issued it; 0: no listener */
     unsigned event;             /* the number of the event that it records, or 0 */
     struct emu_place place;     /* of work */
     struct emu_pace pace;       /* of work */

@@ -93,7 +93,7 @@ void emu_fabric_defaults(struct emu_fabric *f)
             put_number(f, &keys[i], keys[i].number);
 }
 
-/* What no double holds exactly is no sensible figure either. */
+/* Larger figures make no sense, and a double may not hold them exactly. */
 #define NUMBER_MAX 1e15
 
 /* A non-negative decimal number that fills the text. */
@@ -282,7 +282,7 @@ static void slow_down(struct emu_link *link, double factor, double ns)
     link->latency_ns += ns;
 }
 
-/* What takes longer in all of a run. */
+/* The kinds of work that take longer in a whole run, each by a draw of its own. */
 enum run_draw { RUN_COMPUTES, RUN_LINKS };
 
 static double run_factor(const struct emu_fabric *f, enum run_draw draw)

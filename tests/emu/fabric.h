@@ -37,23 +37,22 @@ struct emu_fabric {
  * ran on another machine than it asked for would be worse. */
 EMU_API const struct emu_fabric *emu_fabric(void);
 
-/* What a call of this function costs the host, in ns. */
+/* The time that a call of this function costs the host, in ns. */
 EMU_API uint64_t emu_fabric_api_ns(const char *function);
 
-/* What one way from a GPU to another reaches, by their numbers; `near`: through NVLink, else
- * through their network cards. */
+/* The link from one GPU to another, by their numbers; `near`: through NVLink, else through their
+ * network cards. */
 struct emu_link {
     double GBps, latency_ns;
 };
 EMU_API struct emu_link emu_fabric_link(const struct emu_fabric *f, unsigned from, unsigned to,
                                         bool near);
 
-/* How fast a GPU computes in this run, against the fabric's figures: 1 unless it is told to be
- * slow.
- */
+/* The speed of a GPU in this run, as a factor of the fabric's figures: 1 unless slow_gpu or
+ * run_jitter make it slower. */
 EMU_API double emu_fabric_speed(const struct emu_fabric *f, unsigned gpu);
 
-/* Of a key whose lines are `NUMBER VALUE`, what is said of one number; 0: nothing. */
+/* The value of one number, of a key whose lines are `NUMBER VALUE`; 0: no line has the number. */
 EMU_API double emu_fabric_said(const struct emu_list *list, unsigned number);
 
 /* Fills *f with the defaults, then with the text of a file. Returns 0, or the number of the line

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What the driver says of a function: its name, its attributes, how many blocks an SM holds.
+ * Questions to the driver about a function: its name, its attributes, how many blocks an SM holds.
  */
 #include <string.h>
 

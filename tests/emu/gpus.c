@@ -27,7 +27,7 @@
 #define LOOK_EVERY 64                       /* launches between two looks for the file */
 #define CONTEXT_BYTES ((uint64_t)512 << 20) /* what a context takes beside what is allocated */
 
-/* What one process tells of one GPU. `turn` is odd while it writes. */
+/* One process's report on one GPU. `turn` is odd while it writes. */
 struct process_slot {
     _Atomic int32_t pid;
     atomic_uint turn;
@@ -205,8 +205,8 @@ static struct emu_heat read_heat(struct process_slot *slot)
 
 /* ---- what is seen ---- */
 
-/* What a process has left on a GPU, at the asker's time if it is its own, else as late as is known.
- */
+/* Returns the heat that a process has left on a GPU: of this process at the present time, of
+ * another at the latest time that it told. */
 static struct emu_heat heat_of(struct process_slot *slot)
 {
     struct emu_heat heat = read_heat(slot);

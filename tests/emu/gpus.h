@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * What all processes of a job know of the machine's GPUs, for NVML: locked clocks, who works on
- * them, how warm they are. It is the file `gpus` in EMU_DIR, made by the first process that asks
- * NVML; the others find it there and write to it from then on. It stays when they end, as a locked
- * clock does. Without EMU_DIR a process knows its own alone.
+ * State of the machine's GPUs that all processes of a job share, for NVML: locked clocks, the
+ * processes on a GPU, temperatures. It is the file `gpus` in EMU_DIR, made by the first process
+ * that asks NVML; the others find it there and write to it from then on. It stays when they end, as
+ * a locked clock does. Without EMU_DIR a process knows its own work alone.
  */
 #ifndef EMU_GPUS_H
 #define EMU_GPUS_H
@@ -18,7 +18,7 @@
 /* For NVML: from here on there is such a file. */
 EMU_API void emu_gpus_open(void);
 
-/* Whether this process shares what it knows. Looks for the file now and then. */
+/* Returns whether this process shares its state. Looks for the file now and then. */
 bool emu_gpus_shared(void);
 
 /* The clock that a GPU is locked to at most, MHz; 0: it is not. */
@@ -30,8 +30,8 @@ void emu_gpus_enter(int device);
 void emu_gpus_publish(int device, const struct emu_heat *heat);
 void emu_gpus_tick(uint64_t clock);
 
-/* What NVML shows. For a thread that has a clock: at that time, as far as its own process's work is
- * concerned; else the latest that each process told. */
+/* A GPU as NVML shows it. A thread that has a clock sees its own process's work at that time; all
+ * else is as each process told it last. */
 struct emu_gpu_view {
     double celsius, watts, busy;
     unsigned MHz;

@@ -9,7 +9,7 @@
 #include "fabric.h"
 #include "listen.h"
 
-/* What is launched; counted. */
+/* A graph that can be launched; counted. */
 struct counted_graph {
     struct emu_graph graph;
     atomic_uint refs; /* the exec, and each launch that has not ended */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What capture.c and graph.c share: a graph is a list of nodes in the order of capture, each of
+ * Shared by capture.c and graph.c: a graph is a list of nodes in the order of capture, each of
  * which comes after earlier ones.
  */
 #ifndef EMU_GRAPH_H

@@ -137,7 +137,8 @@ static ncclResult_t check_own_messages(const struct thread_group *g)
     return ncclSuccess;
 }
 
-/* What the program forces may leave no way to run a collective. */
+/* Returns an error where the algorithms and protocols that the program forces leave a collective of
+ * the group none. */
 static ncclResult_t check_choices(const struct thread_group *g)
 {
     ncclResult_t result = ncclSuccess;

@@ -19,7 +19,7 @@
 /* Streams of a device that are kept apart; the coolest one makes room. */
 #define STREAMS 32
 
-/* What programs have waited for, by device and stream. */
+/* The heat of work that the program has waited for, by device and stream. */
 static struct {
     unsigned stream;
     struct emu_heat heat; /* at 0: free */
@@ -53,7 +53,7 @@ struct emu_heat emu_heat_at(const struct emu_heat *h, uint64_t t)
     return then;
 }
 
-/* What an input of 1 for `ns` has come to, `ago` ns after its end. */
+/* Returns the response of the first-order law to an input of 1 for `ns`, `ago` ns after its end. */
 static double share_of(double ns, double ago, double constant)
 {
     return (1 - left_after(ns, constant)) * left_after(ago, constant);
@@ -91,7 +91,8 @@ double emu_heat_celsius(unsigned gpu, double rise)
     return f->idle_celsius + emu_fabric_said(&f->hot_gpu, gpu) + rise;
 }
 
-/* Whether work can make it so hot; half as much again is what streams beside each other may add. */
+/* Returns whether work can make the device throttle. Streams beside each other may add half as much
+ * again. */
 static bool can_throttle(int device)
 {
     const struct emu_fabric *f = emu_fabric();

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * How warm work makes a GPU, and how fast that lets it run. A GPU that draws P watts tends to
+ * The temperature of a GPU under work, and its clock by that. A GPU that draws P watts tends to
  * idle_celsius + hot_gpu + thermal_K_per_W * (P - idle_W) with the time constant thermal_s: a
  * first-order law, so what single pieces of work add can be summed. At throttle_celsius and above,
  * the SM clock is throttle_clock of what it was, and so is the power.
@@ -22,7 +22,7 @@
 
 #include "export.h"
 
-/* What work has left at a moment; each part decays with a time constant of its own. */
+/* The heat that work has left at a moment; each part decays with a time constant of its own. */
 struct emu_heat {
     uint64_t at;
     double rise;  /* K above the idle GPU */
@@ -32,21 +32,21 @@ struct emu_heat {
 
 /* Work that draws so much from `start` to `end`. */
 void emu_heat_add(struct emu_heat *h, uint64_t start, uint64_t end, double watts);
-/* What is left of it at t, or at h->at where that is later. */
+/* Returns the heat that is left at t, or at h->at where that is later. */
 struct emu_heat emu_heat_at(const struct emu_heat *h, uint64_t t);
 void emu_heat_sum(struct emu_heat *sum, const struct emu_heat *other);
 
 /* Of a GPU by its number in the machine, where work has left so much. */
 double emu_heat_celsius(unsigned gpu, double rise);
 
-/* What a kind of work draws while it runs. */
+/* Classes of work by the power that they draw while they run. */
 enum emu_load { EMU_LOAD_NONE, EMU_LOAD_GEMM, EMU_LOAD_KERNEL, EMU_LOAD_COMM };
 
-/* What a launch knows of its GPU. */
+/* State of the GPU at a launch. */
 struct emu_pace {
     int device;
     bool throttles;         /* the GPU could become so hot */
-    bool counts;            /* it could, or somebody looks */
+    bool counts;            /* its heat is followed: it could, or NVML is used */
     unsigned lock_MHz;      /* the clock that NVML has locked, or 0 */
     struct emu_heat around; /* of other streams, as far as the program had waited for them */
     struct emu_heat *own;   /* of its stream; only the stream's thread looks at it */

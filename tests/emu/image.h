@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * What device code says of itself: the kernels and variables of a cubin (ELF), of PTX, or of a fat
- * binary that holds one of them uncompressed. No code is looked at.
+ * Finds the kernels and variables in device code: a cubin (ELF), PTX, or a fat binary that holds
+ * one of them uncompressed. Instructions are not read.
  *
  * An image comes as a pointer without a size, as the driver's calls take it; its own header says
  * how long it is, and nothing after that is read.
@@ -28,8 +28,8 @@ struct image {
 
 #define IMAGE_LARGEST ((size_t)1 << 31)
 
-/* size: of the memory at `data`; IMAGE_LARGEST where nobody knows. CUDA_ERROR_INVALID_IMAGE,
- * _INVALID_PTX or _NO_BINARY_FOR_GPU; *image is empty then. */
+/* size: of the memory at `data`; IMAGE_LARGEST where it is not known. Fails with
+ * CUDA_ERROR_INVALID_IMAGE, _INVALID_PTX or _NO_BINARY_FOR_GPU; *image is empty then. */
 CUresult image_read(struct image *image, const void *data, size_t size);
 void image_release(struct image *image);
 

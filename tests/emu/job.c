@@ -12,7 +12,7 @@
 #include "hash.h"
 #include "profiler.h"
 
-/* Whether the field is there and set. */
+/* True where the configuration has the field, and it is set. */
 #define SET(_config, _field)                                                          \
     ((_config)->size >= offsetof(ncclConfig_t, _field) + sizeof((_config)->_field) && \
      (_config)->_field != NCCL_CONFIG_UNDEF_INT)

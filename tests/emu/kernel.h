@@ -16,7 +16,7 @@
 
 #include "core.h"
 
-/* What every GPU of compute capability 8 and later has. */
+/* Limits of every GPU of compute capability 8 and later. */
 #define EMU_THREADS_PER_BLOCK 1024u
 #define EMU_THREADS_PER_SM 2048u
 #define EMU_BLOCKS_PER_SM 32u
@@ -24,7 +24,7 @@
 #define EMU_SHARED_PER_BLOCK 49152u /* more a kernel must ask for: cuFuncSetAttribute */
 #define EMU_SHARED_RESERVED 1024u   /* of each block, for the system */
 
-/* What the code says of a kernel. Zero where it does not. */
+/* Facts of a kernel from its code; 0 where the code does not tell. */
 struct emu_kernel_facts {
     const char *name;      /* of a kernel: lives as long as the process */
     unsigned registers;    /* of a thread */
@@ -56,7 +56,7 @@ struct emu_grid {
 /* A foreign kernel under a handle; NULL: its own. The handle must be free. */
 EMU_API struct emu_kernel *emu_kernel_register(const void *handle,
                                                const struct emu_kernel_facts *facts);
-/* What was launched goes on, and keeps its name. NULL: nothing is done. */
+/* Launches that are under way go on, and keep the name. NULL: nothing is done. */
 EMU_API void emu_kernel_forget(const void *handle);
 
 EMU_API struct emu_kernel *emu_kernel_find(const void *handle); /* NULL: not a kernel */
@@ -67,7 +67,7 @@ EMU_API const char *emu_kernel_name(const void *handle);        /* NULL: not a k
 EMU_API CUresult emu_kernel_launch(struct emu_thread *self, const void *handle,
                                    const struct emu_grid *grid, CUstream stream);
 
-/* Whether such a grid can run on a device. */
+/* Returns whether such a grid can run on a device. */
 EMU_API bool emu_kernel_takes(const struct emu_kernel *kernel, const struct emu_grid *grid);
 
 EMU_API unsigned emu_kernel_threads_max(const struct emu_kernel *kernel); /* of a block */

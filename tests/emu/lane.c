@@ -14,7 +14,7 @@
 #define LOOK_NS 100000000u /* between two looks at a wait */
 #define LOOKS 10           /* that in a row find the job idle */
 
-/* What a communication kernel took. */
+/* The resources that a communication kernel took. */
 struct emu_held {
     uint64_t ticket, start, end; /* end: EMU_FOREVER until known */
     unsigned sms;
@@ -126,8 +126,8 @@ void emu_lane_pass(struct emu_place *place)
     pthread_mutex_unlock(&lock);
 }
 
-/* Forgets what nobody can see any more: places still to look begin no sooner than the first, and
- * what the thread launches from now on not before the last one. */
+/* Forgets kernels that no place can see any more: places still to look begin no sooner than the
+ * first, and later launches of the thread no sooner than the last one. */
 static void forget_held(struct emu_lane *lane, uint64_t earliest)
 {
     for (struct emu_held **at = &lane->held; *at != NULL;) {
@@ -294,7 +294,8 @@ bool emu_lane_await(struct emu_place *place, uint64_t start, uint64_t least, boo
     return needed;
 }
 
-/* What a place has overtaken holds its SMs all the while. */
+/* Returns whether a place sees the SMs that a kernel holds from `start` on. A place that has
+ * overtaken sees those of overtaken kernels, too: they hold them all the while. */
 static bool is_seen(const struct emu_place *place, const struct emu_held *held, uint64_t start)
 {
     return !held->gemm && held->ticket < place->before && held->end > start &&

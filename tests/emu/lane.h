@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Who competes with whom for a device. A lane is what one host thread launches on one device, in
- * the order in which it does; each launch has its place there.
+ * Competition of launches for a device. A lane is the list of launches of one host thread on one
+ * device, in their order; each launch has its place there.
  *
  * Rule. A launch sees the communication that its thread launched before it, and none other: what
  * that takes of the device's ports, memory and SMs is known when the launch is timed, because a
@@ -11,8 +11,9 @@
  * circle arises. Launches of one NCCL group have no order, and do not see each other.
  *
  * A program may break that order, where the real library gets away with it. Waits that form a
- * circle last until nobody in the job has had anything to run for a while; then the one that begins
- * first in virtual time goes on without what it waited for, which nobody sees from then on.
+ * circle last until no thread of the job has had anything to run for a while; then the one that
+ * begins first in virtual time goes on without the launches that it waited for, which no later
+ * launch sees.
  *
  *     emu_lane_enter(lane, now, true, &place);     by the host
  *     emu_lane_await(&place, start, ...);          by the stream's thread; then views and notes
@@ -33,7 +34,7 @@ struct emu_lane;
 struct emu_thread;
 
 struct emu_place {
-    struct emu_lane *lane;                       /* NULL: competes with nobody */
+    struct emu_lane *lane;                       /* NULL: it competes with none */
     uint64_t before;                             /* communication with a lower ticket is seen */
     uint64_t ticket;                             /* communication's own */
     uint64_t earliest;                           /* no work of this place begins sooner */
@@ -55,7 +56,7 @@ EMU_API void emu_lane_enter(struct emu_lane *lane, struct emu_thread *self, uint
                             enum emu_lane_kind kind, struct emu_place *place);
 EMU_API void emu_lane_leave(struct emu_place *place);
 
-/* What the calling thread enters between these two has no order. Of an outermost group. */
+/* Launches that the calling thread enters between these two have no order: an outermost group. */
 EMU_API void emu_lane_group(struct emu_thread *self, bool begins);
 
 /* Waits until what the place sees is over. The work begins at `start` and ends no sooner than
@@ -84,12 +85,12 @@ EMU_API void emu_lane_end(struct emu_held *held, uint64_t end, const struct cale
 /* The place's communication is over: what waits for it goes on. */
 EMU_API void emu_lane_pass(struct emu_place *place);
 
-/* What libnccl knows of other processes. */
+/* Questions about other processes, which libnccl answers. */
 struct emu_stall {
     /* The earliest virtual start among this process's waits that have lasted; 0: none. */
     void (*publish)(uint64_t start);
-    bool (*first)(uint64_t start); /* whether no other process published an earlier one */
-    bool (*idle)(void);            /* whether no process has anything to run just now */
+    bool (*first)(uint64_t start); /* returns whether no other process published an earlier one */
+    bool (*idle)(void);            /* returns whether no process has anything to run just now */
 };
 EMU_API void emu_lane_stalls(const struct emu_stall *stall);
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * What a communication kernel does: meet the others, move bytes, learn when it ends.
+ * Runs a communication kernel: it waits for the other members, moves bytes, and learns when it
+ * ends.
  *
  * Bytes move through the shared memory, the first ones of each buffer only (see README.md): a rank
  * posts its head; the last one to come does the arithmetic and settles the times; all take theirs.
@@ -341,7 +342,7 @@ static bool run_tasks(struct ncclComm *comm, const struct nccl_launch *l, struct
             messages++;
     }
     if (messages < l->count)
-        emu_lane_pass(place); /* messages beside collectives are waited for by nobody */
+        emu_lane_pass(place); /* no launch waits for messages beside collectives */
     return met && (!messages || message_run(comm, l, place, *end, end));
 }
 
@@ -353,8 +354,9 @@ static bool is_answered(const struct nccl_launch *l, const struct nccl_task *t)
     return false;
 }
 
-/* Collectives, and messages both ways with each peer: what all that take part in come to as one.
- * A message one way may be awaited long before its sender can send it, so nobody waits for it. */
+/* Returns whether later work waits for the launch: for collectives, and for messages both ways with
+ * each peer, which all their members reach together. A message one way may be awaited long before
+ * its sender can send it, so no work waits for it. */
 static bool communicates(const void *data)
 {
     const struct nccl_launch *l = data;
@@ -422,8 +424,8 @@ static const char *const type_names[] = {"i8",  "u8",  "i32", "u32",  "i64",    
                                          "f16", "f32", "f64", "bf16", "f8e4m3", "f8e5m2"};
 static const char *const redop_names[] = {"Sum", "Prod", "MinMax", "MinMax", "SumPostDiv"};
 
-/* Whether a kernel of NCCL's for trees runs it: those of the stand-in's own choice go by one name.
- */
+/* Returns whether the program forces a tree: only then a launch has the name of NCCL's kernel for
+ * trees, as those of the stand-in's own choice go by one name. */
 static bool runs_forced_tree(const struct nccl_task *t)
 {
     struct run_method choice;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What the parts of a communication kernel share.
+ * Shared by the parts of a communication kernel.
  */
 #ifndef EMU_LAUNCH_H
 #define EMU_LAUNCH_H
@@ -20,13 +20,13 @@ static inline size_t task_bytes(const struct nccl_task *t)
     return t->count * number_size((enum number)t->type);
 }
 
-/* What others take of the ports of the launch's device from `start` on. */
+/* Fills `view` with the use of the ports of the launch's device by others from `start` on. */
 void launch_view(const struct emu_place *place, uint64_t start, struct calendar *view);
 
-/* How a collective runs; ncclInvalidUsage where the program's settings leave nothing. */
+/* Chooses how a collective runs; ncclInvalidUsage where the program's settings leave nothing. */
 ncclResult_t launch_choose(const struct nccl_task *t, struct run_method *choice);
 
-/* Whether somebody has ended what runs on the communicator. */
+/* Returns whether the communicator was aborted or revoked, which ends what runs on it. */
 bool launch_ended(void *comm);
 
 #endif

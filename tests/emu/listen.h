@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * Who wants to hear of the application's calls and of the device work that is over: the CUPTI
- * stand-in. Where nobody does it costs one load a call; it moves no clock in any case. What the
- * tracer itself calls and records is not told.
+ * Tells a listener, the CUPTI stand-in, of the application's calls and of the device work that is
+ * over. Without a listener it costs one load a call; it moves no clock in any case. Calls of the
+ * tracer itself, and events that it records, are not told.
  *
- * A call has a number, its correlation, which its device work carries too. What a library (cuBLAS,
- * NCCL) launches is told as a call of its own within the library's, because that is what it is in
- * the real one.
+ * A call has a number, its correlation, which its device work carries too. A launch by a library
+ * (cuBLAS, NCCL) is told as a call of its own within the library's, as in the real one.
  */
 #ifndef EMU_LISTEN_H
 #define EMU_LISTEN_H
@@ -60,7 +59,7 @@ struct emu_listener {
     void (*context)(struct CUctx_st *context, bool created);
 };
 
-/* Takes the place of who listened; NULL: nobody. It lives as long as the process. */
+/* Replaces the listener, which lives as long as the process; NULL: none. */
 EMU_API void emu_listen(const struct emu_listener *listener);
 
 /* The same text, kept as long as the process: for names that describe() makes. */
@@ -81,7 +80,7 @@ static inline bool emu_heard(const struct emu_thread *self)
 void emu_heard_begin(struct emu_thread *self, const char *name, uint64_t start);
 void emu_heard_end(struct emu_thread *self);
 
-/* The correlation of work that the call in progress issues; 0: nobody listens. */
+/* The correlation of work that the call in progress issues; 0: no listener. */
 uint32_t emu_heard_issue(struct emu_thread *self, const struct emu_work *work, uint64_t at);
 void emu_heard_done(const struct emu_work *work, uint32_t correlation, struct CUstream_st *stream,
                     uint64_t node, uint64_t start, uint64_t end);

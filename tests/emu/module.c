@@ -115,7 +115,7 @@ static CUresult load(const struct emu_thread *self, struct module **module, cons
     return result;
 }
 
-/* What a module needs and a library does not. */
+/* A module needs a current context, which a library (cuLibraryLoadData) does not. */
 static CUresult in_context(const struct emu_thread *self)
 {
     return self->context != NULL ? CUDA_SUCCESS : CUDA_ERROR_INVALID_CONTEXT;

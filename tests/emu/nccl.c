@@ -23,11 +23,11 @@
 #include "number.h"
 #include "profiler.h"
 
-/* How long ncclCommGetAsyncError waits, in real time, for members to come before it says that the
+/* Real time that ncclCommGetAsyncError waits for members to come before it says that the
  * communicator is still in progress; within it the answer depends on virtual time only. */
 #define POLL_PATIENCE_NS 2000000000u
 
-/* What a unique id holds; the rest is filler. */
+/* The first bytes of a unique id; the rest is filler. */
 struct unique_id {
     uint64_t key;
     int32_t root_pid;
@@ -231,7 +231,7 @@ NCCL(ncclResult_t, ncclCommGetUniqueId, (ncclComm_t comm, ncclUniqueId *uniqueId
     return result ? result : pncclGetUniqueId(uniqueId);
 }
 
-/* How many of the listed ranks come before one; -1 when that one is in the list itself. */
+/* Returns how many of the listed ranks come before `rank`; -1 where `rank` is in the list. */
 static int listed_before(const int *list, int count, int rank)
 {
     int before = 0;

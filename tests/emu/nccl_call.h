@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * How a function of libnccl.so.2 is defined: as in the real library ncclX is a weak alias of
+ * NCCL() defines a function of libnccl.so.2: as in the real library ncclX is a weak alias of
  * pncclX.
  */
 #ifndef EMU_NCCL_CALL_H

@@ -17,7 +17,7 @@ enum clock { CLOCK_GRAPHICS, CLOCK_SM, CLOCK_MEM, CLOCK_VIDEO, CLOCKS };
 
 /* Why a clock is lower than it could be. */
 #define REASON_IDLE 0x1u
-#define REASON_LOCKED 0x2u /* set by whoever has locked it */
+#define REASON_LOCKED 0x2u /* the user has locked it */
 #define REASON_SW_THERMAL 0x20u
 #define REASONS_KNOWN \
     (REASON_IDLE | REASON_LOCKED | 0x4u | 0x8u | REASON_SW_THERMAL | 0x40u | 0x80u)

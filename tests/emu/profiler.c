@@ -142,7 +142,7 @@ static struct event_bytes new_event(int type, const struct ncclComm *comm)
 {
     struct event_bytes e = {{0}};
     if (version < 5) {
-        memset(e.bytes, 0x5a, 8); /* the type is one byte, and nobody clears the rest */
+        memset(e.bytes, 0x5a, 8); /* the type is one byte, and NCCL does not clear the rest */
         e.bytes[0] = (char)type;
     } else {
         memcpy(e.bytes, &(uint64_t){(uint64_t)type}, 8);
@@ -184,7 +184,7 @@ static uint8_t channels_of(const struct nccl_task *t)
 static const char *const algorithms[] = {"TREE", "RING"};
 static const char *const protocols[] = {"LL", "LL128", "SIMPLE"};
 
-/* What is told of an operation's algorithm and protocol. */
+/* Sets the numbers by which the profiler is told of an operation's algorithm and protocol. */
 static void numbers_of(const struct nccl_task *t, int *algorithm, int *protocol)
 {
     struct run_method choice = {COLLECTIVE_RING, COLLECTIVE_ANY_PROTOCOL, 0};

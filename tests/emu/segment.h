@@ -35,7 +35,7 @@ struct segment_member {
     _Atomic uint32_t bell;      /* rung when something was posted for this rank's messages */
 };
 
-/* What one rank brings to a collective. */
+/* One rank's arguments of a collective, and what it gets back (out). */
 struct ask {
     _Atomic uint64_t came; /* number of the collective + 1 */
     uint64_t start, end;   /* end: out */
@@ -113,10 +113,11 @@ char *segment_message(struct segment *s, unsigned from, unsigned to, uint32_t nu
 void segment_sleep(_Atomic uint32_t *word, uint32_t seen);
 void segment_wake(_Atomic uint32_t *word);
 
-/* Whether no member's process has a thread that runs or could; the caller's own does not count. */
+/* Returns whether no member's process has a thread that runs or could; the caller's own does not
+ * count. */
 bool segment_idle(struct segment *s);
 
-/* Whether a member that came is gone: its process has ended. */
+/* Returns whether a member that came is gone: its process has ended. */
 bool segment_gone(struct segment *s, unsigned rank);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * What lane.h has to know of other processes to end waits that form a circle: those that this
- * process shares a communicator with.
+ * Answers lane.h's questions about other processes (struct emu_stall), which end waits that form a
+ * circle: about those that this process shares a communicator with.
  */
 #ifndef EMU_STALL_H
 #define EMU_STALL_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What cuBLAS and cublasLt call a status.
+ * The names and texts of a status of cuBLAS and cublasLt.
  */
 #ifndef EMU_STATUS_H
 #define EMU_STATUS_H

@@ -138,7 +138,8 @@ CUresult emu_stream_destroy(struct emu_thread *self, CUstream stream)
     return result;
 }
 
-/* What waits for or asks about a stream has three answers before the stream's own. */
+/* Begins a call that waits for or asks about a stream: finds the stream, and refuses where it, or
+ * another one that the call concerns, is being captured. */
 static CUresult begin_wait(struct emu_thread *self, CUstream handle, struct CUstream_st **s)
 {
     CUresult result = emu_stream_resolve(self, handle, NULL, s);

@@ -98,8 +98,8 @@ struct emu_thread *emu_self(void)
     return &self_thread;
 }
 
-/* Whether an address lies in the tracer. Asked at every call, so answers are kept: a slot holds the
- * address shifted by one, and the answer below it. */
+/* Returns whether an address lies in the tracer. Asked at every call, so answers are kept: a slot
+ * holds the address shifted by one, and the answer below it. */
 static bool is_observer(const void *caller)
 {
     static _Atomic uintptr_t answers[1024];

@@ -24,7 +24,7 @@ static const char *const functions[TUNING_FUNCTIONS] = {
     [COLLECTIVE_REDUCESCATTER] = "ReduceScatter",
 };
 
-/* What NCCL knows, in its order; bit i + 1 of a set, since 0 stands for the stand-in's own. */
+/* NCCL's algorithms and protocols in its order; bit i + 1 of a set: 0 is the stand-in's own. */
 static const char *const algorithms[] = {"Tree", "Ring",     "CollNetDirect", "CollNetChain",
                                          "NVLS", "NVLSTree", "PAT",           NULL};
 static const char *const protocols[] = {"LL", "LL128", "Simple", NULL};

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * How a collective runs: by which algorithm and protocol, on how many channels. The stand-in has a
- * choice of its own, and obeys what the program forces:
+ * Chooses a collective's algorithm, protocol and number of channels. The stand-in has a choice of
+ * its own, and obeys what the program forces:
  *
- *   NCCL_ALGO, NCCL_PROTO   "ring", "^LL", "LL,Simple;allreduce:tree": a list for all functions,
- * then lists for single ones; ^ excludes; upper and lower case are alike. Read as each communicator
- * is made. An unknown word is ncclInvalidUsage NCCL_MIN_NCHANNELS, NCCL_MAX_NCHANNELS,
- * NCCL_MIN_CTAS, NCCL_MAX_CTAS, NCCL_NTHREADS read once a process, as NCCL does; the CTAs stand
- * above minCTAs and maxCTAs of ncclConfig_t
+ * - NCCL_ALGO and NCCL_PROTO, read as each communicator is made: "ring", "^LL",
+ *   "LL,Simple;allreduce:tree": a list for all functions, then lists for single ones; ^ excludes;
+ *   upper and lower case are alike. An unknown word is ncclInvalidUsage.
+ * - NCCL_MIN_NCHANNELS, NCCL_MAX_NCHANNELS, NCCL_MIN_CTAS, NCCL_MAX_CTAS and NCCL_NTHREADS, read
+ *   once a process, as NCCL does. The CTAs take the place of minCTAs and maxCTAs of ncclConfig_t.
  *
  * An AllReduce runs as a tree or around the ring, everything else around the ring: other algorithms
  * are known by name and not available, and an operation that is left with nothing is
@@ -32,7 +32,7 @@ struct tuning {
     unsigned threads;                     /* of a channel; 0: not set */
 };
 
-/* How one operation runs. */
+/* The choice for one operation. */
 struct run_method {
     enum collective_algorithm algorithm;
     enum collective_protocol protocol;
@@ -54,7 +54,7 @@ double tuning_rate(const struct tuning *t, enum collective_protocol protocol);
 /* Channels of an operation of so many bytes, each of which has an SM. */
 unsigned tuning_channels(const struct tuning *t, uint64_t bytes);
 
-/* Whether the program forces nothing. */
+/* Returns whether the program forces nothing. */
 bool tuning_is_free(const struct tuning *t);
 
 #endif

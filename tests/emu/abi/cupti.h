@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * What the CUPTI stand-in declares of CUPTI 13.0: NVIDIA's names, numbers and layouts
- * (tests/cli/emu/cupti_abi.sh holds them against the real headers). It stands before those, so that
- * a build has the same records with and without them.
+ * The part of CUPTI 13.0 that the CUPTI stand-in has, with NVIDIA's names, numbers and layouts
+ * (tests/cli/emu/cupti_abi.sh compares them with the real headers). It is included in place of the
+ * real ones, so that a build has the same records with and without them.
  */
 #ifndef EMU_ABI_CUPTI_H
 #define EMU_ABI_CUPTI_H

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * librccl.so.1: communicators that meet nobody, and operations that take a millisecond and move
- * nothing. As in the real library, AllToAll and AllToAllv are groups of public Sends and Receives,
- * called through the PLT, where a preloaded library sees them.
+ * librccl.so.1: communicators without other members, and operations that take a millisecond and
+ * move nothing. As in the real library, AllToAll and AllToAllv are groups of public Sends and
+ * Receives, called through the PLT, where a preloaded library sees them.
  */
 #include "hip.h"
 
