@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * How many collectives a second one core can predict. No answer is kept between predictions; the
- * mix walks over operations, sizes, layouts and profiles so that neighbours differ in all of them.
- * CPU time of the thread, best of several rounds.
+ * Measures how many collectives a second one core predicts. No answer is kept between predictions;
+ * the mix walks over operations, sizes, layouts and profiles so that neighbours differ in all of
+ * them. CPU time of the thread, best of several rounds.
  */
 #include "model/cost.h"
 
@@ -74,7 +74,7 @@ static double cpu_s(void)
     return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
-/* The sum keeps the compiler from leaving out what nobody looks at. */
+/* The sum keeps the compiler from leaving out predictions whose result is not used. */
 static double ask_all(const struct question *list)
 {
     double sum = 0;

@@ -76,7 +76,7 @@ static const char *text(const cJSON *line, const char *key)
     return value != NULL ? value : "";
 }
 
-/* What is taken of an operation but not summed still has to be looked up. */
+/* Looks up the fields of an operation that the reader takes and this program does not sum. */
 static double use_fields(const cJSON *line)
 {
     static const char *const numbers[] = {"id",  "start_us",  "host_us", "host_end_us", "device",

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * How fast the discrete-event engine is, and a whole replay at the scale of a million GPUs. CPU
- * time of the thread throughout, system time included.
+ * Measures the speed of the discrete-event engine, and of a whole replay at the scale of a million
+ * GPUs. CPU time of the thread throughout, system time included.
  *
  * The programs: data-parallel training. Each rank has a compute stream and a stream for
- * collectives; after so many products an AllReduce of all ranks, ordered by events, overlapped;
+ * collectives; after so many GEMMs an AllReduce of all ranks, ordered by events, overlapped;
  * the host waits for its GPU every 100 AllReduces. Ranks are distinct: every duration has a jitter
- * of its own. Each collective slows down the products beside it. Operations are products and parts
- * in collectives; records, waits and synchronisations are worked off, too, and not counted.
+ * of its own. Each collective slows down the GEMMs beside it. Operations are GEMMs and parts in
+ * collectives; records, waits and synchronisations are executed, too, and not counted.
  */
 #include "../unit/made_run.h"
 #include "model/cost.h"

@@ -119,8 +119,8 @@ static void *run(void *worker)
     return NULL;
 }
 
-/* What a thread and its communicator make a tracer remember besides: a range that is open, and
- * numbers for each of many peers. */
+/* Makes a tracer remember more of a thread and its communicator: a range that is open, and numbers
+ * for each of many peers. */
 static void take_more(struct worker *w)
 {
     if (specter_range_push != NULL)

@@ -58,7 +58,7 @@ static function find(_Atomic(void *) *found, const char *name)
     return f;
 }
 
-/* What all lines end with. */
+/* Writes the end of a line, which is alike in all. */
 static void print_call(const struct span *s, const void *stream)
 {
     fprintf(file,

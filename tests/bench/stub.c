@@ -24,7 +24,7 @@
 #include <cublasLt.h>
 #include "../../tracer/hooks/cublas.def"
 
-/* What a tracer asks of a handle. */
+/* Questions of a tracer about a handle. */
 cublasStatus_t cublasGetStream_v2(cublasHandle_t handle, cudaStream_t *stream)
 {
     *stream = (cudaStream_t)handle;

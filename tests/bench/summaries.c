@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * What `specter analyze --summary` takes for the closing records of a large job.
+ * Measures the time and memory of `specter analyze --summary` on the closing records of a large
+ * job.
  *
  *   summaries SPECTER FOLDER RANKS
  *

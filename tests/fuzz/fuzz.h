@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * What is done with bytes that nobody vouches for: they are read by one reader, or as whatever they
- * are, and what comes out is analysed and printed. Nothing is checked but that all of it ends; a
- * sanitizer sees to the rest. tests/fuzz/fuzz.c feeds it to libFuzzer, tests/unit/test_fuzz.c with
- * what was found before (tests/fuzz/corpus/<target>/).
+ * Targets of fuzzing: untrusted bytes are read by one reader, or by the one that recognises them,
+ * and the result is analysed and printed. Only that all of it ends is checked here; a sanitizer
+ * finds the rest. tests/fuzz/fuzz.c gives the targets to libFuzzer, tests/unit/test_fuzz.c runs
+ * them on the inputs of earlier fuzzing (tests/fuzz/corpus/<target>/).
  */
 #ifndef SPECTER_FUZZ_H
 #define SPECTER_FUZZ_H
@@ -52,7 +52,7 @@ static inline void fuzz_put(const unsigned char *bytes, size_t len)
         abort();
 }
 
-/* What is written must be JSON. */
+/* Aborts unless the text is JSON. */
 static inline void fuzz_text_is_json(const char *text, size_t len)
 {
     struct json j;

@@ -256,7 +256,7 @@ static void tell_calls(int bursts)
 
 /* ---- the harvester ---- */
 
-/* What the tracer's own threads have taken. */
+/* CPU time and wake-ups of the tracer's own threads. */
 struct own {
     int threads;
     int64_t cpu_ns, wakeups;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * What must hold of collectives as NCCL chooses to do them: cases whose sign everybody knows,
- * units, and that the choice is NCCL's, not the fastest.
+ * Laws of collectives as NCCL chooses to do them: cases where it is known which is faster, units,
+ * and that the choice is NCCL's, not the fastest.
  */
 #include "comm_cases.h"
 #include "test.h"
@@ -186,7 +186,7 @@ TEST(comm_choice_half_the_ports_is_twice_the_time_of_a_byte)
 
 /* ---- jumps ---- */
 
-/* What NCCL takes is what its own estimate says, even where our time of another way is less. */
+/* The choice follows NCCL's own estimate, even where our time of another choice is less. */
 TEST(comm_choice_is_nccls_estimate_not_the_fastest)
 {
     const struct gpu_profile *gpu = gpu_profile_find("h100_sxm", NULL);
@@ -214,7 +214,7 @@ TEST(comm_choice_is_nccls_estimate_not_the_fastest)
     CHECK(others_faster > 0);
 }
 
-/* ---- oddities that somebody who knows NCCL would see at once ---- */
+/* ---- oddities that an expert of NCCL would see at once ---- */
 
 /* A scheduler spreads 512 GPUs evenly over racks of 72: with 8 in the last one, the ports of its
  * two trays would carry all. */

@@ -31,7 +31,7 @@ TEST(comm_fixed_time_is_finite_and_within_the_bounds)
     comm_cases_each(4 * CASES, check_sane);
 }
 
-/* What an operation takes of GPUs and ports, beside its time. */
+/* Checks an operation's load on memory, links and multiprocessors against its bytes and time. */
 static void check_taken(const struct comm_case *c, const struct comm_cost *cost,
                         const struct comm_choice *choice)
 {

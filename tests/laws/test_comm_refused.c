@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What the communication models refuse, and the ends of what they take.
+ * Inputs that the communication models refuse, and the limits of those that they accept.
  */
 #include "comm_cases.h"
 #include "test.h"

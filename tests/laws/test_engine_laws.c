@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * What must hold for every program of the engine with all that it can do: loads, links, queues,
- * delays and speeds, on random programs.
+ * Laws of the engine for programs with all its features: loads, links, queues, delays and speeds.
+ * They are checked on random programs.
  */
 #include "test.h"
 
@@ -269,8 +269,8 @@ TEST(law_engine_work_can_be_split)
     }
 }
 
-/* What a slowed item took is its time, and what the integrals say it lost, while no load is so
- * great that a twentieth is left; each change of its rate may lose a billionth, its end a
+/* A slowed item takes its own time and the loss that the integrals give, as long as the load leaves
+ * more than a twentieth of its rate; each change of its rate may lose a billionth, its end a
  * nanosecond. */
 TEST(law_engine_slowdown_is_need_times_load)
 {
@@ -321,8 +321,8 @@ static double rate_at(const struct random_program *p, uint32_t i, int64_t t_ns)
     return 1e6 / most;
 }
 
-/* What each transfer did in every nanosecond adds up to its cost; in the last one it may have been
- * done early. */
+/* The work of each transfer in every nanosecond adds up to its cost; in the last nanosecond it may
+ * be done early. */
 TEST(law_engine_transfers_share_links)
 {
     int64_t contended_ns = 0;

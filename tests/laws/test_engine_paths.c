@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * What the engine says of why a run took so long must hold when the costs are changed. Without
- * loads and links a program is nothing but sums and maxima, the path is its longest chain, and that
- * tells to the nanosecond: what is on the path takes the end with it, and all that is not on it can
- * as well take no time.
+ * The critical path of the engine must hold when costs are changed. Without loads and links a
+ * program is nothing but sums and maxima, and the path is its longest chain. So, to the nanosecond,
+ * a longer cost on the path makes the end as much later, and all costs that are not on it can be 0.
  */
 #include "test.h"
 
@@ -15,7 +14,7 @@
 
 enum { STREAMS = 3, MOST_KINDS = 4 };
 
-/* What can be changed of a program: the cost of a kind of step, by item or by transfer. */
+/* A part of a program that can be changed: the cost of a kind of step, by item or by transfer. */
 struct cost {
     enum sim_step_kind kind;
     uint32_t who;
@@ -169,7 +168,7 @@ static int64_t run_path(struct random_program *p)
     return end_ns;
 }
 
-/* What is off the path has slack: in none of it time is needed. */
+/* Checks that costs off the path have slack: with all of them 0 the end stays the same. */
 static void check_off_path(struct random_program *p, int64_t end_ns)
 {
     size_t off = 0;

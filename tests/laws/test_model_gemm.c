@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What must hold of the model of GEMMs.
+ * Laws of the model of GEMMs.
  */
 #include "model/cost.h"
 #include "test.h"
@@ -429,7 +429,7 @@ static int candidates_of(const char *gpu, struct gemm_shape s, double *least_sid
     return n;
 }
 
-/* What a generation's instruction takes: RTX Blackwell has none of B200's tensor memory. */
+/* Tiles are those of a generation's instructions: RTX Blackwell lacks B200's tensor memory. */
 TEST(model_gemm_candidates_follow_the_generation)
 {
     double side;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What must hold of how other device work scales from GPU to GPU.
+ * Laws of the scaling of other device work from GPU to GPU.
  */
 #include "model/cost.h"
 #include "test.h"

@@ -202,7 +202,7 @@ TEST(law_one_way_on_links_begins_together)
     }
 }
 
-/* A source that never comes: nobody moves, and the one that is missing is named. */
+/* Where the source never comes no member moves, and the missing one is named. */
 TEST(law_one_way_without_its_source_is_stuck)
 {
     struct sim *s = sim_new();
@@ -214,7 +214,7 @@ TEST(law_one_way_without_its_source_is_stuck)
         streams[r] = sim_add_stream(s, sim_add_device(s));
         sim_add_host(s, 0);
         if (r == 0)
-            sim_wait(s, streams[r], event); /* recorded by nobody */
+            sim_wait(s, streams[r], event); /* never recorded */
         item = sim_join(s, streams[r]);
         sim_join_transfer(s, transfer);
         sim_set_place(s, item, (uint32_t)r);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What must hold for every program and every run: checked on random ones.
+ * Laws of every program and every run, checked on random ones.
  */
 #include "test.h"
 

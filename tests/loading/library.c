@@ -64,7 +64,7 @@ static void answer(const char *function, const struct communicator *comm)
 #include "functions.def"
 
 #if defined NCCL && !defined PASS_ON
-/* What the tracer asks of a communicator that it was shown: only of the library that made it. */
+/* Questions of the tracer about a communicator: it must ask the library that made it. */
 #define GETTER(_name, _value)                                                                \
     int _name(const struct communicator *comm, int *value);                                  \
     int _name(const struct communicator *comm, int *value)                                   \

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What the objects of the loading tests share (loader.c tells what they are for).
+ * Shared by the objects of the loading tests (loader.c tells their purpose).
  */
 #ifndef LOADING_H
 #define LOADING_H
@@ -14,8 +14,8 @@ struct id {
     char internal[128];
 };
 
-/* What an object with a caller.c exports as entry_<name>. All but path() name functions of
- * functions.def; an object that was compiled without that group answers -1 or NULL. */
+/* The struct that an object with a caller.c exports as entry_<name>. All but path() name functions
+ * of functions.def; an object that was compiled without that group answers -1 or NULL. */
 struct entry {
     const char *(*path)(void);
     int (*call)(const char *function);                        /* by its linked reference */

@@ -12,7 +12,7 @@ static void four_start(struct job *j)
     make_two_groups(j, 4);
 }
 
-/* What `from` sends to `to`, of 24 MiB in all or so. */
+/* Returns the bytes that `from` sends to `to`, of about 24 MiB in all. */
 static size_t tokens(const struct job *j, int layer, int from, int to)
 {
     int group = j->rank / 4;

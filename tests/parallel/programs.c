@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What the programs share; see programs.h.
+ * Shared by the programs; see programs.h.
  *
  *     examples/launch.sh -n 8 build/emu/programs moe --steps 4
  */

@@ -6,7 +6,7 @@
  * against them (scripts/replay-accuracy.sh).
  *
  * A program is a row of the table in programs.c: `start` makes its groups, `step` is one step of
- * it. All buffers are parts of one large piece of device memory, whose values nobody reads.
+ * it. All buffers are parts of one large piece of device memory, whose values are never read.
  */
 #ifndef PROGRAMS_H
 #define PROGRAMS_H
@@ -22,7 +22,7 @@
 
 enum { COMPUTE, COMM, OTHER };
 
-/* What is between two groups of a program; NULL where it has none. */
+/* Communicators of a rank's groups; NULL where the program has no such groups. */
 struct groups {
     ncclComm_t inner, outer, third;
 };
@@ -61,7 +61,7 @@ void product(struct job *j, int m, int n, int k); /* bf16, on COMPUTE */
 void kernel(struct job *j, int stream, const char *name, size_t bytes);
 void fixed_kernel(struct job *j, int stream, const char *name, uint64_t ns);
 
-/* What is launched on `later` from here on waits for what was launched on `earlier`. */
+/* Makes work launched on `later` from here on wait for the work launched on `earlier` so far. */
 void order(struct job *j, int earlier, int later);
 
 /* ---- communication: bytes of the full buffer ---- */

@@ -164,7 +164,7 @@ static bool is_early(pid_t tid)
     return true;
 }
 
-/* What to resume a stopped thread with. */
+/* Resumes a stopped thread with the request that its stop calls for. */
 static void resume(pid_t tid, int status)
 {
     int event = status >> 16, sig = WSTOPSIG(status);

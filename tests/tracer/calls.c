@@ -233,7 +233,7 @@ static void reset(struct world *w)
     }
 }
 
-/* What is only estimated is not recorded, and what follows is outside the group. */
+/* Calls that are only estimated are not recorded, and later ones are outside the group. */
 static void simulates(struct world *w)
 {
     ncclSimInfo_t info = NCCL_SIM_INFO_INITIALIZER;
@@ -399,7 +399,7 @@ static void calls_after_exit(struct world *w)
 
 static void goes_on(struct world *w)
 {
-    alarm(60); /* for the case that nobody kills it */
+    alarm(60); /* in case the test does not kill it */
     for (;;) {
         OK(ncclAllReduce(w->a, w->b, 1, ncclFloat32, ncclSum, w->comm, w->stream));
         OK(cudaStreamSynchronize(w->stream));

@@ -3,7 +3,7 @@
  * Processes that drive several GPUs each: `devices COUNT WAY` is one of WORLD_SIZE such processes,
  * the one of RANK, which make one communicator of all their GPUs. One thread works for all of its
  * process (`thread`), or one for each GPU (`threads`). In the way `hang` the last process leaves
- * out the third collective of its last GPU, and all wait until somebody ends them.
+ * out the third collective of its last GPU, and all wait until they are killed.
  */
 #include "../emu/check.h"
 
@@ -54,7 +54,7 @@ static void wait_for(struct gpu *g)
     OK(cudaStreamSynchronize(g->stream));
 }
 
-/* What frameworks of one thread do: all GPUs in turn, the collectives in one group. */
+/* Works as a framework of one thread: on all GPUs in turn, with the collectives in one group. */
 static void work_in_turn(struct gpu *gpus, int count)
 {
     for (int step = 0; step < STEPS; step++) {
@@ -99,7 +99,7 @@ int main(int argc, char **argv)
         fprintf(stderr, "usage: devices COUNT thread|threads|hang\n");
         return 2;
     }
-    alarm(30); /* for the case that nobody ends it */
+    alarm(30); /* in case the test does not kill it */
     id = check_id("devices");
     OK(ncclGroupStart());
     for (int i = 0; i < count; i++) {

@@ -90,7 +90,7 @@ static void hang(struct world *w, const char *count)
     struct world d[2];
     steps(w, count, "0");
     call_alone(d);
-    alarm(60); /* for the case that nobody kills it */
+    alarm(60); /* in case the test does not kill it */
     for (;;)
         pause();
 }

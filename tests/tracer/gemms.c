@@ -102,7 +102,7 @@ static void open_library(void)
     }
 }
 
-/* What a function takes by the letter in its name, and for G what the call here names. */
+/* Types of a function by the letter in its name; for G those that the calls of this file name. */
 static const struct letter {
     char letter;
     cudaDataType types[3];

@@ -25,7 +25,7 @@ static void launch(const char *name, cudaStream_t stream)
     OK(cudaLaunchKernel(emuKernel(name, 5000), one, one, NULL, 0, stream));
 }
 
-/* What is called again after a group failed gets the numbers that the group had. */
+/* Calls after a group that failed get the numbers that its calls had. */
 static void fails(struct world *w)
 {
     ncclSimInfo_t info = NCCL_SIM_INFO_INITIALIZER;
@@ -105,7 +105,7 @@ static void captured(struct world *w)
     OK(cudaStreamSynchronize(w->stream));
 }
 
-/* What ended on the stream of a group that never does. */
+/* Work has ended on the stream of a group that is never closed. */
 static void beside_open(struct world *w)
 {
     const float one = 1;

@@ -2,7 +2,7 @@
  *
  * A job of eight ranks that stops, one way a name: `hang skip|size|pipeline|message`. In each rank
  * 5, or rank 3 for the message, does not do what the others wait for; all then wait for ever, or
- * until somebody ends them.
+ * until they are killed.
  */
 #include "../emu/check.h"
 
@@ -80,7 +80,7 @@ static const struct {
 int main(int argc, char **argv)
 {
     struct job j;
-    alarm(30); /* for the case that nobody ends it */
+    alarm(30); /* in case the test does not kill it */
     for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
         if (argc != 2 || strcmp(argv[1], ways[i].name) != 0)
             continue;

@@ -2,8 +2,8 @@
  *
  * Programs that interrupt a hook at any point, over libraries whose functions return at once
  * (tests/bench/stub.c) and so have nothing that an interruption could break: `instant SCENARIO`.
- * What is wrong is seen in the trace: all of them end with ten calls of count 77. Prints how often
- * they called before, and how many signals came.
+ * Errors show in the trace: all of them end with ten calls of count 77. Prints how often they
+ * called before, and how many signals came.
  */
 #include <limits.h>
 #include <nccl.h>

@@ -62,7 +62,7 @@ static int by_default(int argc, char **argv)
     return found ? steps_run(&s, memory) : 1;
 }
 
-/* A library that is linked to the others, which nobody else can see. */
+/* Opens a library that is linked to the others, which no other object can see. */
 static int by_local(int argc, char **argv)
 {
     int (*steps_linked)(float *), failed;

@@ -268,7 +268,7 @@ static void nvtx(void)
     nvtx_domains();
 }
 
-/* What SPECTER_MARKER names begins an iteration, whoever marks it and how. */
+/* A mark with the name in SPECTER_MARKER begins an iteration, by whatever function it is set. */
 static void marker(void)
 {
     struct world w;

@@ -227,7 +227,7 @@ static void await(pid_t child, const char *how)
     check(waitpid(child, &status, 0) == child && status == 0, how, __FILE__, __LINE__);
 }
 
-/* What the child says of itself is compared with what it says untraced. */
+/* Children list their own files and threads, which the test compares with an untraced run. */
 static void *make_children(void *unused)
 {
     static char ls[] = "ls", verbose[] = "-l", files[] = "/proc/self/fd",

@@ -174,8 +174,8 @@ static void *launch_own(void *world)
     return NULL;
 }
 
-/* What threads leave behind when they end is collected; a thread that takes over the memory of
- * another has a default stream of its own. */
+/* Launches of threads that have ended are written; a thread that takes over the memory of another
+ * has a default stream of its own. */
 static void threads(struct world *w)
 {
     pthread_t ids[4];
@@ -273,8 +273,8 @@ static void failed_capture(struct world *w)
 
 /* ---- bounds ---- */
 
-/* What comes to an idle stream has launch work in its time; what queues after a long kernel not.
- */
+/* Work that comes to an idle stream has launch work in its time, work that queues behind a long
+ * kernel does not. */
 static void bounds(struct world *w)
 {
     const void *slow = emuKernel("slow", 2000000);

@@ -76,7 +76,7 @@ static inline void check_identity(const struct analysis *a)
     }
 }
 
-/* What the rule says; "" when it does not speak. */
+/* Returns the sentence of a rule; "" where there is no such finding. */
 static inline const char *finding_text(const struct findings *f, const char *rule)
 {
     for (size_t i = 0; i < f->count; i++) {
@@ -86,7 +86,7 @@ static inline const char *finding_text(const struct findings *f, const char *rul
     return "";
 }
 
-/* What analyze prints. The caller frees it. */
+/* Returns the output of analyze. The caller frees it. */
 static inline char *analysis_text(const struct analysis *a)
 {
     struct findings f;

@@ -90,7 +90,7 @@ static inline void add_edge(struct made_job *j, int from, int to)
     j->in.edges = j->edges;
 }
 
-/* What groups of that role do in one step of eight layers. */
+/* Returns the traffic of groups of that role in one step of eight layers. */
 static inline struct grid_traffic traffic_of(enum grid_role role)
 {
     struct grid_traffic did = {.control = 1};

@@ -18,7 +18,7 @@
 #define LATER (20000 * MS) /* the last moment of a trace; calls are made in its first second */
 #define MIB ((uint64_t)1 << 20)
 
-/* What a rank calls next, and whether it ends. */
+/* An operation that a rank calls ENDS, or PENDS: it is under way at the end of the trace. */
 enum fate { ENDS, PENDS };
 
 static inline void open_run(struct run *run, int ranks)
@@ -108,7 +108,7 @@ static inline struct hang the_hang(struct hangs *h, const struct run *run)
     return h->count == 1 ? h->list[0] : (struct hang){.op = &none, .cause = HANG_CAUSE_COUNT};
 }
 
-/* What is said of the first one. */
+/* Returns the sentence of the first hang; "" where there is none. */
 static inline const char *text_of(const struct hangs *h, const struct run *run)
 {
     static char text[1024];

@@ -23,7 +23,8 @@ static inline struct replay_opts target(const char *gpu, const char *network)
     };
 }
 
-/* Whether it went well, which is checked. To be released in either case. */
+/* Replays the run, checks that it succeeds, and returns whether it did. *rep is to be released in
+ * either case. */
 static inline bool run_replay(struct replay *rep, const struct run *run,
                               const struct replay_opts *opts)
 {

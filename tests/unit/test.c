@@ -17,7 +17,7 @@
 
 enum { WORKERS_MAX = 64, SAID_MAX = 16384 };
 
-/* What the processes that run the tests share. */
+/* Memory that the processes that run the tests share. */
 struct board {
     atomic_int next; /* the first test that no worker has taken, counted among those wanted */
     sem_t output;    /* held while a test's lines are written */

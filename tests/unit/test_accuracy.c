@@ -34,7 +34,7 @@ TEST(interval_classes)
     CHECK_INT(accuracy_size_of(67108864), SIZE_LARGE);
 }
 
-/* What was not measured has no number. */
+/* An interval without measurements has no number. */
 TEST(interval_is_unknown_without_measurements)
 {
     static const struct {
@@ -107,7 +107,7 @@ TEST(interval_widens_beyond_what_was_measured)
     CHECK_DOUBLE(more.factor80, in.factor80 * in.factor80, 1e-12);
 }
 
-/* What is not known at all is not known better than what is known and beyond. */
+/* An interval that is not known is at least as wide as one beyond the measured range. */
 TEST(interval_that_is_unknown_is_the_widest)
 {
     const struct layout far = {16384, 2048, 8};

@@ -106,7 +106,7 @@ static void made_hosts(struct run *run, const struct true_clocks *t)
     run_finish(run);
 }
 
-/* How far the mapping of a host is from the truth at true time t_ns. */
+/* Returns how far the mapping of a host is from the truth at true time t_ns. */
 static double off_by(const struct run *run, const struct true_clocks *t, int host, int64_t t_ns)
 {
     const struct domain *d = &run->domains[host];

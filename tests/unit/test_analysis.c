@@ -37,7 +37,7 @@ TEST(analysis_split_is_counted_by_hand)
     CHECK_INT(s->exposed_memory_ns, 70);
     CHECK_INT(s->idle_ns, 130);
     CHECK_INT((int64_t)s->timed_ops, 8);
-    CHECK(!s->wait_known); /* one rank: nobody to wait for */
+    CHECK(!s->wait_known); /* one rank has none to wait for */
     check_identity(&a);
     device_done(&a, &run);
 }

@@ -123,7 +123,7 @@ TEST(err_keeps_code_and_text)
     CHECK_STR(e.msg, "file: line 3");
     CHECK_INT(err_prefix(&e, "rank %d", 7), -1);
     CHECK_STR(e.msg, "rank 7: file: line 3");
-    CHECK_INT(err_set(NULL, ERR_INPUT, "nobody listens"), -1);
+    CHECK_INT(err_set(NULL, ERR_INPUT, "not wanted"), -1);
     memset(longer, 'x', sizeof longer - 1);
     longer[sizeof longer - 1] = '\0';
     err_set(&e, ERR_USAGE, "%s", longer);

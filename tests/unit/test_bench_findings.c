@@ -273,7 +273,8 @@ TEST(bench_findings_two_slow_sizes_of_24_are_normal)
     }
 }
 
-/* What NCCL says counts where sizes are slow, and only what the profile's machine would not do. */
+/* Paths that NCCL names count where sizes are slow, and only those that the profile's machine would
+ * not take. */
 TEST(bench_findings_what_nccl_says)
 {
     static const struct bench_paths sound = {

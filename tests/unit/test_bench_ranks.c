@@ -260,7 +260,7 @@ static struct bench_place place_of(int rank, int world, int port)
     return p;
 }
 
-/* What a rank does once it has joined; its exit status. */
+/* The work of a rank once it has joined; returns its exit status. */
 typedef int behaviour(struct bench_ranks *r, int rank);
 
 static pid_t start_rank_within(double timeout_s, int rank, int world, int port, behaviour *sync)

@@ -369,7 +369,7 @@ TEST(bench_read_settings_that_nccl_tells)
     CHECK_INT(row_of(0, 0)->op, SPECTER_REDUCESCATTER);
 }
 
-/* What launchers, loggers and collectors of logs put before each line. */
+/* Lines may begin with the prefixes of launchers, loggers and collectors of logs. */
 TEST(bench_read_prefixes)
 {
     static const char *const prefixes[] = {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * What ranks send in a benchmark, against sums made one by one; statistics against values counted
- * by hand.
+ * The values that ranks send in a benchmark, against sums made one by one; statistics against
+ * values counted by hand.
  */
 #include "bench/collective.h"
 #include "bench/samples.h"

@@ -124,7 +124,7 @@ TEST(bubble_of_uneven_stages_names_the_slowest)
     run_release(&run);
 }
 
-/* What moves is no bubble, and those behind wait for it. */
+/* Transfers and reductions of gradients are no bubble; stages that wait for them have one. */
 TEST(bubble_leaves_out_transfer_and_gradients)
 {
     struct timed_pipeline t = even(2, 4, false);

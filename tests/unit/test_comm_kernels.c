@@ -333,7 +333,7 @@ TEST(comm_kernels_that_are_none)
     }
 }
 
-/* What PyTorch records of symmetric memory, and operators that nothing else records. */
+/* PyTorch's operators of symmetric memory, and others that no process group records. */
 TEST(comm_operations_by_their_names)
 {
     static const struct {

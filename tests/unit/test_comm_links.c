@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * What uses no link has no bus bandwidth, and nothing is expected of it: a rank alone, a message to
- * itself.
+ * Communication that uses no link, of a rank alone or of a message to itself, has no bus bandwidth
+ * and no expected time.
  */
 #include "made_analysis.h"
 

@@ -283,7 +283,7 @@ TEST(pairs_by_hand)
     message(&run, 0, 1, 1, 200, 210, 300, 302); /* in buffers before the receive began: 10 */
     message(&run, 1, 2, 0, 400, 500, 390, 500); /* the receive waited: 100 */
     message(&run, 1, 2, 1, 450, 560, 450, 560); /* beside it: to 560, so 160 together */
-    add(&run, 3, 0, SPECTER_SEND, 0, 0, 70, 1000)->coll.peer = 0; /* nobody saw it received */
+    add(&run, 3, 0, SPECTER_SEND, 0, 0, 70, 1000)->coll.peer = 0; /* its receive is in no trace */
     device_analyze(&a, &run);
     CHECK_INT((int64_t)a.traffic.pairs.count, 3);
     const struct pair_row *p = a.traffic.pairs.list;
@@ -362,7 +362,7 @@ TEST(traffic_wire_of_each_operation)
 }
 
 /* Two groups of two, each on a node, and the world on both; a message; a barrier without data; one
- * that nobody knows. */
+ * of an unknown operation. */
 static void make_traffic(struct run *run)
 {
     make_run(run, 4, two_hosts);
@@ -566,15 +566,15 @@ TEST(expected_is_met)
     device_done(&a, &run);
 }
 
-/* Nothing is expected where a rank is missing (it may have been waited for), in groups, of hardware
- * that nobody names, of ranks that nobody places. */
+/* There is no expected time where a rank is missing (it may have been waited for), in groups, on
+ * unknown hardware, and for ranks of unknown nodes. */
 TEST(expected_needs_all_that_it_rests_on)
 {
     for (int without = 0; without < 5; without++) {
         struct run run;
         struct analysis a;
         struct findings f;
-        make_measured(&run, 10, without == 0 ? MADE_H100 : "GPU of somebody");
+        make_measured(&run, 10, without == 0 ? MADE_H100 : "unknown GPU");
         for (int r = 0; r < RANKS && without > 0; r++)
             run.ranks[r].gpu = without == 1 ? "" : MADE_H100;
         if (without == 2)

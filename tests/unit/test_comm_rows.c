@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * What hand-counted runs say of collectives and messages: instances, bandwidths, who came last.
+ * Collectives and messages of runs that were counted by hand: instances, bandwidths, the rank that
+ * came last.
  */
 #include "made_analysis.h"
 

@@ -17,7 +17,7 @@ static struct time_series made(uint64_t *seed, size_t n, double noise, double me
     return s;
 }
 
-/* How often in 1,000 tries the interval of 95 % holds the true ratio. */
+/* Returns how often in 1,000 tries the interval of 95 % holds the true ratio. */
 static double held(size_t na, size_t nb, double memory, double factor)
 {
     uint64_t seed = 7;

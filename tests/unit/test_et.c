@@ -203,7 +203,7 @@ TEST(et_repeats_and_doubt)
     run_release(&run);
 }
 
-/* What the profile says itself stays as it is. */
+/* Fields that the profile has itself stay as they are. */
 TEST(et_does_not_contradict)
 {
     struct run run;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Which findings hand-counted runs give, in which order and words.
+ * Findings of runs that were counted by hand: which there are, their order and words.
  */
 #include "made_analysis.h"
 

@@ -5,7 +5,8 @@
 
 #include <dirent.h>
 
-/* What fuzzing starts from and what it found, without libFuzzer. */
+/* Runs a target on all files of its corpus: those that fuzzing starts from, and those that it
+ * found. */
 static int replay_folder(const char *target)
 {
     char folder[4096], path[4608];

@@ -377,7 +377,7 @@ TEST(grid_ambiguous_without_operations)
     release(&j);
 }
 
-/* Two that reduce as often as each other, nobody knows when. */
+/* Two groups that reduce equally often, at unknown places of the step. */
 TEST(grid_ambiguous_with_equal_operations)
 {
     const struct made_grid m = {{{GRID_DP, 2}, {GRID_DP, 4}}, 2};

@@ -199,7 +199,7 @@ TEST(grow_each_axis)
     release(&j);
 }
 
-/* What is not known is refused for every scale but 1, with what could be said instead. */
+/* An ambiguous grid is refused for every scale but 1, with the options that would settle it. */
 TEST(grow_refuses_an_ambiguous_grid)
 {
     const struct made_grid m = {{{GRID_TP, 2}, {GRID_DP, 2}}, 2};

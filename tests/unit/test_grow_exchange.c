@@ -77,7 +77,8 @@ TEST(exchange_of_a_group)
     run_release(&run);
 }
 
-/* What a rank sends stays, over more members; the one with most of it decides. */
+/* The bytes that a rank sends stay the same, over more members; the rank with the longest exchange
+ * decides. */
 TEST(grow_exchanges_of_messages)
 {
     static const int64_t scales[] = {1, 2, 4, 16};

@@ -209,7 +209,7 @@ static double least_ns(void)
     return cost.busy_us * 1e3;
 }
 
-/* What a product needs, and what a transfer carries, is that of the part. */
+/* The needs of a GEMM, and the bytes of a transfer, are those of a rank's part at that scale. */
 TEST(strong_parts_beside_each_other)
 {
     struct grid_place place = {.known = true};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Who is at fault when a job does not go on: what differs in the calls of one communicator, and
- * when nothing hangs.
+ * The rank at fault in a hang, by the difference of its calls in one communicator; and runs in
+ * which nothing hangs.
  */
 #include "made_hang.h"
 
@@ -124,7 +124,7 @@ TEST(hang_another_call)
     }
 }
 
-/* Of two, nobody can say who is right; unless one goes on with what the other does next. */
+/* Of two ranks either may be at fault, unless one goes on with the other's next call. */
 TEST(hang_of_two)
 {
     struct run run;
@@ -177,7 +177,7 @@ TEST(hang_not_when_streams_move)
     run_release(&run);
 }
 
-/* What began less than half a second ago is on its way, whatever the trace says else. */
+/* An operation that began less than half a second ago is under way, and no hang. */
 TEST(hang_not_when_just_begun)
 {
     struct run run;

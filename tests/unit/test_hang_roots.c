@@ -7,7 +7,7 @@
 #include "made_hang.h"
 
 /* Pairs {0,1}, {2,3}... of a pipeline, data-parallel over the odd and the even ranks. Rank 5 leaves
- * a collective out and goes on to the next message; in the end everybody waits for somebody, in a
+ * a collective out and goes on to the next message; in the end every rank waits for another, in a
  * circle, and the collective with the most waiting ranks is where it began. */
 TEST(hang_followers_are_not_blamed)
 {
@@ -146,7 +146,7 @@ TEST(hang_of_independent_ranks)
     run_release(&run);
 }
 
-/* What others have finished does not wait for calls. */
+/* A collective that other members have finished does not wait for a call. */
 TEST(hang_of_what_others_have_finished)
 {
     struct run run;

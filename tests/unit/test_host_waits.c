@@ -73,8 +73,8 @@ TEST(host_waits_for_what_was_before)
     run_release(&run);
 }
 
-/* What became idle within a call that frees memory was waited for; what goes on after it was not,
- * and with nothing under way the call takes its own time. */
+/* A call that frees or allocates memory waited for a device that became idle within it, but not for
+ * work that goes on after it; with no work under way it takes its own time. */
 TEST(host_waits_of_allocations)
 {
     struct run run;

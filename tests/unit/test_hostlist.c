@@ -36,7 +36,7 @@ static void check_tasks(const char *list, const char *want)
     buf_release(&b);
 }
 
-/* What `scontrol show hostnames` of Slurm 22.05 says of the same lists. */
+/* `scontrol show hostnames` of Slurm 22.05 gives the same names for these lists. */
 TEST(hostlist_names)
 {
     check_names("nid[001-003,007],x1", "nid001 nid002 nid003 nid007 x1");

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What schedulers and NCCL's RAS say of a job, damaged: nothing of it is believed that cannot be.
+ * Files of schedulers and of NCCL's RAS about a job: damaged ones, and numbers that cannot be true.
  */
 #include "trace_load.h"
 

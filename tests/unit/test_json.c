@@ -274,7 +274,7 @@ TEST(json_quote_escapes)
     buf_release(&out);
 }
 
-/* What is quoted reads back as it was. */
+/* Text that json_quote() writes is decoded to the same bytes. */
 TEST(json_quote_and_decode)
 {
     struct buf quoted = BUF_INIT, back = BUF_INIT;

@@ -80,7 +80,7 @@ TEST(jsonl_line_kinds)
     }
 }
 
-/* What stands after a line in its block is looked at, and never taken for a part of it. */
+/* Text after a line in its block may be read, but is never taken for a part of the line. */
 TEST(jsonl_line_with_text_behind)
 {
     static const char text[] = OP("3", "1.5");

@@ -250,7 +250,7 @@ TEST(jsonl_marks_and_steps)
     run_release(&run);
 }
 
-/* A range that nobody ended lasts as long as the trace; one that begins where it ends, no time. */
+/* A range without an end lasts as long as the trace; one that begins at its end takes no time. */
 TEST(jsonl_open_ranges)
 {
     struct run run;

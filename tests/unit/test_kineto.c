@@ -258,7 +258,7 @@ TEST(kineto_old_trace_without_metadata)
     CHECK_INT(op->coll.seq, 0);
     CHECK_INT(op->start_ns, 2000000);
     CHECK_INT(op->host_ns, 1000000);
-    op = op_named(&run.ranks[0], "AllReduce"); /* nobody tells how much */
+    op = op_named(&run.ranks[0], "AllReduce"); /* of unknown size */
     CHECK_INT(op->flags, OP_BYTES_UNKNOWN);
     CHECK_INT(op->dur_ns, 10000);
     CHECK_INT(op->coll.seq, 1);

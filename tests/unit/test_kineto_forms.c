@@ -436,7 +436,7 @@ TEST(kineto_root_and_peer)
     CHECK_INT(op->coll.op, SPECTER_RECV);
     CHECK_INT(op->coll.peer, 3);
     CHECK_INT(op->bytes, 32);
-    op = &run.ranks[0].ops[2]; /* messages of which nobody tells more */
+    op = &run.ranks[0].ops[2]; /* messages without further fields */
     CHECK_INT(op->class, OP_P2P);
     CHECK(op->flags & OP_BYTES_UNKNOWN);
     run_release(&run);
@@ -469,7 +469,7 @@ TEST(kineto_custom_kernels_have_an_order_of_their_own)
     run_release(&run);
 }
 
-/* Two of four GPUs: which of the others it was nobody knows. */
+/* A kernel of two of four GPUs: it is not known which other one took part. */
 TEST(kineto_custom_kernels_of_a_part)
 {
     struct run run;

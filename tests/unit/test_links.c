@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * What sharing links took of transfers is what the engine had put on them.
+ * The time that shared links took of transfers, found from their spans, is what the engine had
+ * added.
  */
 #include "test.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What is found in folders as people leave them, and that threads change nothing.
+ * Traces in folders as people leave them are found, with the same result for any number of threads.
  */
 #include "base/pool.h"
 #include "made_jsonl.h"
@@ -248,7 +248,7 @@ TEST(load_file_that_shrinks)
 
 /* ---- folders ---- */
 
-/* What cluster scripts leave: the profiles in a folder of their own, links beside it to the first
+/* A layout of cluster scripts: the profiles in a folder of their own, links beside it to the first
  * rank's, and an execution trace that is no profile. */
 TEST(load_layout_of_cluster_scripts)
 {
@@ -295,8 +295,8 @@ TEST(load_folders_to_a_depth)
     remove_folder(folder);
 }
 
-/* How many traces are found where 5000 entries may be looked at, more than threads look at ahead;
- * -1 none, with why in *e. */
+/* Returns how many traces are found where 5000 entries may be looked at, which is more than threads
+ * look at ahead; -1 none, with the reason in *e. */
 static int found_in(const char *folder, struct run *run, struct err *e)
 {
     static const struct load_opts none;

@@ -88,7 +88,7 @@ TEST(match_incomplete_and_inconsistent)
     run_release(&run);
 }
 
-/* What a member does not know is no contradiction; the match learns it from one that does. */
+/* A field that is unknown on a member is no contradiction; the match takes it from another one. */
 TEST(match_unknown_facts)
 {
     struct run run;

@@ -73,7 +73,7 @@ TEST(nsys_groups)
         if (g == 1)
             nsys_put_kernel(&sql, 1, 0, ALLREDUCE, t + 2500, 100);
     }
-    /* the group's begin is cut off: nobody knows what is in it */
+    /* the group's beginning is cut off: its calls are not known */
     nsys_put_range(&sql, 2, "ncclAllReduce", 1020, 1030, nsys_call_blob(5, 0xabc, 7, 0));
     nsys_put_range(&sql, 2, "ncclGroupEnd", 1060, 3000, "NULL");
     nsys_put_kernel(&sql, 2, 1, ALLREDUCE, 2000, 100);

@@ -115,7 +115,7 @@ TEST(nsys_missing_columns)
     buf_release(&sql);
 }
 
-/* What a file may make SQLite do: read the tables we name, nothing else. */
+/* A file may make SQLite read the tables that the reader names, and do nothing else. */
 TEST(nsys_authorizer)
 {
     static const char *const denied[] = {

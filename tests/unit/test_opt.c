@@ -230,7 +230,7 @@ TEST(opt_distance_counts_edits)
     CHECK(!opt_is_near("help", "replay"));
 }
 
-/* What opt_help() or opt_wrap() prints, in a buffer that the caller frees. */
+/* Returns the output of opt_help() or opt_wrap(), in a buffer that the caller frees. */
 static char *printed(const struct opt *table, const char *text, size_t column, size_t indent)
 {
     char *data = NULL;

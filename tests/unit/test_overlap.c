@@ -12,7 +12,7 @@
 
 #define REDUCED_BYTES (32u << 20)
 
-/* What the models say that the made collective takes of multiprocessors. */
+/* Returns the share of multiprocessors that the made collective takes by the models. */
 static int64_t channels_ppm(const struct made *m)
 {
     const struct gpu_profile *gpu = gpu_profile_of_device(m->gpu);
@@ -190,7 +190,8 @@ TEST(overlap_strength_is_shown_by_the_recording)
     }
 }
 
-/* What was taken out is put in again: the recording comes out, scrambled or not. */
+/* The time that overlap took is removed and then simulated again: the result is the recorded step,
+ * scrambled or not. */
 TEST(overlap_identity)
 {
     for (int unlike = 0; unlike < 2; unlike++) {

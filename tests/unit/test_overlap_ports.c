@@ -156,7 +156,7 @@ static struct op *add_product(struct run *run)
     return device_gemm(op, SPECTER_FP16, 4096, 4096, 4096);
 }
 
-/* What the messages beside it hold of multiprocessors, times how long. */
+/* Returns the multiprocessors that messages beside computation hold, integrated over its time. */
 static double held_beside_product(struct recorded_job *s)
 {
     const struct program *p = &s->job.program;
@@ -193,7 +193,7 @@ TEST(overlap_messages_of_a_group_share_channels)
     CHECK_DOUBLE(held[1], held[0] / 2, 0.02 * held[0]);
 }
 
-/* How much longer the last simulation took over transfers than they take alone. */
+/* Returns by how much all transfers of the last simulation were longer than alone. */
 static int64_t contended_ns(const struct recorded_job *s)
 {
     int64_t sum = 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What pages are made of: hashes, the data of the timeline, ranks by steps.
+ * Parts of pages: hashes, the data of the timeline, ranks by steps.
  */
 #include "analysis/steps.h"
 #include "base/hash.h"

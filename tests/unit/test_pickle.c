@@ -137,7 +137,8 @@ TEST(pickle_cut)
     buf_release(&text);
 }
 
-/* What Python writes without a mark, and tuples, whose mark stands above a value that is whole. */
+/* Cut pickles keep whole values where they were: appends and items that Python writes without a
+ * mark, and tuples, whose mark stands above a whole value. */
 TEST(pickle_cut_never_moves_values)
 {
     static const struct {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What operators compute by their inputs, and which of their kernels stands for them.
+ * The FLOPs of operators by their inputs, and the kernel of each that gets them.
  */
 #include "made_device.h"
 #include "test.h"

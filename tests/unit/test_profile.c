@@ -169,7 +169,7 @@ TEST(profile_defaults_exist)
     CHECK(network_profile_find(NETWORK_PROFILE_DEFAULT, NULL) != NULL);
 }
 
-/* What vendors print "with sparsity" is twice the dense figure, to the rounding of a datasheet. */
+/* A vendor's figure "with sparsity" is twice the dense one, to the rounding of a datasheet. */
 static void check_sparse(double dense, double sparse)
 {
     if (sparse > 0)

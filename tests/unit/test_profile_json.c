@@ -16,7 +16,7 @@ static int read_text(struct profile_pair *out, struct arena *a, const char *text
 #define GPU_START "{\"gpu\": {\"name\": \"g\", \"base\": \"h100_sxm\""
 #define NET_START "{\"network\": {\"name\": \"n\", \"base\": \"dgx_h100_400g\""
 
-/* What is printed is read back as the same bytes, for every profile of a kind. */
+/* Checks that a profile that is printed is read back as the same bytes. */
 static void check_identity(const struct profile_kind *kind, const void *profile)
 {
     struct profile_pair pair;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Which files of a folder are one job, and windows of one rank that become one recording.
+ * Files of a folder that are one job, and windows of one rank that become one recording.
  */
 #include "base/pool.h"
 #include "made_kineto.h"
@@ -212,7 +212,7 @@ TEST(recordings_without_dates)
     remove_folder(folder);
 }
 
-/* What cannot be read in a folder of another run is no loss of this one. */
+/* A file that cannot be read, in the folder of another run, is no loss of this one. */
 TEST(recordings_damage_of_another_run)
 {
     const char *folder = make_folder();

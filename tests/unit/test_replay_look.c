@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * What a replay says of an iteration beside its length: that it adds up, and what it says of cases
- * of which the answer is known.
+ * The parts of a step in a replay: they add up to its length, and are right where the answer is
+ * known.
  */
 #include "test.h"
 

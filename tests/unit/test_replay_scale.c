@@ -35,7 +35,7 @@ TEST(replay_default_scales)
     run_release(&run);
 }
 
-/* Scale 1 is the base though nobody asked for it; the order is that of the question. */
+/* Scale 1 is the base also where it is not asked for; the order is that of the question. */
 TEST(replay_chosen_scales)
 {
     static const int64_t scales[] = {64, 2};

@@ -199,7 +199,8 @@ TEST(replay_without_known_hardware)
     run_release(&run);
 }
 
-/* Who names a target and gets the recording's times back must be told so, and by the status. */
+/* Where a target is named and the prediction has the recording's times, a loss says so, which the
+ * exit status shows. */
 TEST(replay_of_an_unknown_source_on_a_named_target)
 {
     struct replay_opts gpu = target("a100_sxm", NULL), network = target(NULL, "dgx_a100_200g");

@@ -571,7 +571,7 @@ TEST(load_1024_ranks)
     remove_folder(folder);
 }
 
-/* What stands in tests/data/damaged: each file gives its error, or loads with its note. */
+/* Each file of tests/data/damaged gives its error, or loads with its note. */
 TEST(load_damaged_fixtures)
 {
     static const struct {

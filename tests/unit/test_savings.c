@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What a step saves when one thing is remedied: in a job of two ranks whose answer is known.
+ * The time that a step saves when one thing is remedied, in a job of two ranks with a known answer.
  */
 #include "test.h"
 
@@ -163,7 +163,7 @@ TEST(savings_of_broadcasts)
     run_release(&run);
 }
 
-/* What cannot be simulated is said. */
+/* A run that cannot be simulated gives an error. */
 TEST(savings_without_times)
 {
     struct run run;

@@ -360,8 +360,8 @@ TEST(sim_two_hosts_share_a_stream)
     sim_free(s);
 }
 
-/* Who awaits an event may be built before who records it. A program that is stuck can be completed
- * and run again. */
+/* The host that awaits an event may be built before the one that records it. A program that is
+ * stuck can be completed and run again. */
 TEST(sim_event_of_a_later_host)
 {
     struct sim *s = sim_new();
@@ -426,7 +426,6 @@ TEST(sim_costs_can_be_changed)
     sim_free(s);
 }
 
-/* Joins that take part in nothing end at once; a transfer nobody joins is no obstacle. */
 /* CPU time before an action, also where a host had more than 4 s before it. */
 TEST(sim_cpu_can_be_changed)
 {
@@ -454,6 +453,7 @@ TEST(sim_cpu_can_be_changed)
     sim_free(s);
 }
 
+/* A join that takes part in no transfer ends at once; a transfer without members is no obstacle. */
 TEST(sim_empty_joins_and_transfers)
 {
     struct sim *s = sim_new();

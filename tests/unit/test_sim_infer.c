@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * What a program infers where the recording does not tell it: waits of streams, what a
- * synchronisation waited for.
+ * Facts that a program infers where the recording does not have them: waits of streams, and the
+ * work that a synchronisation waited for.
  */
 #include "made_program.h"
 
@@ -30,8 +30,8 @@ TEST(program_infers_waits)
     program_done(&p, &run);
 }
 
-/* What the recording does not obey is never inferred, and one collective that did not wait clears
- * the rule for its stream. */
+/* No wait is inferred that the recording contradicts: one collective that did not wait clears the
+ * rule for its stream. */
 TEST(program_infers_no_more_than_was_seen)
 {
     struct run run;
@@ -76,8 +76,8 @@ TEST(program_guesses_the_stream_of_a_sync)
     program_done(&p, &run);
 }
 
-/* A synchronisation that tells neither stream nor event waited for what ended when it returned;
- * where nothing did, nobody knows for what, and its time stays the CPU's. */
+/* A synchronisation that tells neither stream nor event waited for the work that ended when it
+ * returned; where none did the wait is not known, and its time stays the CPU's. */
 TEST(program_finds_what_a_sync_waited_for)
 {
     struct run run;

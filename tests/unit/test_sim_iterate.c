@@ -88,7 +88,7 @@ TEST(period_work_is_linear)
     free(symbols);
 }
 
-/* What is found repeats itself, and reaches to the left as far as it can. */
+/* A period that is found repeats, and reaches to the left as far as it can. */
 TEST(period_is_as_periodic_as_it_says)
 {
     uint64_t seed = 7, symbols[48];

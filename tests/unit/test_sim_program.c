@@ -68,7 +68,7 @@ TEST(program_removes_waits)
     replay_measured(&p, &run);
     check_span(&p, 0, 0, 0, 340);
     check_span(&p, 1, 0, 300, 340);
-    program_set_cost(&p, 0, 0); /* the kernel: nobody is late any more */
+    program_set_cost(&p, 0, 0); /* the kernel: no rank is late any more */
     run_again(&p);
     check_span(&p, 0, 0, 0, 45);
     program_done(&p, &run);
@@ -506,7 +506,7 @@ TEST(program_group_of_devices)
     program_done(&p, &run);
 }
 
-/* What is stuck is named by its rank, also where ranks of processes are not in a row. */
+/* A blocked rank is named by its number, also where the ranks of a process are not in a row. */
 TEST(program_stuck_in_a_process)
 {
     struct run run;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * What slows what down in the engine: loads, links, late members, hosts of another speed, launch
- * queues. Worked out by hand.
+ * Rates in the engine by loads, links, late members, hosts of another speed and launch queues, with
+ * results that were worked out by hand.
  */
 #include "test.h"
 
@@ -103,7 +103,7 @@ TEST(sim_loads_that_change)
     sim_free(p.s);
 }
 
-/* A transfer loads the devices of its members, from its start to its end, and nobody else's. */
+/* A transfer loads the devices of its members, from its start to its end, and no others. */
 TEST(sim_load_is_on_all_members)
 {
     struct sim *s = sim_new();
@@ -277,7 +277,7 @@ TEST(sim_link_with_room_slows_nobody)
     sim_free(s);
 }
 
-/* What takes none of a link any more has nothing to do with it. */
+/* A transfer whose share of a link becomes 0 does not use the link any more. */
 TEST(sim_link_of_no_share)
 {
     struct sim *s = flows(3, (int64_t[]){0, 0, 0}, (int64_t[]){500, 500, 500});

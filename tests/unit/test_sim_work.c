@@ -362,7 +362,7 @@ static bool replay_on(struct replay *rep, const struct run *run, const char *gpu
     return run_replay(rep, run, &opts);
 }
 
-/* Training steps of 8 products, each followed by kernels of 60 us that nobody timed; the host is
+/* Training steps of 8 GEMMs, each followed by untimed kernels of 60 us; the host is
  * far ahead, and waits at the end of the step for the kernels of the optimizer, 200 us. */
 static void training(struct run *run, bool counted)
 {
@@ -624,7 +624,7 @@ TEST(replay_of_graphs)
     if (replay_on(&rep, &run, "a100_sxm")) /* half of the links' rate */
         CHECK(rep.scales[0].time.span_ns > 1.2 * rep.own.span_ns);
     replay_release(&rep);
-    for (size_t r = 0; r < run.nranks; r++) /* now nobody knows what is in them */
+    for (size_t r = 0; r < run.nranks; r++) /* now their contents are unknown */
         run.ranks[r].ops[0].graph = -1;
     if (replay_on(&rep, &run, NULL))
         CHECK_DOUBLE(rep.scales[1].time.span_ns, rep.scales[0].time.span_ns, 0);

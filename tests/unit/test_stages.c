@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Which messages between ranks make a pipeline, and which do not.
+ * Messages between ranks that make a pipeline, and others that do not.
  */
 #include "test.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * What `specter sweep` rests on: several threads replay one run at a time. ThreadSanitizer sees
- * what they share (.ci/run); here every thread must come to the figures that one alone comes to.
+ * Several threads replay one run at the same time, as in `specter sweep`. ThreadSanitizer checks
+ * the data that they share (.ci/run); here every thread must get the figures that one alone gets.
  */
 #include "test.h"
 

@@ -92,8 +92,8 @@ TEST(tracer_asks_the_loader_in_the_name_of_others)
     CHECK(!as_caller_ask(&dlsyms, &dlsyms, RTLD_DEFAULT, name, NULL, &found));
 }
 
-/* What waits for dlerror() is there after questions of our own, and gone where the loader would
- * have let go of it. */
+/* An error that waits for dlerror() is there after questions of our own, and gone where the loader
+ * would have dropped it. */
 TEST(tracer_keeps_an_error_that_waits)
 {
     char before[256];

@@ -32,7 +32,7 @@ static void count_lines(const struct traced_comm *c, void *lines)
     ++*(int *)lines;
 }
 
-/* A destroy that nobody saw. */
+/* The tracer did not see the first communicator destroyed. */
 TEST(tracer_comm_reused_handle_is_the_new_communicator)
 {
     int lines = 0;

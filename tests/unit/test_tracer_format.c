@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What `call`, a statement about `o`, writes. */
+/* Puts into `text` what a call writes to `o`. */
 #define WRITTEN(_call)                        \
     do {                                      \
         struct out out_ = {text}, *o = &out_; \

@@ -107,7 +107,7 @@ static void *use_handles(void *user)
     return NULL;
 }
 
-/* What one thread creates and destroys does not disturb another's, nor what both use. */
+/* Handles that one thread creates and destroys change neither another thread's nor shared ones. */
 TEST(tracer_ids_of_several_threads)
 {
     struct user users[2] = {{.first = 1000}, {.first = 2000}};

@@ -98,7 +98,7 @@ static const struct link_map *object(const char *file)
     return o;
 }
 
-/* What a library, or what it needs, defines. */
+/* Returns the function of that name that the library, or one that it needs, defines. */
 static function of(struct open_library l, const char *name)
 {
     void *found = dlsym(l.handle, name);

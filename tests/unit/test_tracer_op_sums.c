@@ -157,7 +157,8 @@ TEST(tracer_op_sums_of_kinds_of_work)
     op_sums_reset();
 }
 
-/* What has no row of its own, in the line or in memory, is in one of its operation. */
+/* A sum without a row of its own, in the line or in memory, is in the row of others of its
+ * operation. */
 TEST(tracer_op_sums_have_fixed_room)
 {
     op_sums_reset();

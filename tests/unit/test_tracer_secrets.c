@@ -61,7 +61,7 @@ static const struct {
     {"NCCL_X", ""},
 };
 
-/* What the trace holds for the variable: its value, or what stands for one. */
+/* Returns whether the trace holds CONFIG_REDACTED in place of the variable's value. */
 static bool is_redacted(const char *name, const char *value)
 {
     static struct config config;

@@ -44,7 +44,7 @@ TEST(waits_are_found_by_the_replay)
     run_release(&run);
 }
 
-/* Who is later than the recorded waits say is so in the replay. */
+/* Where a rank's work is longer than the recorded waits show, others wait longer in the replay. */
 TEST(waits_that_differ_are_told)
 {
     struct made m = one_stream(LATE_NS);
@@ -64,7 +64,7 @@ TEST(waits_that_differ_are_told)
     run_release(&run);
 }
 
-/* Nobody waited: there is nothing to compare. */
+/* Where no rank waited there is nothing to compare. */
 TEST(waits_below_a_microsecond_are_none)
 {
     struct made m = one_stream(0);

@@ -49,8 +49,8 @@ static bool has(const struct trace_tail *t, const char *text)
     return found;
 }
 
-/* What falls out of the window is kept where it is not finished, or the newest of its communicator;
- * and no longer than that. */
+/* A line that leaves the window is kept as long as its operation is not finished, or is the newest
+ * of its communicator, and no longer. */
 TEST(watch_tail_keeps_what_counts)
 {
     struct trace_tail t;

@@ -48,7 +48,7 @@ static struct replay_scale tensor(const struct made_tensor *m, int64_t scale,
 
 /* ---- folded against all ranks ---- */
 
-/* What a collective takes at that scale, read off a job that does not overlap it. */
+/* Returns the time of a collective at that scale, from a job that does not overlap it. */
 static int64_t grown_ns(const struct made *m, int64_t scale)
 {
     struct made apart = *m;
@@ -322,7 +322,7 @@ TEST(whatif_draws_are_like_recorded_iterations)
     CHECK_DOUBLE(at.jitter.p95_ns, truth.jitter.p95_ns, 0.01);
 }
 
-/* What all ranks have in common makes none of them late. */
+/* A variation that all ranks have in common makes none of them late. */
 TEST(whatif_in_common_is_not_waited_for)
 {
     struct made m = made_default;

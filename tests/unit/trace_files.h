@@ -56,8 +56,8 @@ static inline void write_text(const char *folder, const char *name, const char *
     write_file(folder, name, text, strlen(text));
 }
 
-/* What the file holds, with a NUL after it; NULL when it cannot be read, or path is NULL. The
- * caller frees it. */
+/* Returns the bytes of the file, with a NUL after them; NULL when it cannot be read, or path is
+ * NULL. The caller frees it. */
 static inline char *read_whole(const char *path, size_t *len)
 {
     FILE *f = path != NULL ? fopen(path, "rb") : NULL;

@@ -66,7 +66,8 @@ static int result_of(void *address)
 static void *library;
 static bool plain;
 
-/* What the program calls by this name: the tracer's, or the library's where there is no hook. */
+/* Returns the function that the program calls by this name: the tracer's, or the library's where
+ * there is no hook. */
 static void *called(const char *name)
 {
     void *exported = plain ? NULL : dlsym(RTLD_DEFAULT, name);

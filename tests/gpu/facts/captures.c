@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What a stream capture allows, to whom, and what ends it.
+ * Calls that a stream capture allows, by its mode and thread, and those that end it.
  */
 #include "facts.h"
 

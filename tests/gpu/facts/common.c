@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What several subjects do, and how answers are worded.
+ * Shared by several subjects: common steps, and the wording of answers.
  */
 #include <stdio.h>
 #include <string.h>

@@ -279,7 +279,7 @@ static void current_after_reset(void)
     answer_driver(api.cuCtxGetCurrent(&context));
 }
 
-/* What a handle of before says; the context is there again. */
+/* Uses a handle from before a reset of the device, after the context was made again. */
 #define STALE(_name, _declarations, _make, _use) \
     static void _name(void)                      \
     {                                            \

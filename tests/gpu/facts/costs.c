@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * What calls cost, in nanoseconds of the calling thread: those that a tracer makes for each
- * operation, those that it wraps, and what a pair of events does to a small fill. The best of many
- * bursts, each short enough that the stream's queue does not fill. On the stand-ins it is their
- * clock that tells.
+ * Costs of calls, in nanoseconds of the calling thread: of those that a tracer makes for each
+ * operation, of those that it wraps, and of a pair of events around a small fill. The best of many
+ * bursts, each short enough that the stream's queue does not fill. With the stand-ins their clock
+ * measures the time.
  */
 #include "facts.h"
 

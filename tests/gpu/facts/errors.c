@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * What each number is called. Numbers without a name are silent, so that the list is the answer.
+ * Names of error numbers. A number without a name gives no answer, so that the answers are the list
+ * of names.
  */
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What an event says, and when.
+ * Results of queries and elapsed times of events, by the state that an event is in.
  */
 #include "facts.h"
 

@@ -88,7 +88,7 @@ const char *name_cuda(cudaError_t error);
 const char *name_driver(CUresult error);
 const char *name_nccl(ncclResult_t result);
 
-/* What a question takes for granted; that it fails is an answer too. */
+/* A call that must succeed before the question; where it fails, its status is the answer. */
 #define TRY(_call)                                 \
     do {                                           \
         int status_ = (int)(_call);                \

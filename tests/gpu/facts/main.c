@@ -28,7 +28,7 @@ static const struct subject *const subjects[] = {&errors,  &arguments, &contexts
 int asked_number;
 struct pair pair;
 
-/* What a process that asks tells the one that waits for it. */
+/* Shared memory in which a process that asks questions reports to the one that waits for it. */
 static struct progress {
     unsigned at; /* row of the table */
     int number;
@@ -111,7 +111,8 @@ static bool named(const struct subject *subject, const struct fact *fact, char *
     return !*patterns;
 }
 
-/* How many rows from `row` on may share a process: those before the next that needs its own. */
+/* Returns how many rows from `row` on share a process: those in a row with the same needs; 1 where
+ * the row needs a process of its own. */
 static unsigned together(const struct subject *subject, unsigned row)
 {
     unsigned count = 1;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Which streams wait for which, and which calls wait for the device.
+ * Streams that wait for other streams, and calls that wait for the device.
  */
 #include <stdlib.h>
 #include <string.h>
