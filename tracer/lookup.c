@@ -102,7 +102,7 @@ static const struct row {
     struct {
         int since;
         enum hook_id hook;
-    } of[2]; /* by whose the default stream is: everybody's, the thread's */
+    } of[2]; /* by the default stream: the legacy one, the thread's own */
 } rows[] = {
 #define LOOKUP(_symbol, _since, _hook, _since_ptsz, _hook_ptsz) \
     {#_symbol, {{_since, HOOK_##_hook}, {_since_ptsz, HOOK_##_hook_ptsz}}},

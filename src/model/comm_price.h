@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * From what an operation asks of the hardware to a time: topo_view has the hardware and the ranks,
- * a load says what is asked of them, comm_price() prices it. For comm.c alone; everybody else asks
+ * a load says what is asked of them, comm_price() prices it. For comm.c alone; others ask
  * cost.h. What each algorithm asks for is at the top of comm.c.
  *
  *     t = start + hops*hop + flow + copy + blocks

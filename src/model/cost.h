@@ -198,13 +198,13 @@ void gemm_shape_of_bench(const struct gpu_profile *gpu, const char *lib, struct 
  * Recv. AllReduce in switches (NVLS, SHARP): 2 S. algo: as in struct comm_cost. */
 double comm_memory_bytes(enum specter_comm_op op, const char *algo, double bytes, int ranks);
 
-/* Other device work, known only by its recorded time and its class: how that time changes from one
- * GPU to another. The factor target/source; 1 between equal GPUs. The class says what bounds it
- * (other.c): memory for elementwise, reduction, copy, optimizer and other kernels, the tensor
- * peak for products without a shape, half of either for attention. */
 /* Share of a class's time that is bound by the multiprocessors; the rest is bound by memory. */
 double model_compute_share(enum specter_kernel_class kind);
 
+/* Sets how the time of other device work, known only by its recorded time and its class, changes
+ * from one GPU to another: the factor target/source, 1 between equal GPUs. The class says what
+ * bounds it (other.c): memory for elementwise, reduction, copy, optimizer and other kernels, the
+ * tensor peak for GEMMs without a shape, half of either for attention. */
 int model_other_ratio(const struct gpu_profile *from, const struct gpu_profile *to,
                       enum specter_kernel_class kind, double *ratio, struct err *e);
 

@@ -207,10 +207,10 @@ static int by_name(const void *pa, const void *pb)
     return ORDER((*a)->number, (*b)->number);
 }
 
-/* Gives each group its part of pg_status, once the entries' groups are known. */
-/* Only entries tell which pg_id a group has, and a group that has finished all may have none. But
- * names and pg_ids both count up as groups are made: the n-th of one is the n-th of the other,
- * where there are as many of both and what entries tell agrees. */
+/* Gives each group its part of pg_status, once the entries' groups are known. Only entries tell
+ * which pg_id a group has, and a group that has finished all may have none. But names and pg_ids
+ * both count up as groups are made: the n-th of one is the n-th of the other, where there are as
+ * many of both and no entry contradicts. */
 static void match_status(struct frdump *f)
 {
     /* The groups of pg_config whose names are numbers, in order. */

@@ -129,9 +129,9 @@ static inline bool is_xla(const char *head, size_t len)
 
 /* ---- texts of a trace (memo.c) ----
  *
- * In the form in which everybody may use them: decoded, without control bytes,
- * interned. A trace repeats the same few hundred texts a million times; the memo finds a text that
- * was seen before by looking at a few of its bytes, and remembers a number with each.
+ * Texts become safe to use anywhere: decoded, without control bytes, interned. A trace repeats the
+ * same few hundred texts a million times; the memo finds a text that was seen before by looking at
+ * a few of its bytes, and remembers a number with each.
  *
  *     struct memo_slot *slot = memo_find(&m, run, text);
  *     if (slot->value < 0)

@@ -415,7 +415,7 @@ struct run {
                             "" nothing */
     unsigned unnamed_hangs; /* operations in which ranks wait for others, of which a snapshot does
                                not tell which ranks these are */
-    bool name_nodes;        /* hosts are where somebody can look: sentences name that of a rank */
+    bool name_nodes;        /* a user can look at the hosts: sentences name that of a rank */
     int world_size;         /* as recorded; else the number of ranks */
     struct rank *ranks;     /* owned, by rank */
     size_t nranks, cap_ranks;

@@ -54,7 +54,7 @@ void note_exchanges(struct replay *rep, const struct weak_scaling *g)
         fact_add(rep, FACT_ALLTOALLS, NULL);
 }
 
-/* Blocks on both sides, as everybody expects, need no word. */
+/* Blocks on both sides are the usual case and get no note. */
 void note_placement(struct replay *rep, const struct weak_scaling *g)
 {
     bool plain = g->target.kind == PLACE_BLOCK && g->target.per_node == 0;
