@@ -192,8 +192,8 @@ void comm_reset(void);
 /* The key of one that has ended: a look-up passes it. */
 #define COMM_GONE ((ncclComm_t)(uintptr_t)1)
 
-/* A slot, in state COMM_FILLING and in no list; NULL: there is no room. The other: one that is in
- * no list. */
+/* Takes a slot, in state COMM_FILLING and in no list; NULL: there is no room. Gives back one that
+ * is in no list. */
 struct traced_comm *comm_table_take(void);
 void comm_table_give_back(struct traced_comm *c);
 

@@ -15,12 +15,12 @@
 #define CHUNK_SLOTS ((uint32_t)(CHUNK_BYTES / sizeof(struct traced_comm)))
 #define CHUNKS ((COMM_TABLE_MAX + CHUNK_SLOTS - 1) / CHUNK_SLOTS)
 
-#define TRIES 8 /* of a look-up that slots were taken out beside */
+#define TRIES 8 /* of a look-up during which slots were removed */
 
 static struct traced_comm *_Atomic buckets[BUCKETS];
 static struct traced_comm *_Atomic chunks[CHUNKS];
 static _Atomic uint32_t made;      /* slots that were ever taken */
-static _Atomic uint64_t free_list; /* the first one's number + 1; above it, how often it changed */
+static _Atomic uint64_t free_list; /* number + 1 of the first slot; in the high half, changes */
 static _Atomic uint32_t removals;
 static _Atomic bool refused; /* no chunk was to be had: none is asked for again */
 
@@ -34,7 +34,8 @@ struct traced_comm *comm_table_at(uint32_t number)
            number % CHUNK_SLOTS;
 }
 
-static uint64_t changed(uint64_t was, uint32_t first)
+/* The next value of free_list, with another first slot. */
+static uint64_t free_list_after(uint64_t was, uint32_t first)
 {
     return ((was >> 32) + 1) << 32 | first;
 }
@@ -47,7 +48,7 @@ static struct traced_comm *take_free(void)
         if ((uint32_t)was == 0)
             return NULL;
         c = comm_table_at((uint32_t)was - 1);
-        now = changed(was, atomic_load_explicit(&c->link, memory_order_relaxed));
+        now = free_list_after(was, atomic_load_explicit(&c->link, memory_order_relaxed));
     } while (!atomic_compare_exchange_weak(&free_list, &was, now));
     return c;
 }
@@ -58,10 +59,11 @@ void comm_table_give_back(struct traced_comm *c)
     atomic_store_explicit(&c->state, COMM_FREE, memory_order_relaxed);
     do
         atomic_store_explicit(&c->link, (uint32_t)was, memory_order_relaxed);
-    while (!atomic_compare_exchange_weak(&free_list, &was, changed(was, c->number + 1)));
+    while (!atomic_compare_exchange_weak(&free_list, &was, free_list_after(was, c->number + 1)));
 }
 
-/* Returns whether there is one; two threads may map it, and one of the two stays. */
+/* Returns whether chunk i is there, and maps it where it is not. Two threads may do so at the same
+ * time: the first one's mapping stays. */
 static bool have_chunk(uint32_t i)
 {
     struct traced_comm *none = NULL, *fresh;
@@ -101,7 +103,7 @@ struct traced_comm *comm_table_take(void)
 
 /* ---- lists ---- */
 
-static uint32_t home_of(ncclComm_t handle)
+static uint32_t bucket_of(ncclComm_t handle)
 {
     return (uint32_t)((uint64_t)(uintptr_t)handle * UINT64_C(0x9e3779b97f4a7c15) >> 40) &
            (BUCKETS - 1);
@@ -109,7 +111,7 @@ static uint32_t home_of(ncclComm_t handle)
 
 static struct traced_comm *walk(ncclComm_t handle, uint32_t *steps)
 {
-    struct traced_comm *c = atomic_load_explicit(&buckets[home_of(handle)], memory_order_acquire);
+    struct traced_comm *c = atomic_load_explicit(&buckets[bucket_of(handle)], memory_order_acquire);
     for (*steps = 0; c != NULL && ++*steps <= COMM_TABLE_MAX;
          c = atomic_load_explicit(&c->next, memory_order_acquire)) {
         if (atomic_load_explicit(&c->handle, memory_order_acquire) == handle)
@@ -141,18 +143,18 @@ uint32_t comm_table_steps(ncclComm_t handle)
 
 void comm_table_enter(struct traced_comm *c, ncclComm_t handle)
 {
-    uint32_t home = home_of(handle);
+    uint32_t bucket = bucket_of(handle);
     struct traced_comm *first;
-    atomic_store_explicit(&c->link, home, memory_order_relaxed);
+    atomic_store_explicit(&c->link, bucket, memory_order_relaxed);
     atomic_store_explicit(&c->handle, handle, memory_order_relaxed);
     atomic_store_explicit(&c->state, COMM_LIVE, memory_order_release);
-    first = atomic_load_explicit(&buckets[home], memory_order_relaxed);
+    first = atomic_load_explicit(&buckets[bucket], memory_order_relaxed);
     do
         atomic_store_explicit(&c->next, first, memory_order_release);
-    while (!atomic_compare_exchange_weak(&buckets[home], &first, c));
+    while (!atomic_compare_exchange_weak(&buckets[bucket], &first, c));
 }
 
-/* Others only put slots in front of the first. */
+/* Takes the slot out of its bucket. Other threads only put slots in front of the first. */
 static void unlink_slot(struct traced_comm *c)
 {
     struct traced_comm *after = atomic_load_explicit(&c->next, memory_order_relaxed), *before = c;
@@ -167,7 +169,7 @@ void comm_table_remove(struct traced_comm *c)
 {
     atomic_fetch_add(&removals, 1);
     unlink_slot(c);
-    atomic_fetch_add(&removals, 1); /* for who began in between and stands on the slot */
+    atomic_fetch_add(&removals, 1); /* for a look-up that began in between and is at the slot */
     comm_table_give_back(c);
 }
 

@@ -105,8 +105,8 @@ static bool is_needed_by_earlier(int i)
 }
 
 /* The loader itself came with the program, after all preloads, because the C library needs it.
- * What stands after it came with the program, too, up to the first that no earlier one needs: that
- * was opened, if only by a constructor that ran before all of ours. */
+ * Objects after it came with the program, too, up to the first that no earlier one needs: that was
+ * opened, if only by a constructor that ran before all of ours. */
 static int count_start(void)
 {
     int i = 0;

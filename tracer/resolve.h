@@ -3,7 +3,7 @@
  * Finding the real function behind a hook: the one that the loader would have bound the call to,
  * had the tracer not been there.
  *
- * Which one that is depends on the object that calls: its own definition, the global scope, the
+ * That one depends on the object that calls: its own definition, the global scope, the
  * scope of the dlopen() that brought it, the version that its reference asks for. Only the loader
  * knows all of this, so for each place that calls:
  *

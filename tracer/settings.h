@@ -32,7 +32,8 @@ struct setting_value {
     int64_t last;   /* of STEPS; INT64_MAX: to the end */
 };
 
-/* false: `text` is no value of this kind. What is no number leaves *v as it is. */
+/* False: `text` is no value of this kind. PATH, NAME and RANKS, which are no numbers, leave *v as
+ * it is. */
 bool setting_parse(enum setting_kind kind, const char *text, struct setting_value *v);
 
 /* The expected form of a value, for a message: "a number of seconds, such as 2.5". */

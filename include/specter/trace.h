@@ -114,7 +114,7 @@ enum specter_redop {
     SPECTER_REDOP_NONE = SPECTER_REDOP_COUNT
 };
 
-/* How a device time was got. X(id, name) */
+/* Ways to get a device time. X(id, name) */
 #define SPECTER_TIMINGS(X)                                              \
     X(DEVICE, "device")     /* events on the operation's stream */      \
     X(SYNC, "sync")         /* host clock around a synchronised call */ \
@@ -170,7 +170,7 @@ enum specter_kernel_class {
 };
 
 /* clang-format off */
-/* What a mark is. X(id, name) */
+/* Kinds of marks. X(id, name) */
 #define SPECTER_MARKS(X)                                                        \
     X(MARK, "mark")           /* a moment that the program names */             \
     X(ITERATION, "iteration") /* a moment at which a training step begins */    \
@@ -362,9 +362,9 @@ enum specter_mark {
     X(timing, STR, ALWAYS)      \
     X(bound, STR, SOME)
 
-/* What NCCL's profiler interface said of an operation: joined by (comm, comm_rank, seq), or for a
- * message by (comm, comm_rank, peer, op, seq). algo and proto are NCCL's own words; kernel_us: from
- * the first start to the last end of its channels' kernels. */
+/* Details of an operation from NCCL's profiler interface: joined by (comm, comm_rank, seq), or for
+ * a message by (comm, comm_rank, peer, op, seq). algo and proto are NCCL's own words; kernel_us:
+ * from the first start to the last end of its channels' kernels. */
 #define SPECTER_PLUGIN_FIELDS(X) \
     X(type, STR, ALWAYS)         \
     X(op, STR, ALWAYS)           \
@@ -484,7 +484,7 @@ enum specter_dtype specter_dtype_from_cuda(int cuda);
 enum specter_redop specter_redop_from_nccl(int nccl);
 unsigned specter_dtype_bits(enum specter_dtype type); /* 0 when unknown */
 
-/* What a kernel does, told by its name as the compiler made it, mangled or not; NULL: not known. */
+/* The class of a kernel by its name as the compiler made it, mangled or not; NULL: not known. */
 enum specter_kernel_class specter_kernel_class_of(const char *name);
 
 /* 1 for operations that have a `peer` (class P2P), 0 for collectives. */

@@ -88,7 +88,8 @@ static struct closing_comm *find_comm(struct closing_sums *s, const struct closi
     return c;
 }
 
-/* Of equal times the one of the lower rank, so that the order of the processes does not matter. */
+/* Keeps the extremes: of equal times that of the lower rank, so that the order of the processes
+ * does not matter. */
 static void note_extremes(struct closing_extremes *x, int64_t ns, int64_t rank, bool first)
 {
     if (first || ns < x->least_ns || (ns == x->least_ns && rank < x->least)) {
@@ -135,7 +136,7 @@ static uint64_t bus_bytes(const struct closing_row *row)
     return bytes < 1.8e19 ? (uint64_t)bytes : UINT64_MAX;
 }
 
-static void add_row(struct closing_class *c, const struct closing_row *row)
+static void add_to_class(struct closing_class *c, const struct closing_row *row)
 {
     if (row->size > 0) {
         c->size_min = c->size_min == 0 || row->size < c->size_min ? row->size : c->size_min;
@@ -166,7 +167,7 @@ static int64_t add_time(int64_t a, int64_t b)
 static void add_rows(struct closing_sums *s, const struct closing *c)
 {
     static const int64_t none = -1;
-    int64_t ns[SPECTER_COMM_OP_COUNT][CLOSING_SIZES];
+    int64_t ns[SPECTER_COMM_OP_COUNT][CLOSING_SIZES]; /* of this process, by class */
     for (int op = 0; op < SPECTER_COMM_OP_COUNT; op++) {
         for (int size = 0; size < CLOSING_SIZES; size++)
             ns[op][size] = none;
@@ -174,7 +175,7 @@ static void add_rows(struct closing_sums *s, const struct closing *c)
     for (size_t i = 0; i < c->nrows; i++) {
         const struct closing_row *row = &c->rows[i];
         int64_t *sum = &ns[row->op][size_class(row->size)];
-        add_row(&s->classes[row->op][size_class(row->size)], row);
+        add_to_class(&s->classes[row->op][size_class(row->size)], row);
         *sum = add_time(*sum == none ? 0 : *sum, row->ns);
         if (row->known_comm)
             add_comm(s, row, c->rank);
@@ -255,7 +256,7 @@ double closing_wait_ns(const struct closing_comm *comm)
     return long_sum_value(comm->ns) - (double)comm->of_ranks.least_ns * (double)comm->members;
 }
 
-/* Those whose members waited longest, then by time. */
+/* Orders communicators by the waits of their members, longest first, then by time. */
 static int by_wait(const void *pa, const void *pb)
 {
     const struct closing_comm *a = pa, *b = pb;
@@ -287,13 +288,13 @@ static struct closing_rank *rank_of(const struct closing_sums *s, int64_t rank)
     return found ? &s->ranks[find.low] : NULL;
 }
 
+/* Adds up the waits that each rank caused, and finds the rank that caused most. */
 static void find_straggler(struct closing_sums *s)
 {
     for (size_t i = 0; i < s->ncomms; i++) {
         const struct closing_comm *c = &s->comms[i];
         double wait = closing_wait_ns(c);
         struct closing_rank *r = c->of_ranks.least >= 0 ? rank_of(s, c->of_ranks.least) : NULL;
-        s->classes[c->op][size_class(c->size)].comms++;
         if (r != NULL && wait > 0)
             r->caused_ns += wait;
     }
@@ -311,6 +312,8 @@ void closing_sums_finish(struct closing_sums *s)
         qsort(s->ranks, s->nranks, sizeof *s->ranks, by_rank);
     if (s->ncomms > 0)
         qsort(s->comms, s->ncomms, sizeof *s->comms, by_wait);
+    for (size_t i = 0; i < s->ncomms; i++)
+        s->classes[s->comms[i].op][size_class(s->comms[i].size)].comms++;
     for (int kind = 0; kind < SPECTER_SUM_KIND_COUNT; kind++) {
         for (size_t i = 0; i < s->nranks; i++)
             values[i] = kind_share(&s->ranks[i], (enum specter_sum_kind)kind);

@@ -103,7 +103,8 @@ void closing_sums_release(struct closing_sums *s);
 /* Adds a process. The record is not needed afterwards. */
 void closing_sums_add(struct closing_sums *s, const struct closing *c);
 
-/* After the last process: sorts ranks and communicators, and fills what follows from all. */
+/* After the last process: sorts ranks and communicators, counts the latter in their classes, and
+ * fills the rest. */
 void closing_sums_finish(struct closing_sums *s);
 
 /* The part of a process's recorded time that collectives and messages took together; NAN. */

@@ -22,8 +22,8 @@ struct member_scan {
     bool agree;       /* their clocks do */
     int domain;
     int64_t shortest_ns, longest_ns;
-    double starts_ns; /* sum of start - that of the first member */
-    int64_t base_ns;
+    int64_t base_ns;  /* start of the first timed member */
+    double starts_ns; /* sum of start - base_ns */
 };
 
 static void time_member(struct coll_timing *m, struct member_scan *s, int domain, uint32_t rank,
@@ -99,7 +99,7 @@ static void set_moving(struct coll_timing *m, int64_t from, int64_t to)
     m->to_ns = to;
 }
 
-/* The shorter duration. */
+/* Sets the time of a message without starts: the shorter duration. */
 static void set_unplaced(struct coll_timing *m, const struct run *run,
                          const struct match_member *members, uint32_t n)
 {
@@ -171,8 +171,8 @@ const char *comm_group_name(const struct run *run, int32_t comm)
     return name != NULL ? name : "";
 }
 
-/* A recorded size of 0 with elements in it, or of an unknown operation, is a size that could not be
- * computed. */
+/* Returns whether the size of an operation is known: 0 is no size where it has elements, or is an
+ * unknown operation, as the recorder could not compute it. */
 static bool bytes_known(const struct op *op)
 {
     bool none = op->coll.count == 0 && op->coll.op < SPECTER_COMM_OP_COUNT;
@@ -185,7 +185,7 @@ static int by_group(const void *x, const void *y)
     return ORDER(a->coll.group, b->coll.group);
 }
 
-/* A message from a rank to itself. */
+/* Returns whether the operation is a message from a rank to itself. */
 static bool is_to_itself(const struct run *run, const struct rank *rank, const struct op *op)
 {
     int32_t comm = op->coll.comm, peer = op->coll.peer;
@@ -227,7 +227,7 @@ static void groups_init(struct launch_groups *groups, const struct run *run,
     free(ops);
 }
 
-static int group_has_id(const void *key, const void *elem)
+static int compare_group_id(const void *key, const void *elem)
 {
     int32_t id = *(const int32_t *)key;
     const struct launch_group *g = elem;
@@ -240,7 +240,7 @@ static void set_moved(struct comm_instance *in, const struct launch_groups *grou
 {
     const struct launch_group *g = NULL;
     if (op->coll.group >= 0 && groups->count > 0)
-        g = bsearch(&op->coll.group, groups->list, groups->count, sizeof *g, group_has_id);
+        g = bsearch(&op->coll.group, groups->list, groups->count, sizeof *g, compare_group_id);
     in->grouped = g != NULL && g->ops > 1;
     in->group_ops = in->grouped ? g->ops : 1;
     if (!in->grouped)

@@ -34,9 +34,8 @@ struct coll_timing {
     double arrive_wait_ns;          /* mean over members of last_start - own start; NAN */
     double wait_max_ns; /* longest - shortest duration of a member; NAN with fewer than two */
     bool two_sided;     /* a message: [from_ns, to_ns) is seen from both ends */
-    int64_t moved_ns;   /* a message: how long its data moved; UNKNOWN_NS */
-    int64_t from_ns,
-        to_ns; /* a message: when its data moved, see coll_timing_of_message(); UNKNOWN_NS */
+    /* A message: how long its data moved, and when (coll_timing_of_message()); UNKNOWN_NS. */
+    int64_t moved_ns, from_ns, to_ns;
 };
 
 struct comm_instance {

@@ -60,7 +60,7 @@ struct rows {
     int32_t shared;
     bool messages;         /* they are compared, too */
     const struct op **ops; /* [n * width] NULL: no more */
-    size_t *most;          /* [width] a member whose call there most members made; SIZE_MAX */
+    size_t *majority;      /* [width] a member whose call there the majority made; SIZE_MAX: none */
 };
 
 static int by_call(const void *pa, const void *pb)
@@ -74,8 +74,8 @@ static bool is_numbered(const struct op *op)
     return op->class == OP_COLL && op->coll.comm >= 0 && op->coll.seq >= 0;
 }
 
-/* The number from which the rows begin: all that called anything there have it, of the last ANCHORS
- * that all have. Members that called nothing there are not compared. */
+/* Returns the number in the shared communicator from which the rows begin: of the last ANCHORS
+ * numbers that all members have there, the first. Members without calls there are not compared. */
 static int64_t common_number(const struct rows *rows)
 {
     int64_t from = 0, to = INT64_MAX;
@@ -97,8 +97,8 @@ static int64_t common_number(const struct rows *rows)
     return to != INT64_MAX && to - from > ANCHORS ? to - ANCHORS : from;
 }
 
-/* The rank's calls from number `from` of the shared communicator on. A dump may leave out what has
- * finished: the row ends where a call between two others is missing. */
+/* Fills row m with the rank's calls from number `from` of the shared communicator on. A dump may
+ * leave out calls that have finished: the row ends where one between two others is missing. */
 static void fill_row(struct rows *rows, size_t m, int64_t from)
 {
     const struct rank *rank = &rows->run->ranks[rows->members[m]];
@@ -123,8 +123,8 @@ static void fill_row(struct rows *rows, size_t m, int64_t from)
     free(placed);
 }
 
-/* True where two ranks made a call of one kind: equal parameters, in communicators of equal size,
- * both in the shared one or none. */
+/* Returns whether two ranks made calls of one kind: with equal parameters, in communicators of
+ * equal size, both in the shared one or neither. */
 static bool same_kind(const struct rows *rows, const struct op *a, const struct op *b)
 {
     return a->class == b->class && calls_equal(a, b) &&
@@ -132,7 +132,8 @@ static bool same_kind(const struct rows *rows, const struct op *a, const struct 
            rows->run->comms[a->coll.comm].size == rows->run->comms[b->coll.comm].size;
 }
 
-/* Messages of ranks with other peers are numbered differently. */
+/* Returns whether two calls of one kind stand at the same place of their communicators. Messages
+ * have no common numbers: those of ranks with other peers are numbered differently. */
 static bool same_place(const struct rows *rows, const struct op *a, const struct op *b)
 {
     return same_kind(rows, a, b) && (a->class == OP_P2P || a->coll.seq == b->coll.seq);
@@ -143,8 +144,9 @@ static const struct op *call_at(const struct rows *rows, size_t m, size_t k)
     return k < rows->width ? rows->ops[m * rows->width + k] : NULL;
 }
 
-/* Boyer and Moore's vote, and a second pass that counts. */
-static size_t most_at(const struct rows *rows, size_t k)
+/* Returns a member whose k-th call is that of the majority; SIZE_MAX: there is none. By Boyer and
+ * Moore's vote, and a second pass that counts. */
+static size_t majority_at(const struct rows *rows, size_t k)
 {
     size_t most = SIZE_MAX, votes = 0, all = 0;
     for (size_t m = 0; m < rows->n; m++) {
@@ -164,18 +166,20 @@ static size_t most_at(const struct rows *rows, size_t k)
     return votes >= 2 && 2 * votes > all ? most : SIZE_MAX;
 }
 
-static const struct op *of_most(const struct rows *rows, size_t k)
+static const struct op *majority_call(const struct rows *rows, size_t k)
 {
-    return k < rows->width && rows->most[k] != SIZE_MAX ? call_at(rows, rows->most[k], k) : NULL;
+    return k < rows->width && rows->majority[k] != SIZE_MAX ? call_at(rows, rows->majority[k], k)
+                                                            : NULL;
 }
 
-/* Returns whether, from k on, the member's calls are those that most made `shift` places later. At
- * least one must be. */
+/* Returns whether, from k on, the member's calls, moved by own_shift places, are those of the
+ * majority, moved by `shift`. At least one must be. */
 static bool fits_shift(const struct rows *rows, size_t m, size_t k, size_t own_shift, size_t shift)
 {
     bool any = false;
     for (; k < rows->width; k++) {
-        const struct op *own = call_at(rows, m, k + own_shift), *most = of_most(rows, k + shift);
+        const struct op *own = call_at(rows, m, k + own_shift);
+        const struct op *most = majority_call(rows, k + shift);
         if (own == NULL || most == NULL)
             break;
         if (!same_kind(rows, own, most))
@@ -185,7 +189,8 @@ static bool fits_shift(const struct rows *rows, size_t m, size_t k, size_t own_s
     return any;
 }
 
-/* The rank's own communicator in which it would have made the call that others made. */
+/* Returns the rank's own communicator in which it would have made the call that others made in
+ * theirs; -1: it has none. */
 static int32_t own_comm(const struct rows *rows, size_t m, const struct op *of_others)
 {
     const struct rank *rank = &rows->run->ranks[rows->members[m]];
@@ -204,33 +209,33 @@ static int32_t own_comm(const struct rows *rows, size_t m, const struct op *of_o
 static struct order_verdict judge_member(const struct rows *rows, size_t m)
 {
     struct order_verdict v = {rows->members[m], rows->shared, -1, ORDER_UNKNOWN};
-    const struct op *own = call_at(rows, m, 0), *most = of_most(rows, 0);
+    const struct op *own = call_at(rows, m, 0), *most = majority_call(rows, 0);
     size_t k = 0;
     while (own != NULL && most != NULL && same_place(rows, own, most)) {
         v.fault = ORDER_SAME;
         k++;
         own = call_at(rows, m, k);
-        most = of_most(rows, k);
+        most = majority_call(rows, k);
     }
     if (own == NULL || most == NULL)
         return v;
-    v.fault = ORDER_UNKNOWN; /* at k the member is not where most are */
+    v.fault = ORDER_UNKNOWN; /* at k the member leaves the majority */
     if (same_kind(rows, own, most)) {
         v.comm = own->coll.comm;
         v.fault = own->coll.seq < most->coll.seq ? ORDER_FEWER : ORDER_MORE;
     } else if (!fits_shift(rows, m, k, 0, 1) && fits_shift(rows, m, k, 1, 0)) {
         v.comm = own->coll.comm;
         v.fault = ORDER_MORE;
-    } else if (fits_shift(rows, m, k, 0, 1) || of_most(rows, k + 1) == NULL) {
+    } else if (fits_shift(rows, m, k, 0, 1) || majority_call(rows, k + 1) == NULL) {
         v.comm = own_comm(rows, m, most);
         if (v.comm >= 0)
-            v.fault = of_most(rows, k + 1) != NULL ? ORDER_FEWER : ORDER_OTHER;
+            v.fault = majority_call(rows, k + 1) != NULL ? ORDER_FEWER : ORDER_OTHER;
     }
     return v;
 }
 
-/* Compares the members of a communicator (n of them, indices into run->ranks) and adds a verdict
- * for each of whose calls enough is recorded. */
+/* Compares the n members of a communicator, given as indices into run->ranks, and adds a verdict
+ * for each member of which enough calls are recorded. */
 static void compare_orders(struct order_verdicts *v, const struct run *run, const uint32_t *members,
                            size_t n, int32_t shared)
 {
@@ -240,10 +245,10 @@ static void compare_orders(struct order_verdicts *v, const struct run *run, cons
         return;
     rows.width = n > CELLS_MAX / WIDTH_MAX ? CELLS_MAX / n : WIDTH_MAX;
     rows.ops = array_new(n * rows.width, sizeof *rows.ops);
-    rows.most = array_new(rows.width, sizeof *rows.most);
+    rows.majority = array_new(rows.width, sizeof *rows.majority);
     from = common_number(&rows);
-    /* A trace may hold only what has not finished. Then messages that wait beside what was called
-     * later are in the traces of some members only. */
+    /* A trace may hold unfinished operations alone. Then a message that still waits beside later
+     * calls is in the traces of some members only, so messages are not compared. */
     rows.messages = true;
     for (size_t m = 0; m < n && rows.messages; m++) {
         const struct rank *rank = &run->ranks[members[m]];
@@ -254,7 +259,7 @@ static void compare_orders(struct order_verdicts *v, const struct run *run, cons
     for (size_t m = 0; m < n; m++)
         fill_row(&rows, m, from);
     for (size_t k = 0; k < rows.width; k++)
-        rows.most[k] = most_at(&rows, k);
+        rows.majority[k] = majority_at(&rows, k);
     for (size_t m = 0; m < n; m++) {
         struct order_verdict one = judge_member(&rows, m);
         if (one.fault == ORDER_UNKNOWN)
@@ -263,13 +268,13 @@ static void compare_orders(struct order_verdicts *v, const struct run *run, cons
         v->list[v->count++] = one;
     }
     free(rows.ops);
-    free(rows.most);
+    free(rows.majority);
 }
 
-/* Judges the rank's calls in this communicator; *shared: the communicator that tells. A fault
- * counts before SAME. */
-static enum order_fault find_order(const struct order_verdicts *v, uint32_t rank, int32_t comm,
-                                   int32_t *shared)
+/* Returns the verdict on the rank's calls in this communicator; *shared: the communicator that it
+ * is from. Of several the surest fault; SAME only where there is no fault. */
+static enum order_fault find_verdict(const struct order_verdicts *v, uint32_t rank, int32_t comm,
+                                     int32_t *shared)
 {
     enum order_fault found = ORDER_UNKNOWN;
     for (size_t i = 0; i < v->count; i++) {
@@ -286,7 +291,7 @@ static enum order_fault find_order(const struct order_verdicts *v, uint32_t rank
 
 /* ---- operations of which it is not known who is at fault ---- */
 
-/* Calls of the operation's members do not tell which of them is at fault. */
+/* Returns whether the calls of the operation's members do not tell which of them is at fault. */
 static bool is_doubtful(const struct hang_finder *f, uint32_t n)
 {
     const struct wait_node *node = &f->nodes[n];
@@ -299,7 +304,7 @@ static bool is_doubtful(const struct hang_finder *f, uint32_t n)
            (cause == HANG_CIRCLE || cause == HANG_BEHIND || cause == HANG_ALL_CALLED);
 }
 
-/* Marks the communicators of which a doubtful operation's members are members. */
+/* Marks all communicators of the members of doubtful operations. Returns whether there are any. */
 static bool mark_shared(const struct hang_finder *f, bool *shared)
 {
     bool any = false;
@@ -314,8 +319,8 @@ static bool mark_shared(const struct hang_finder *f, bool *shared)
     return any;
 }
 
-/* The fault of a member whose calls are not in the order of the others'. False: nothing to say of
- * it in this operation. */
+/* Fills the fault of a member whose calls are not in the order of the others'. False: it has none
+ * in this operation. */
 static bool make_fault(struct fault *fault, const struct hang_finder *f,
                        const struct wait_node *node, uint32_t r, enum order_fault found)
 {
@@ -343,8 +348,9 @@ static bool make_fault(struct fault *fault, const struct hang_finder *f,
     return found == ORDER_MORE ? fault->instead != NULL : before != NULL;
 }
 
-/* Where the orders of calls distinguish members, these are at fault, and no other. */
-static void name_members(struct hang_finder *f, uint32_t n, const struct order_verdicts *v)
+/* Replaces the operation's faults by those of members whose order of calls differs from the
+ * others', where the verdicts tell some such members, and others that are in order. */
+static void replace_faults(struct hang_finder *f, uint32_t n, const struct order_verdicts *v)
 {
     struct wait_node *node = &f->nodes[n];
     const struct blocked_rank *w = &f->waiters[node->first];
@@ -353,7 +359,7 @@ static void name_members(struct hang_finder *f, uint32_t n, const struct order_v
     for (int i = 0; i < comm->size; i++) {
         uint32_t r = finder_rank(f, comm->ranks[i]);
         int32_t shared = -1;
-        enum order_fault found = r != NONE ? find_order(v, r, w->comm, &shared) : ORDER_UNKNOWN;
+        enum order_fault found = r != NONE ? find_verdict(v, r, w->comm, &shared) : ORDER_UNKNOWN;
         struct fault fault;
         same += found == ORDER_SAME;
         if (found <= ORDER_SAME || (w->sender >= 0 && i != w->sender && i != w->receiver) ||
@@ -393,7 +399,7 @@ void finder_ask_peers(struct hang_finder *f)
     }
     for (uint32_t n = 0; n < f->nnodes && v.count > 0; n++) {
         if (is_doubtful(f, n))
-            name_members(f, n, &v);
+            replace_faults(f, n, &v);
     }
     free(v.list);
     free(shared);

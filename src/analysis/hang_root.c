@@ -60,7 +60,7 @@ static size_t first_edge_to(const struct hang_finder *f, uint32_t to)
     return find.low;
 }
 
-/* Every node that leads to queue[0..count), which are roots, gets the root that it leads to. */
+/* Gives every node that leads to queue[0..count), which are roots, the root that it leads to. */
 static void spread_roots(struct hang_finder *f, uint32_t *queue, size_t count)
 {
     for (size_t at = 0; at < count; at++) {
@@ -102,10 +102,10 @@ static bool told_by_peers(const struct hang_finder *f, const struct wait_node *n
     return node->nfaults > 0 && f->faults[node->first_fault].shared >= 0;
 }
 
-/* Returns whether a circle rather began in `a` than in `b`: where other communicators tell so,
+/* Returns whether a circle more likely began in `a` than in `b`: where other communicators tell so,
  * where a call is missing, of the fewest ranks, and where most wait; then where the first wait
  * began. */
-static bool is_worse(const struct hang_finder *f, uint32_t a, uint32_t b)
+static bool is_likelier(const struct hang_finder *f, uint32_t a, uint32_t b)
 {
     const struct wait_node *na = &f->nodes[a], *nb = &f->nodes[b];
     if (told_by_peers(f, na) != told_by_peers(f, nb))
@@ -121,8 +121,8 @@ static bool is_worse(const struct hang_finder *f, uint32_t a, uint32_t b)
     return a < b;
 }
 
-/* When each of two operations lacks the rank that waits in the other, either rank may be at
- * fault. */
+/* Returns whether each of two operations lacks the rank that waits in the other: then either rank
+ * may be at fault. */
 static bool is_rival(const struct hang_finder *f, uint32_t a, uint32_t b)
 {
     const struct wait_node *na = &f->nodes[a], *nb = &f->nodes[b];
@@ -133,21 +133,21 @@ static bool is_rival(const struct hang_finder *f, uint32_t a, uint32_t b)
            finder_waiter(f, nb, finder_rank(f, of_a)) != NULL;
 }
 
-/* A node that leads to no root leads into circles: picks the node in them where they rather
- * began. */
-static uint32_t worst_in_circle(const struct hang_finder *f, uint32_t n)
+/* Returns the node in which the circles that `n` leads into most likely began, and sets its rival.
+ * A node that leads to no root leads into circles. */
+static uint32_t begin_of_circle(const struct hang_finder *f, uint32_t n)
 {
     bool *seen = array_new(f->nnodes, sizeof *seen);
-    uint32_t *queue = array_new(f->nnodes, sizeof *queue), worst;
+    uint32_t *queue = array_new(f->nnodes, sizeof *queue), likeliest;
     size_t count = 1;
     for (size_t i = 0; i < f->nnodes; i++) /* far enough to be in one */
         n = next_open(f, n);
-    queue[0] = worst = n;
+    queue[0] = likeliest = n;
     seen[n] = true;
     for (size_t at = 0; at < count; at++) {
         const struct wait_node *node = &f->nodes[queue[at]];
-        if (is_worse(f, queue[at], worst))
-            worst = queue[at];
+        if (is_likelier(f, queue[at], likeliest))
+            likeliest = queue[at];
         for (size_t i = node->first_edge; i < node->first_edge + node->nedges; i++) {
             uint32_t to = f->out[i].to;
             if (f->nodes[to].root != NONE || seen[to])
@@ -157,12 +157,12 @@ static uint32_t worst_in_circle(const struct hang_finder *f, uint32_t n)
         }
     }
     for (size_t at = 0; at < count; at++) {
-        if (f->nodes[worst].rival == NONE && is_rival(f, worst, queue[at]))
-            f->nodes[worst].rival = queue[at];
+        if (f->nodes[likeliest].rival == NONE && is_rival(f, likeliest, queue[at]))
+            f->nodes[likeliest].rival = queue[at];
     }
     free(seen);
     free(queue);
-    return worst;
+    return likeliest;
 }
 
 static int by_source(const void *pa, const void *pb)
@@ -212,10 +212,11 @@ static int by_certainty(const void *pa, const void *pb)
     return a->begin_ns != b->begin_ns ? ORDER(a->begin_ns, b->begin_ns) : ORDER(a->node, b->node);
 }
 
-/* A message without a number, of which a rank that is named already waits for the other end: it has
- * not ended because of that rank, and not because the other end were missing. */
-static bool waits_by_itself(struct hang_finder *f, const struct named_ranks *named,
-                            const struct root_candidate *c)
+/* Makes a message without a number follow from the candidate that names the rank which waits in it:
+ * it has not ended because of that rank, not because its other end is missing. Returns whether it
+ * does. */
+static bool follow_named_rank(struct hang_finder *f, const struct named_ranks *named,
+                              const struct root_candidate *c)
 {
     struct wait_node *node = &f->nodes[c->node];
     uint32_t root = NONE;
@@ -239,7 +240,7 @@ static void name_ranks(struct hang_finder *f, struct named_ranks *named,
     struct wait_node *node = &f->nodes[c->node];
     size_t left = 0;
     uint32_t before = NONE;
-    if (waits_by_itself(f, named, c))
+    if (follow_named_rank(f, named, c))
         return;
     for (size_t i = node->first_fault; i < node->first_fault + node->nfaults; i++) {
         struct fault *fault = &f->faults[i];
@@ -308,7 +309,7 @@ void finder_find_roots(struct hang_finder *f)
     }
     for (uint32_t n = 0; n < f->nnodes; n++) {
         while (f->nodes[n].root == NONE) {
-            queue[0] = worst_in_circle(f, n);
+            queue[0] = begin_of_circle(f, n);
             f->nodes[queue[0]].root = queue[0];
             spread_roots(f, queue, 1);
         }

@@ -16,7 +16,7 @@
 
 /* ---- where streams have stopped ---- */
 
-/* A stream, while operations are looked at. */
+/* The state of a stream while the rank's operations are walked through. */
 struct stream_progress {
     int32_t device, stream;
     uint32_t oldest;  /* unfinished operation; HEAD_NONE */
@@ -52,9 +52,9 @@ static struct stream_progress *progress_of(struct stream_table *l, const struct 
     return &l->list[l->last];
 }
 
-/* The file's own statement counts. Besides, an unfinished operation is only written when it has
- * been unfinished for a while, unless the program's exit came before its end, or a dump was
- * requested. */
+/* Returns the last moment that the rank's trace tells of: its own statement (end_ns), the end of an
+ * operation, or called_ns after the call of an unfinished one, which is only written after so long,
+ * unless the program's exit came before its end, or a dump was requested. */
 static int64_t last_moment(const struct rank *rank, int64_t called_ns)
 {
     int64_t last_ns = rank->end_ns;
@@ -71,6 +71,8 @@ static int64_t last_moment(const struct rank *rank, int64_t called_ns)
     return last_ns;
 }
 
+/* Adds the oldest unfinished operation of a stream, where it was called called_ns before the last
+ * moment of the trace, and the stream has not moved for still_ns. */
 static void add_head(struct heads *h, const struct rank *rank,
                      const struct stream_progress *progress, int64_t called_ns, int64_t still_ns)
 {
@@ -97,9 +99,10 @@ static uint32_t head_on(const struct heads *h, int32_t device, int32_t stream)
     return HEAD_NONE;
 }
 
-/* The wait stands before a head that has not started: it waits for the head before the record. */
-static void hold_back(struct heads *h, const struct rank *rank, const struct sync_call *wait,
-                      uint32_t recorded)
+/* Notes that the head of the wait's stream waits for the head `recorded`, whose stream recorded the
+ * event, where it was called after the wait and has not started. */
+static void set_behind(struct heads *h, const struct rank *rank, const struct sync_call *wait,
+                       uint32_t recorded)
 {
     uint32_t at = head_on(h, wait->device, wait->stream);
     const struct op *op;
@@ -110,6 +113,7 @@ static void hold_back(struct heads *h, const struct rank *rank, const struct syn
         h->list[at].behind = recorded;
 }
 
+/* Finds the heads that wait for an event behind another head. */
 static void find_waits(struct heads *h, const struct rank *rank)
 {
     struct idmap events = {0};
@@ -124,7 +128,7 @@ static void find_waits(struct heads *h, const struct rank *rank)
         ARRAY_GROW(recorded, cap, events.count);
         if (sync->kind == SYNC_CALL_WAIT) {
             if (recorded[event] > 0)
-                hold_back(h, rank, sync, recorded[event] - 1);
+                set_behind(h, rank, sync, recorded[event] - 1);
             continue;
         }
         at = head_on(h, sync->device, sync->stream);
@@ -136,9 +140,7 @@ static void find_waits(struct heads *h, const struct rank *rank)
     idmap_release(&events);
 }
 
-/* Those whose operation was called called_ns before the last moment that the rank's trace tells of,
- * and that have not moved for still_ns. What is not finished is written as such when called_ns have
- * gone by. */
+/* Finds the heads of the rank's streams (add_head()), and those that wait for each other. */
 static void find_heads(struct heads *h, const struct rank *rank, int64_t called_ns,
                        int64_t still_ns)
 {
@@ -221,8 +223,9 @@ static void add_waiter(struct hang_finder *f, uint32_t r, uint32_t op, uint32_t 
     f->waiters[f->nwaiters++] = w;
 }
 
-/* The heads of a rank, and what was launched in one group with them. */
-static void add_heads(struct hang_finder *f, uint32_t r)
+/* Adds the rank as a waiter of each communication at the head of a stream, and of those that were
+ * launched in one group with it. */
+static void add_waiters_at_heads(struct hang_finder *f, uint32_t r)
 {
     const struct rank *rank = &f->run->ranks[r];
     const struct heads *h = &f->heads[r];
@@ -246,8 +249,9 @@ static bool end_unseen(const struct op *op)
            (op->timing == SPECTER_TIMING_HOST || op->timing == SPECTER_TIMING_UNKNOWN);
 }
 
-/* In the first collective that some traced member did not call, those that did may wait. */
-static void add_uneven(struct hang_finder *f, int32_t c)
+/* Adds the members that called the first collective which another traced member did not call: they
+ * may wait in it. */
+static void add_waiters_of_uneven(struct hang_finder *f, int32_t c)
 {
     const struct comm *comm = &f->run->comms[c];
     int64_t low = INT64_MAX, high = -1;
@@ -332,7 +336,8 @@ const struct blocked_rank *finder_waiter(const struct hang_finder *f, const stru
 
 /* ---- the search ---- */
 
-/* A rank that recorded no operation may be of a domain for want of one of its own (align.c). */
+/* Returns whether a rank's times are on the clock of its domain: one without operations may be in a
+ * domain for want of one of its own (align.c). */
 static bool on_clock_of_domain(const struct run *run, size_t rank)
 {
     size_t first = 0;
@@ -423,9 +428,9 @@ bool finder_init(struct hang_finder *f, const struct run *run)
     for (size_t r = 0; r < run->nranks; r++)
         calls_made(&f->made[r], &run->ranks[r], f->in_order && run->ranks[r].undated);
     for (uint32_t r = 0; r < run->nranks; r++)
-        add_heads(f, r);
+        add_waiters_at_heads(f, r);
     for (size_t c = 0; c < run->ncomms && f->nwaiters == 0; c++)
-        add_uneven(f, (int32_t)c);
+        add_waiters_of_uneven(f, (int32_t)c);
     make_nodes(f);
     return true;
 }

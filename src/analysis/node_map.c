@@ -14,7 +14,7 @@ static int by_host(const void *x, const void *y)
     return order != 0 ? order : ORDER(a->rank, b->rank);
 }
 
-/* Numbers the hosts that are known. Returns how many ranks the fullest of them holds. */
+/* Numbers the known hosts as nodes. Returns how many ranks the fullest of them holds. */
 static int number_hosts(struct node_map *p, const struct run *run)
 {
     const struct rank **ranks = array_new(run->nranks + 1, sizeof *ranks);
@@ -45,12 +45,12 @@ static int node_of_member(const struct node_map *p, const struct comm *c, int i)
     return r >= 0 && r < p->world ? p->node[r] : -1;
 }
 
-/* Counts the members by node, in `held` [world], which is zero before and after. A communicator
- * with members of which nothing is known stays unknown. */
+/* Returns the nodes of a communicator's members; unknown where a member's node is. held [world] is
+ * room for counts, zero before and after. */
 static struct comm_nodes count_members(const struct node_map *p, const struct comm *c, int *held)
 {
     static const struct comm_nodes unknown = {.across = NAN}, alone = {.nodes = 1, .per_node = 1};
-    struct comm_nodes comm_nodes = {.nodes = 0};
+    struct comm_nodes counted = {.nodes = 0};
     double together = 0; /* ordered pairs on one node */
     bool known = true;
     if (c->size == 1)
@@ -64,32 +64,32 @@ static struct comm_nodes count_members(const struct node_map *p, const struct co
     for (int i = 0; i < c->size; i++) {
         int node = node_of_member(p, c, i), n = held[node];
         held[node] = 0;
-        comm_nodes.nodes += n > 0;
-        comm_nodes.per_node = n > comm_nodes.per_node ? n : comm_nodes.per_node;
+        counted.nodes += n > 0;
+        counted.per_node = n > counted.per_node ? n : counted.per_node;
         together += (double)n * (n - 1);
     }
-    comm_nodes.across = 1 - together / ((double)c->size * (c->size - 1));
-    return comm_nodes;
+    counted.across = 1 - together / ((double)c->size * (c->size - 1));
+    return counted;
 }
 
-/* False when NCCL counted otherwise. */
+/* Returns whether no communicator has another number of nodes by NCCL's count. */
 static bool agrees_with_nccl(const struct node_map *p, const struct run *run, int *held)
 {
     for (size_t i = 0; i < run->ncomms; i++) {
         const struct comm *c = &run->comms[i];
-        struct comm_nodes comm_nodes;
+        struct comm_nodes counted;
         if (c->nodes <= 0 || c->nodes > c->size)
             continue;
-        comm_nodes = count_members(p, c, held);
-        if (comm_nodes.nodes > 0 && comm_nodes.nodes != c->nodes)
+        counted = count_members(p, c, held);
+        if (counted.nodes > 0 && counted.nodes != c->nodes)
             return false;
     }
     return true;
 }
 
 /* Returns whether full nodes in order would put the ranks of one host together, and no others; also
- * true where no host is known. `block` [world] is zero before and after: of each host, its node +
- * 1. */
+ * true where no host is known. block [world] is room for each host's node + 1, zero before and
+ * after. */
 static bool hosts_are_blocks(const struct node_map *p, int per_node, int *block)
 {
     bool fit = true;
@@ -124,15 +124,13 @@ static bool all_known(const struct node_map *p)
     return true;
 }
 
+/* 0 where the node of a rank is not known. */
 static int count_nodes(const struct node_map *p)
 {
     int nodes = 0;
-    for (int r = 0; r < p->world; r++) {
-        if (p->node[r] < 0)
-            return 0;
+    for (int r = 0; r < p->world; r++)
         nodes = p->node[r] >= nodes ? p->node[r] + 1 : nodes;
-    }
-    return nodes;
+    return all_known(p) ? nodes : 0;
 }
 
 static void find_nodes(struct node_map *p, const struct run *run, const struct network_profile *net,

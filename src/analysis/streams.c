@@ -13,6 +13,13 @@
 
 /* ---- lanes ---- */
 
+#define LANE_NONE UINT32_MAX /* no time, or no stream known */
+
+struct stream_lane {
+    int32_t device, stream;
+    size_t first, end; /* its part of lanes.ops */
+};
+
 /* Operations by stream, in the order in which they started. Only operations with device times take
  * part (op_device_time()), and of them those whose stream is known.
  *
@@ -23,13 +30,6 @@
  *             ... rank->ops[lanes.ops[i]] ...
  *     lanes_release(&lanes);
  */
-#define LANE_NONE UINT32_MAX /* no time, or no stream known */
-
-struct stream_lane {
-    int32_t device, stream;
-    size_t first, end; /* its part of lanes.ops */
-};
-
 struct stream_lanes {
     struct stream_lane *list; /* owned; by device, then stream */
     size_t count, cap;
@@ -43,8 +43,8 @@ static int by_stream(const void *x, const void *y)
     return a->device != b->device ? ORDER(a->device, b->device) : ORDER(a->stream, b->stream);
 }
 
-/* Finds the lanes, in the order of their first operations, which is also in `first`, and counts
- * their operations, in `end`. */
+/* Finds the lanes in the order of their first operations. Until lanes_init() sorts them, `first` of
+ * a lane is its number in this order, and `end` counts its operations. */
 static void count_lanes(struct stream_lanes *l, const struct rank *rank)
 {
     struct idmap ids = {0};
@@ -69,7 +69,7 @@ static void count_lanes(struct stream_lanes *l, const struct rank *rank)
 
 static void lanes_init(struct stream_lanes *l, const struct rank *rank)
 {
-    uint32_t *lane_of; /* of the number by first sight */
+    uint32_t *lane_of; /* by the number of count_lanes() */
     size_t at = 0;
     memset(l, 0, sizeof *l);
     l->of = array_new(rank->nops, sizeof *l->of);
@@ -166,7 +166,8 @@ static int64_t later_of(int64_t a, int64_t b)
     return a > b ? a : b;
 }
 
-/* Walks through both sorted lists; between two moments the depth is constant. */
+/* Measures the depth of a queue that operations join at `begin` and leave at `end`, both of which
+ * it sorts: between two moments the depth is constant. */
 static void measure_depth(struct queue_depth *d, struct sample *begin, struct sample *end)
 {
     size_t b = 0, n = begin->count;
@@ -254,10 +255,10 @@ const char *const idle_cause_text[IDLE_CAUSE_COUNT] = {
 
 /* ---- what the host did ---- */
 
-/* A stream that was told to wait, and the one in which the event was recorded. */
+/* A stream that was told to wait for an event, and the stream that recorded the event. */
 struct wait {
     int64_t host_ns;
-    int32_t stream, on; /* on -1: not known */
+    int32_t stream, recorded_on; /* recorded_on -1: not known */
 };
 
 struct wait_list {
@@ -289,11 +290,12 @@ static int by_wait(const void *x, const void *y)
     const struct wait *a = x, *b = y;
     if (a->stream != b->stream)
         return ORDER(a->stream, b->stream);
-    return a->host_ns != b->host_ns ? ORDER(a->host_ns, b->host_ns) : ORDER(a->on, b->on);
+    return a->host_ns != b->host_ns ? ORDER(a->host_ns, b->host_ns)
+                                    : ORDER(a->recorded_on, b->recorded_on);
 }
 
-/* The sync calls come in host order, so that an event's latest record is the one before its
- * wait. */
+/* Lists the waits of streams for events. The sync calls come in host order, so that an event's
+ * latest record is the one before its wait. */
 static void find_waits(struct wait_list *w, const struct rank *rank)
 {
     struct idmap events = {0};
@@ -346,8 +348,8 @@ static bool was_blocked(const struct intervals *set, int64_t t_ns)
 
 /* ---- one gap ---- */
 
-/* `op` ends a gap that began at before_ns; the last launch on its stream was at last_ns. `*wait`:
- * the wait after a dependency. */
+/* Returns the cause of a gap that began at before_ns and ends with `op`; the last launch on its
+ * stream was at last_ns. *wait: the wait of a dependency, else NULL. */
 static enum idle_cause cause_of(const struct host_blocking *h, const struct op *op,
                                 int64_t before_ns, int64_t last_ns, const struct wait **wait)
 {
@@ -407,8 +409,8 @@ struct device_history {
     int64_t first, until;    /* the first start and the last end */
 };
 
-/* A gap that ends with `op`, as far as it lies in the window. The list keeps the longest; of equal
- * ones those that came first. */
+/* Adds a gap that ends with `op`: `ns` of it lie in the window. The list keeps the longest; of
+ * equal ones those that came first. */
 static void add_gap(struct idle *i, struct idle_rank *r, const struct device_history *d,
                     const struct op *op, enum idle_cause cause, int64_t ns)
 {
@@ -501,7 +503,7 @@ static void add_stream(struct idle_stream *s, const struct stream_lanes *lanes,
         if (start > until) {
             enum idle_cause cause = cause_of(h, op, until, last, &wait);
             sum_gap(&s->sum, cause, start - until);
-            if (wait != NULL && awaits_comm(s->rank, lanes, lane->device, wait->on, start))
+            if (wait != NULL && awaits_comm(s->rank, lanes, lane->device, wait->recorded_on, start))
                 s->await_comm_ns += start - until;
         }
         until = end > until ? end : until;

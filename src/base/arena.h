@@ -51,8 +51,7 @@ const char *intern_add(struct intern *in, const char *text, size_t len);
  */
 #define ARRAY_GROW(ptr, cap, need) ((ptr) = array_grow((ptr), &(cap), (need), sizeof *(ptr)))
 
-/* The same for very large arrays: new elements are not zeroed, so that unused room takes no memory.
- */
+/* The same for very large arrays: new elements are not zeroed, and unused room takes no memory. */
 #define ARRAY_ROOM(ptr, cap, need) ((ptr) = array_room((ptr), &(cap), (need), sizeof *(ptr)))
 
 /* Gives back the room behind `used` elements; the array may move. */

@@ -80,7 +80,7 @@ void buf_printf(struct buf *b, const char *fmt, ...)
     va_end(ap);
 }
 
-size_t text_mark(const char *text, size_t len)
+size_t text_bom_len(const char *text, size_t len)
 {
     return len >= 3 && memcmp(text, "\xEF\xBB\xBF", 3) == 0 ? 3 : 0;
 }
@@ -95,22 +95,26 @@ static size_t control_len(const char *text, size_t len)
     return c == 0xc2 && len > 1 && (unsigned char)text[1] < 0xa0 ? 2 : 0;
 }
 
+/* Returns the byte at text[*i], or '?' for a control character, and moves *i behind it. */
+static char next_printable(const char *text, size_t len, size_t *i)
+{
+    const size_t control = control_len(text + *i, len - *i);
+    const char c = text[*i];
+    *i += control > 0 ? control : 1;
+    return control > 0 ? '?' : c;
+}
+
 void buf_put_printable(struct buf *b, const char *text, size_t len)
 {
-    size_t skip;
-    for (size_t i = 0; i < len; i += skip ? skip : 1) {
-        skip = control_len(text + i, len - i);
-        buf_putc(b, skip ? '?' : text[i]);
-    }
+    for (size_t i = 0; i < len;)
+        buf_putc(b, next_printable(text, len, &i));
 }
 
 void buf_make_printable(char *text)
 {
+    const size_t len = strlen(text);
     char *out = text;
-    size_t len = strlen(text), skip;
-    for (size_t i = 0; i < len; i += skip ? skip : 1) {
-        skip = control_len(text + i, len - i);
-        *out++ = skip ? '?' : text[i];
-    }
+    for (size_t i = 0; i < len; out++)
+        *out = next_printable(text, len, &i);
     *out = '\0';
 }

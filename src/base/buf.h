@@ -38,10 +38,10 @@ void buf_vprintf(struct buf *b, const char *fmt, va_list ap) __attribute__((form
 char *buf_reserve(struct buf *b, size_t more);
 
 /* Number of bytes at the start of a text that are a byte order mark in UTF-8: 3 or 0. */
-size_t text_mark(const char *text, size_t len);
+size_t text_bom_len(const char *text, size_t len);
 
 /* Text from outside, made safe for a terminal: control bytes become '?'. */
 void buf_put_printable(struct buf *b, const char *text, size_t len);
-void buf_make_printable(char *text); /* in its place */
+void buf_make_printable(char *text); /* in place */
 
 #endif

@@ -12,13 +12,13 @@
 
 enum relation { ABOVE, AT_LEAST, BELOW, AT_MOST };
 
-/* One, as a view into the expression. */
+/* One condition, as a view into the expression. */
 struct condition {
     const struct condition_table *table;
     size_t name; /* index into it */
     enum relation relation;
     double limit;
-    bool of_change;   /* the limit is one of a change */
+    bool of_change;   /* the limit is for the change of the number */
     const char *text; /* not terminated */
     int len;
 };
@@ -34,8 +34,8 @@ static int not_a_condition(const struct condition *c, struct err *e)
                    c->len, c->text, c->table->example);
 }
 
-/* 0, or -1 with e filled, naming those that there are. */
-static int name_find(struct condition *c, const char *text, size_t len, struct err *e)
+/* Sets c->name. -1 with e filled, which lists the known names: the name is none of them. */
+static int find_name(struct condition *c, const char *text, size_t len, struct err *e)
 {
     const struct condition_table *t = c->table;
     struct buf known = BUF_INIT;
@@ -51,7 +51,8 @@ static int name_find(struct condition *c, const char *text, size_t len, struct e
     return -1;
 }
 
-/* The number after a relation: digits, optionally followed by %. */
+/* Reads the number after a relation, which % may follow. A signed percentage is one of the change
+ * where the number has one. */
 static int parse_limit(struct condition *c, const char *p, const char *end, struct err *e)
 {
     char text[64];
@@ -100,7 +101,7 @@ static int parse(struct condition *c, const struct condition_table *t, const cha
     p += equal ? 2 : 1;
     while (p < end && isspace((unsigned char)*p))
         p++;
-    if (name_find(c, name, (size_t)(name_end - name), e) < 0)
+    if (find_name(c, name, (size_t)(name_end - name), e) < 0)
         return -1;
     return parse_limit(c, p, end, e);
 }
@@ -130,18 +131,18 @@ static int lacks_number(const struct condition *c, const char *lacks, struct err
 static int judge_change(const struct condition *c, const void *of, struct err *e)
 {
     const char *lacks = "";
-    const struct condition_change is = c->table->change(of, c->name, &lacks);
-    if (isnan(is.change))
+    const struct condition_change x = c->table->change(of, c->name, &lacks);
+    if (isnan(x.change))
         return lacks_number(c, lacks, e);
-    if (!condition_holds(c, is.change) || (is.low < is.high && is.low <= 0 && is.high >= 0))
+    if (!condition_holds(c, x.change) || (x.low < x.high && x.low <= 0 && x.high >= 0))
         return 0;
-    if (isnan(is.low))
+    if (isnan(x.low))
         return err_set(e, ERR_INPUT,
                        "cannot judge '%.*s': %s changed by %+.1f %%, and how much it varies is not "
                        "known: compare several runs of each side",
-                       c->len, c->text, name_of(c)->name, 100 * is.change);
+                       c->len, c->text, name_of(c)->name, 100 * x.change);
     return err_set(e, ERR_NO, "%s changed by %+.1f %% (%d %%: %+.1f to %+.1f %%): '%.*s' holds",
-                   name_of(c)->name, 100 * is.change, is.level, 100 * is.low, 100 * is.high, c->len,
+                   name_of(c)->name, 100 * x.change, x.level, 100 * x.low, 100 * x.high, c->len,
                    c->text);
 }
 
@@ -161,8 +162,9 @@ static int judge_one(const struct condition *c, const void *of, struct err *e)
     return 0;
 }
 
-/* Every condition of the expression, judged on `of` unless it is NULL. One that holds decides; one
- * that cannot be judged does only when no other one holds, wherever it stands. */
+/* Reads every condition of the expression, and judges it on `of` unless that is NULL. A condition
+ * that holds decides; one that cannot be judged does only where no other one holds, before it or
+ * after it. */
 static int judge_each(const struct condition_table *t, const char *expr, const void *of,
                       struct err *e)
 {

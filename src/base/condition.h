@@ -8,7 +8,7 @@
  * In a table that has changes a signed percentage is one: `step_ms>+5%` holds where the number grew
  * by more than 5 % and by more than its noise.
  *
- * Who has such numbers says their names and kinds in a table, and a function that gives their
+ * The caller describes its numbers by a table: their names and kinds, and functions that give their
  * values.
  */
 #ifndef SPECTER_BASE_CONDITION_H

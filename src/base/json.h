@@ -71,8 +71,8 @@ bool json_enter(struct json *j, char bracket);
 bool json_next_key(struct json *j, struct json_text *key);
 bool json_next_item(struct json *j);
 
-/* One value of any kind; and what is left of the object or array entered last, its end included.
- * What is passed over is only checked for its brackets and quotes. */
+/* Skip one value of any kind; and the rest of the object or array entered last, its end included.
+ * Skipped text is only checked for its brackets and quotes. */
 void json_skip(struct json *j);
 void json_leave(struct json *j);
 

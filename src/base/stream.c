@@ -158,7 +158,7 @@ void stream_skip_mark(struct stream *s)
 {
     char mark[3];
     size_t n = read_ahead(s, sizeof mark);
-    if (text_mark(s->ahead + s->ahead_at, n) == 0 || (s->tar && s->left < sizeof mark))
+    if (text_bom_len(s->ahead + s->ahead_at, n) == 0 || (s->tar && s->left < sizeof mark))
         return;
     stream_take(s, mark, sizeof mark);
     s->left -= s->tar ? sizeof mark : 0;

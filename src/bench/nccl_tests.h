@@ -58,7 +58,7 @@ enum nccl_tests_line {
     NCCL_TESTS_NO_ROW,
     NCCL_TESTS_ROW,
     NCCL_TESTS_EMPTY, /* of 0 bytes: fewer elements than ranks */
-    NCCL_TESTS_CUT,   /* it begins like one; *why tells the error */
+    NCCL_TESTS_CUT,   /* it begins like a row, and *why tells what it lacks */
 };
 
 /* Splits at spaces and tabs. */
@@ -95,10 +95,10 @@ struct nccl_tests_ranks {
     size_t cap_on_host;
     bool *listed; /* by rank: the header names it; owned */
     size_t cap_listed;
-    int n, highest;  /* how many are listed, and the largest */
+    int n, highest;  /* number of listed ranks, and the largest of them */
     int per_process; /* ranks of a process; 0: not told */
     int devices;     /* of a node: the largest device number + 1 */
-    bool alone;      /* several processes have a rank 0 */
+    bool alone;      /* several processes have a rank 0: each measured alone */
     bool ended;      /* nccl_tests_ranks_end() was called */
 };
 

@@ -159,7 +159,7 @@ static void keep_machines(struct trial *t, const struct fit_rows *rows)
     memcpy(t->machines, rows->machines, rows->nmachines * sizeof *t->machines);
 }
 
-/* Does not fit what is beyond the extent. */
+/* Keeps the parameters beyond the extent from being fitted. */
 static void limit_to(struct calibration *c, enum calibration_extent extent)
 {
     static const char *const few[] = {"link_share", "start_us",  "nic_share",

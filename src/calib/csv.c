@@ -15,7 +15,7 @@ _Static_assert(CSV_RECORD_MAX == 65536 && CSV_FIELDS_MAX == 256, "as the message
 void csv_init(struct csv *c, const char *text, size_t len)
 {
     memset(c, 0, sizeof *c);
-    c->p = text + text_mark(text, len);
+    c->p = text + text_bom_len(text, len);
     c->end = text + len;
     c->next_line = 1;
     buf_init(&c->text);

@@ -292,7 +292,7 @@ static int read_text(const char *path, struct buf *text, struct err *e)
     failed = ferror(f) ? errno : 0;
     fclose(f);
     text->len += n;
-    n = text_mark(text->data, text->len);
+    n = text_bom_len(text->data, text->len);
     memmove(text->data, text->data + n, text->len - n);
     text->len -= n;
     if (failed)

@@ -46,7 +46,7 @@ double accuracy_p90_of(enum accuracy_kind kind, const char *profile, bool *known
  * exp of the 50 or 80 % quantile of |log(measured / predicted)| over rows that were each predicted
  * with parameters fitted without their source (`specter validate --leave-one-out`). There are few
  * classes, so that each rests on several machines: a GPU on a network in the tables of one source.
- * What is asked for is another machine, so each counts alike, but for those of few rows. Latencies,
+ * Predictions are for another machine, so each counts alike, but for those of few rows. Latencies,
  * rates, and what lies between, are not known equally well: a collective's width is that of its
  * size. Between nodes it is at least as wide as within one, which the data cross, too. */
 

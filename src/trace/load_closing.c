@@ -135,7 +135,7 @@ static int64_t take_head(const struct source *s, const struct file_ends *ends, s
                          struct buf *host)
 {
     struct line l = LINE_INIT;
-    size_t mark = text_mark(ends->head, ends->nhead), left = ends->nhead - mark;
+    size_t mark = text_bom_len(ends->head, ends->nhead), left = ends->nhead - mark;
     const char *at = ends->head + mark, *end;
     c->rank = rank_in_name(s->label);
     c->host = "";

@@ -12,8 +12,8 @@
  *     cudaGraphInstantiate   where errors are, a log, its size    flags
  *     cudaGraphExecUpdate    where errors are, the result         both in one struct
  *
- * Which one a program calls is not known here, so the table passes on as many words as either has.
- * They all go in registers (x86-64 and AArch64), where those that the caller has not set mean
+ * The one that a program calls is not known here, so the table passes on as many words as either
+ * has. They all go in registers (x86-64 and AArch64), where those that the caller has not set mean
  * nothing to a function that does not have them. The header's prototypes step aside for that.
  */
 #ifndef SPECTER_TRACER_HOOKS_CUDA_TYPES_H

@@ -162,7 +162,7 @@ static int read_lines(struct listing *l, FILE *file, struct err *e)
     int rc = 0;
     while (rc == 0 && getline(&line, &cap, file) >= 0) {
         l->line++;
-        rc = put_line(l, line + (l->line == 1 ? text_mark(line, strlen(line)) : 0), e);
+        rc = put_line(l, line + (l->line == 1 ? text_bom_len(line, strlen(line)) : 0), e);
     }
     if (rc == 0 && ferror(file))
         rc = err_set(e, ERR_INPUT, "%s: %s", l->path, strerror(errno));
