@@ -19,7 +19,9 @@
 
 /* ---- names and shapes (kineto_name.c) ----
  *
- * PyTorch's names of element types, and its form of shapes. */
+ * PyTorch's names of element types, files and steps, and its form of shapes. */
+
+#define KINETO_STEP "ProfilerStep#" /* begins the name of a step, before its number */
 
 /* Element type by its name in PyTorch ("Float", "c10::BFloat16", "long int"). */
 int kineto_dtype(struct json_text name);
@@ -32,11 +34,18 @@ int kineto_shape_at(struct json_text dims, int i, int64_t *out, int max);
 /* Steps into a list and to its i-th element. */
 bool kineto_go_to_item(struct json *j, struct json_text list, int i);
 
+/* The range of torch.profiler's step numbers among a rank's steps. False: it has none. */
+bool kineto_step_numbers(const struct rank *rank, int64_t *first, int64_t *last);
+
+/* The host in the name of a file as tensorboard_trace_handler makes it,
+ * HOST_PID.TIME.pt.trace.json, where PID is `pid`; "" in other names. In the arena. */
+const char *kineto_host_in_label(struct arena *arena, const char *label, int64_t pid);
+
 /* ---- one event (kineto_event.c) ----
  *
- * One element of a Kineto trace's traceEvents, as far as anybody asks for it. Many elements are not
- * asked for (Python frames, flow arrows, counters): these are left as soon as their category or
- * name is known. Of operators only the name, the times and the id are taken.
+ * One element of a Kineto trace's traceEvents, as far as the reader needs it. Many elements are not
+ * needed (Python frames, flow arrows, counters): these are left as soon as their category or name
+ * is known. Of operators only the name, the times and the id are taken.
  *
  * Keys come in any order; in the usual one every event is scanned once. */
 

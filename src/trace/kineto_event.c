@@ -119,7 +119,7 @@ static int32_t name_verdict(enum category category, const char *name)
         return runtime_verdict(name);
     case CAT_OPERATOR:
     case CAT_ANNOTATION:
-        if (begins(name, "ProfilerStep#"))
+        if (begins(name, KINETO_STEP))
             return verdict(EVENT_STEP, 0);
         if (begins(name, "nccl:") || begins(name, "xccl:") || comm_operator_input(name) >= 0)
             return verdict(EVENT_COLLECTIVE, 0);
@@ -129,9 +129,8 @@ static int32_t name_verdict(enum category category, const char *name)
             return verdict(EVENT_PRODUCT, 0);
         return verdict(category == CAT_OPERATOR ? EVENT_OP : EVENT_MARK, 0);
     case CAT_GPU_ANNOTATION:
-        return verdict(begins(name, "ProfilerStep#") || begins(name, "nccl:") ? EVENT_OTHER
-                                                                              : EVENT_GPU_MARK,
-                       0);
+        return verdict(
+            begins(name, KINETO_STEP) || begins(name, "nccl:") ? EVENT_OTHER : EVENT_GPU_MARK, 0);
     case CAT_PYTHON:
         return verdict(EVENT_MARK, 0);
     case CAT_UNKNOWN:

@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * PyTorch's names of element types, and its form of shapes.
+ * PyTorch's names of element types, files and steps, and its form of shapes.
  */
 #include "trace/kineto.h"
 
+#include "base/arena.h"
+
+#include <ctype.h>
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
@@ -97,4 +101,39 @@ int kineto_shape_at(struct json_text dims, int i, int64_t *out, int max)
         out[n++] = json_i64(&j, -1);
     }
     return j.error == NULL ? n : -1;
+}
+
+/* ---- files and steps ---- */
+
+const char *kineto_host_in_label(struct arena *arena, const char *label, int64_t pid)
+{
+    const char *slash = strrchr(label, '/'), *base = slash != NULL ? slash + 1 : label;
+    const char *end = strstr(base, ".pt.trace.json"), *p = end;
+    while (p != NULL && p > base && isdigit((unsigned char)p[-1]))
+        p--;
+    if (p == NULL || p == end || p == base || p[-1] != '.')
+        return "";
+    end = --p;
+    while (p > base && isdigit((unsigned char)p[-1]))
+        p--;
+    if (p == end || p == base || p[-1] != '_' || strtoll(p, NULL, 10) != pid)
+        return "";
+    return arena_strndup(arena, base, (size_t)(p - 1 - base));
+}
+
+bool kineto_step_numbers(const struct rank *rank, int64_t *first, int64_t *last)
+{
+    static const char step[] = KINETO_STEP;
+    *first = INT64_MAX;
+    *last = -1;
+    for (size_t i = 0; i < rank->nsteps; i++) {
+        const char *name = rank->steps[i].name;
+        int64_t number;
+        if (strncmp(name, step, sizeof step - 1) != 0)
+            continue;
+        number = strtoll(name + sizeof step - 1, NULL, 10);
+        *first = number < *first ? number : *first;
+        *last = number > *last ? number : *last;
+    }
+    return *last >= 0;
 }

@@ -10,9 +10,9 @@
 #include "base/hash.h"
 #include "base/idmap.h"
 #include "base/order.h"
+#include "trace/kineto.h"
 #include "trace/rank_join.h"
 
-#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -83,24 +83,6 @@ struct recording_group {
 
 /* ---- what is known ---- */
 
-/* The host in a name as tensorboard_trace_handler makes it, HOST_PID.TIME.pt.trace.json, where PID
- * is the rank's; "" in other names. */
-static const char *host_in_label(struct arena *arena, const char *label, int64_t pid)
-{
-    const char *slash = strrchr(label, '/'), *base = slash != NULL ? slash + 1 : label;
-    const char *end = strstr(base, ".pt.trace.json"), *p = end;
-    while (p != NULL && p > base && isdigit((unsigned char)p[-1]))
-        p--;
-    if (p == NULL || p == end || p == base || p[-1] != '.')
-        return "";
-    end = --p;
-    while (p > base && isdigit((unsigned char)p[-1]))
-        p--;
-    if (p == end || p == base || p[-1] != '_' || strtoll(p, NULL, 10) != pid)
-        return "";
-    return arena_strndup(arena, base, (size_t)(p - 1 - base));
-}
-
 static void add_item(struct recording_group *g, uint32_t rec, const struct rank *rank,
                      struct arena *arena)
 {
@@ -109,7 +91,8 @@ static void add_item(struct recording_group *g, uint32_t rec, const struct rank 
     item->rec = rec;
     item->process = (uint32_t)g->nitems++;
     item->rank = rank;
-    item->host = rank->host[0] != '\0' ? rank->host : host_in_label(arena, r->label, rank->pid);
+    item->host =
+        rank->host[0] != '\0' ? rank->host : kineto_host_in_label(arena, r->label, rank->pid);
     item->dated = rank_extent(rank, &item->begin_ns, &item->end_ns);
     if (rank->undated && item->begin_ns > 0) /* times of its calls are those of the wall clock */
         item->dated = true;
@@ -349,24 +332,6 @@ static bool close_enough(const struct recorded_rank *a, const struct recorded_ra
     return named || b->begin_ns - a->end_ns <= RECORDINGS_UNNAMED_NS;
 }
 
-/* The range of torch.profiler's step numbers in a recording. False: it has none. */
-static bool step_numbers(const struct rank *rank, int64_t *first, int64_t *last)
-{
-    static const char step[] = "ProfilerStep#";
-    *first = INT64_MAX;
-    *last = -1;
-    for (size_t i = 0; i < rank->nsteps; i++) {
-        const char *name = rank->steps[i].name;
-        int64_t number;
-        if (strncmp(name, step, sizeof step - 1) != 0)
-            continue;
-        number = strtoll(name + sizeof step - 1, NULL, 10);
-        *first = number < *first ? number : *first;
-        *last = number > *last ? number : *last;
-    }
-    return *last >= 0;
-}
-
 /* Returns whether the later one, of another folder, counts its steps anew: then it is of another
  * job whose process has the same number, as it is in containers, whose numbers are low. In one
  * folder, or with a high number, it is a second profiler of the process. */
@@ -375,8 +340,8 @@ static bool counts_anew(const struct recording_group *g, const struct recorded_r
 {
     int64_t a_first, a_last, b_first, b_last;
     return a->rank->pid < HIGH_PID && g->list[a->rec].folder != g->list[b->rec].folder &&
-           step_numbers(a->rank, &a_first, &a_last) && step_numbers(b->rank, &b_first, &b_last) &&
-           b_first <= a_last;
+           kineto_step_numbers(a->rank, &a_first, &a_last) &&
+           kineto_step_numbers(b->rank, &b_first, &b_last) && b_first <= a_last;
 }
 
 static bool is_copy(const struct recorded_rank *a, const struct recorded_rank *b)
