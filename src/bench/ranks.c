@@ -21,21 +21,15 @@
 #include "base/now.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <netdb.h>
-#include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <time.h>
 #include <unistd.h>
 
 enum { HELLO = 0x53504252, DATA, FAIL, BLOCKED, ASK, HERE };
 
-#define RETRY_MS 100  /* between attempts to reach rank 0, which may start later */
 #define STRANGER_S 2  /* a connection that says nothing for so long is closed */
 #define GRACE_S 5     /* to answer when rank 0 asks who is there, at most the timeout */
 #define NEWS_S 0.5    /* for the news of another rank's end to come */
@@ -72,12 +66,6 @@ struct bench_ranks {
     char why[512];
 };
 
-static int left_ms(double until_s)
-{
-    double left = until_s - now_s();
-    return left <= 0 ? 0 : left > 1e6 ? 1000000000 : (int)(left * 1e3) + 1;
-}
-
 static double grace_s(const struct bench_ranks *r)
 {
     return r->timeout_s < GRACE_S ? r->timeout_s : GRACE_S;
@@ -89,39 +77,14 @@ static double patience_s(const struct bench_ranks *r)
     return 2 * (r->timeout_s + grace_s(r));
 }
 
-/* ---- bytes ---- */
-
-/* All of it before the deadline. 0, or -1: closed, refused, or too late (errno is ETIMEDOUT). */
-static int transfer(int fd, void *bytes, size_t size, bool sending, double until_s)
-{
-    char *at = bytes;
-    while (size > 0) {
-        struct pollfd p = {fd, sending ? POLLOUT : POLLIN, 0};
-        ssize_t n;
-        if (poll(&p, 1, left_ms(until_s)) == 0)
-            return errno = ETIMEDOUT, -1;
-        n = sending ? send(fd, at, size, MSG_NOSIGNAL | MSG_DONTWAIT)
-                    : recv(fd, at, size, MSG_DONTWAIT);
-        if (n == 0 && !sending)
-            return errno = ECONNRESET, -1;
-        if (n < 0 && errno != EAGAIN && errno != EINTR)
-            return -1;
-        if (n > 0) {
-            at += n;
-            size -= (size_t)n;
-        }
-    }
-    return 0;
-}
-
 static int send_message(const struct bench_ranks *r, int fd, uint32_t kind, uint32_t rank,
                         const void *bytes, size_t size)
 {
     struct message_head head = {kind, rank, size};
     double until_s = now_s() + r->timeout_s;
-    if (fd < 0 || transfer(fd, &head, sizeof head, true, until_s) < 0)
+    if (fd < 0 || bench_socket_transfer(fd, &head, sizeof head, true, until_s) < 0)
         return -1;
-    return transfer(fd, (void *)(uintptr_t)bytes, size, true, until_s);
+    return bench_socket_transfer(fd, (void *)(uintptr_t)bytes, size, true, until_s);
 }
 
 /* ---- the end of a job ---- */
@@ -163,7 +126,7 @@ static int peer_failed(struct bench_ranks *r, int fd, const struct message_head 
 {
     char text[sizeof r->why - 32] = "";
     size_t size = head->length < sizeof text - 1 ? head->length : sizeof text - 1;
-    (void)transfer(fd, text, size, false, now_s() + STRANGER_S);
+    (void)bench_socket_transfer(fd, text, size, false, now_s() + STRANGER_S);
     if (r->rank == 0)
         snprintf(r->why, sizeof r->why, "rank %u: %s", head->rank, text);
     else
@@ -197,7 +160,7 @@ static void note_doing(struct bench_ranks *r, int from, const struct message_hea
 {
     struct doing *d = &r->doing[from];
     if (head->length != sizeof *d ||
-        transfer(r->fds[from], d, sizeof *d, false, now_s() + STRANGER_S) < 0)
+        bench_socket_transfer(r->fds[from], d, sizeof *d, false, now_s() + STRANGER_S) < 0)
         *d = (struct doing){0};
     d->call[sizeof d->call - 1] = '\0';
 }
@@ -308,7 +271,7 @@ static int receive(struct bench_ranks *r, int from, void *bytes, size_t size, do
     struct message_head head = {.kind = ASK};
     int fd = r->fds[from];
     while (head.kind == ASK || head.kind == HERE) {
-        if (transfer(fd, &head, sizeof head, false, until_s) < 0)
+        if (bench_socket_transfer(fd, &head, sizeof head, false, until_s) < 0)
             return peer_lost(r, from, e);
         if (head.kind == ASK) /* rank 0 waits for another one */
             until_s = now_s() + patience_s(r);
@@ -329,7 +292,7 @@ static int receive(struct bench_ranks *r, int from, void *bytes, size_t size, do
         return end_job(r, (uint32_t)from, e);
     }
     r->doing[from] = (struct doing){0}; /* what it said before it came here */
-    if (transfer(fd, bytes, size, false, until_s) < 0)
+    if (bench_socket_transfer(fd, bytes, size, false, until_s) < 0)
         return peer_lost(r, from, e);
     return 0;
 }
@@ -344,7 +307,7 @@ static int receive_all(struct bench_ranks *r, size_t size, char *all, struct err
     for (int i = 0; i < r->world; i++)
         polls[i] = (struct pollfd){i == 0 ? -1 : r->fds[i], POLLIN, 0};
     while (missing > 0 && status == 0) {
-        int ready = poll(polls, (nfds_t)r->world, left_ms(until_s));
+        int ready = poll(polls, (nfds_t)r->world, bench_socket_left_ms(until_s));
         if (ready == 0) { /* a rank whose device is at work for longer may go on */
             status = ask_all(r, e) < 0 ? -1 : r->blocked ? find_hanging(r, e) : 0;
             until_s = now_s() + r->timeout_s;
@@ -496,91 +459,13 @@ bool bench_ranks_failed(const struct bench_ranks *r)
 
 int bench_ranks_address(const struct bench_ranks *r, char *address, size_t size, struct err *e)
 {
-    struct sockaddr_storage at;
-    socklen_t length = sizeof at;
-    int error;
-    if (r->world == 1) {
-        snprintf(address, size, "127.0.0.1");
-        return 0;
-    }
-    if (getsockname(r->fds[r->rank == 0 ? 1 : 0], (struct sockaddr *)&at, &length) != 0)
-        return err_set(e, ERR_INPUT, "this machine's address: %s", strerror(errno));
-    error = getnameinfo((struct sockaddr *)&at, length, address, (socklen_t)size, NULL, 0,
-                        NI_NUMERICHOST);
-    return error == 0 ? 0
-                      : err_set(e, ERR_INPUT, "this machine's address: %s", gai_strerror(error));
+    if (r->world > 1)
+        return bench_socket_address(r->fds[r->rank == 0 ? 1 : 0], address, size, e);
+    snprintf(address, size, "127.0.0.1");
+    return 0;
 }
 
 /* ---- coming together ---- */
-
-static struct addrinfo *look_up(const struct bench_place *p, struct err *e)
-{
-    const struct addrinfo hints = {.ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM};
-    struct addrinfo *list = NULL;
-    char port[16];
-    int error;
-    snprintf(port, sizeof port, "%d", p->port);
-    error = getaddrinfo(p->master, port, &hints, &list);
-    if (error != 0)
-        err_set(e, ERR_INPUT, "the machine of rank 0, '%s': %s (MASTER_ADDR names it)", p->master,
-                gai_strerror(error));
-    return error == 0 ? list : NULL;
-}
-
-static void set_options(int fd)
-{
-    int yes = 1;
-    (void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
-    (void)fcntl(fd, F_SETFD, FD_CLOEXEC);
-}
-
-static bool is_loopback(const struct sockaddr *at)
-{
-    const struct sockaddr_in *v4 = (const void *)at;
-    const struct sockaddr_in6 *v6 = (const void *)at;
-    return at->sa_family == AF_INET ? ntohl(v4->sin_addr.s_addr) >> 24 == IN_LOOPBACKNET
-                                    : IN6_IS_ADDR_LOOPBACK(&v6->sin6_addr);
-}
-
-/* -1: not possible, errno says why. */
-static int listen_at(const struct addrinfo *at, int world)
-{
-    int fd = socket(at->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0), yes = 1, error;
-    (void)setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
-    if (fd < 0 || (bind(fd, at->ai_addr, at->ai_addrlen) == 0 && listen(fd, world) == 0))
-        return fd;
-    error = errno;
-    close(fd);
-    errno = error;
-    return -1;
-}
-
-/* On one of the machine's addresses of that name alone. Debian gives a machine's own name an
- * address of the loopback, which other nodes do not reach: for several it comes last. A launcher of
- * ours has opened the socket already. */
-static int open_listener(const struct bench_place *p, struct err *e)
-{
-    const char *given = getenv(BENCH_ENV_LISTEN);
-    bool several = p->world != p->local_world;
-    struct addrinfo *list;
-    int fd = -1;
-    if (given != NULL)
-        return (int)strtol(given, NULL, 10);
-    list = look_up(p, e);
-    if (list == NULL)
-        return -1;
-    for (int last = 0; last <= several && fd < 0; last++) {
-        for (const struct addrinfo *a = list; a != NULL && fd < 0; a = a->ai_next) {
-            if (!several || is_loopback(a->ai_addr) == (last > 0))
-                fd = listen_at(a, p->world);
-        }
-    }
-    if (fd < 0)
-        err_set(e, ERR_INPUT, "cannot listen on %s port %d: %s (--port N takes another)", p->master,
-                p->port, strerror(errno));
-    freeaddrinfo(list);
-    return fd;
-}
 
 /* A connection's first message; what is not of this job is closed. Returns whether a rank came. */
 static bool admit(struct bench_ranks *r, const struct bench_place *p, int fd)
@@ -588,15 +473,16 @@ static bool admit(struct bench_ranks *r, const struct bench_place *p, int fd)
     struct message_head head;
     struct hello hello;
     double until_s = now_s() + STRANGER_S;
-    if (transfer(fd, &head, sizeof head, false, until_s) < 0 || head.length != sizeof hello ||
-        transfer(fd, &hello, sizeof hello, false, until_s) < 0 || head.kind != HELLO ||
+    if (bench_socket_transfer(fd, &head, sizeof head, false, until_s) < 0 ||
+        head.length != sizeof hello ||
+        bench_socket_transfer(fd, &hello, sizeof hello, false, until_s) < 0 || head.kind != HELLO ||
         memcmp(hello.nonce, p->nonce, sizeof hello.nonce) != 0 ||
         hello.world != (uint32_t)r->world || hello.rank == 0 || hello.rank >= (uint32_t)r->world ||
         r->fds[hello.rank] >= 0) {
         close(fd);
         return false;
     }
-    set_options(fd);
+    bench_socket_set_options(fd);
     r->fds[hello.rank] = fd;
     r->heard[hello.rank] = true;
     return true;
@@ -605,14 +491,14 @@ static bool admit(struct bench_ranks *r, const struct bench_place *p, int fd)
 static int wait_for_all(struct bench_ranks *r, const struct bench_place *p, struct err *e)
 {
     double until_s = now_s() + r->timeout_s;
-    int listener = open_listener(p, e), missing = r->world - 1, status = 0;
+    int listener = bench_socket_listen(p, e), missing = r->world - 1, status = 0;
     if (listener < 0)
         return -1;
     r->heard[0] = true;
     while (missing > 0 && status == 0) {
         struct pollfd poll_one = {listener, POLLIN, 0};
         int fd;
-        if (poll(&poll_one, 1, left_ms(until_s)) == 0) {
+        if (poll(&poll_one, 1, bench_socket_left_ms(until_s)) == 0) {
             status = name_others(r, r->heard, "come", e);
             break;
         }
@@ -622,37 +508,6 @@ static int wait_for_all(struct bench_ranks *r, const struct bench_place *p, stru
     close(listener);
     memset(r->heard, 0, (size_t)r->world * sizeof *r->heard);
     return status < 0 ? -1 : send_all(r, "", 0, e);
-}
-
-/* Again and again: rank 0 may start later, or its machine's name not be known yet. */
-static int connect_first(struct bench_ranks *r, const struct bench_place *p, struct err *e)
-{
-    const struct timespec pause = {0, RETRY_MS * 1000000};
-    double until_s = now_s() + r->timeout_s;
-    struct addrinfo *list = look_up(p, e);
-    int fd = -1, error = 0;
-    if (list == NULL)
-        return -1;
-    while (fd < 0 && now_s() < until_s) {
-        for (struct addrinfo *a = list; a != NULL && fd < 0; a = a->ai_next) {
-            fd = socket(a->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
-            if (fd >= 0 && connect(fd, a->ai_addr, a->ai_addrlen) == 0)
-                break;
-            error = errno;
-            if (fd >= 0)
-                close(fd);
-            fd = -1;
-        }
-        if (fd < 0)
-            nanosleep(&pause, NULL);
-    }
-    freeaddrinfo(list);
-    if (fd < 0)
-        return err_set(e, ERR_INPUT, "rank 0 at %s port %d was not reached within %g s: %s",
-                       p->master, p->port, r->timeout_s, strerror(error));
-    set_options(fd);
-    r->fds[0] = fd;
-    return 0;
 }
 
 int bench_ranks_join(const struct bench_place *place, double timeout_s, struct bench_ranks **ranks,
@@ -674,7 +529,8 @@ int bench_ranks_join(const struct bench_place *place, double timeout_s, struct b
         return 0;
     if (r->rank == 0)
         return wait_for_all(r, place, e);
-    if (connect_first(r, place, e) < 0)
+    r->fds[0] = bench_socket_connect(place, timeout_s, e);
+    if (r->fds[0] < 0)
         return -1;
     if (send_message(r, r->fds[0], HELLO, (uint32_t)r->rank, &hello, sizeof hello) < 0)
         return peer_lost(r, 0, e);

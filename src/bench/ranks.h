@@ -137,4 +137,25 @@ int bench_ranks_agree_or_fail(struct bench_ranks *r, int status, struct err *e);
 
 void bench_ranks_leave(struct bench_ranks *r); /* NULL is fine */
 
+/* ---- ranks_socket.c, for ranks.c ---- */
+
+/* Milliseconds until then, for poll(). */
+int bench_socket_left_ms(double until_s);
+
+/* Sends or receives all bytes before the deadline. 0, or -1: closed, refused, or too late (errno is
+ * ETIMEDOUT). */
+int bench_socket_transfer(int fd, void *bytes, size_t size, bool sending, double until_s);
+
+/* Opens rank 0's listening socket, on one of the addresses that place->master means alone, unless a
+ * launcher of ours has opened it already. -1 with e filled. */
+int bench_socket_listen(const struct bench_place *place, struct err *e);
+
+/* Connects to rank 0, within timeout_s. -1 with e filled. */
+int bench_socket_connect(const struct bench_place *place, double timeout_s, struct err *e);
+
+void bench_socket_set_options(int fd); /* of a connection */
+
+/* This machine's address on the connection, in figures. */
+int bench_socket_address(int fd, char *address, size_t size, struct err *e);
+
 #endif
