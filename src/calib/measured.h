@@ -19,6 +19,8 @@
 #define SPECTER_CALIB_MEASURED_H
 
 #include "base/arena.h"
+#include "base/buf.h"
+#include "calib/csv.h"
 #include "model/cost.h"
 
 #include <stdbool.h>
@@ -134,5 +136,74 @@ enum specter_dtype measured_dtype(const char *text);
  * comm_choice has them; NULL: none of them. */
 const char *measured_algo(const char *text, size_t len);
 const char *measured_proto(const char *text, size_t len);
+
+/* ---- one row by the columns of its header: measured_row.c, for measured.c ----
+ *
+ * To add a column: its line below, its use in one of the parsers. To add a spelling of a value:
+ * measured_names.c.
+ *
+ * X(id, name in the header) */
+#define MEASURED_COLUMNS(X)          \
+    X(SOURCE, "source_id")           \
+    X(GPU, "gpu_profile")            \
+    X(DEVICE, "gpu")                 \
+    X(NETWORK, "network_profile")    \
+    X(NOTES, "notes")                \
+    X(TIME, "time_us")               \
+    X(DTYPE, "dtype")                \
+    X(COLLECTIVE, "collective")      \
+    X(TEST, "test")                  \
+    X(DIRECTION, "direction")        \
+    X(BYTES, "bytes")                \
+    X(NODES, "nodes")                \
+    X(RANKS, "ranks")                \
+    X(PER_NODE, "gpus_per_node")     \
+    X(ALGO, "nccl_algo")             \
+    X(PROTO, "nccl_proto")           \
+    X(ALGBW, "algbw_GBps")           \
+    X(BUSBW, "busbw_GBps")           \
+    X(BW, "bw_GBps")                 \
+    X(M, "m")                        \
+    X(N, "n")                        \
+    X(K, "k")                        \
+    X(BATCH, "batch")                \
+    X(TFLOPS, "tflops")              \
+    X(LIB, "lib")                    \
+    X(CACHE, "cache")                \
+    X(MODEL, "model")                \
+    X(CHANNELS, "channels")          \
+    X(BOUND, "bound")                \
+    X(GEMM_ALONE, "gemm_us")         \
+    X(GEMM_BESIDE, "gemm_beside_us") \
+    X(COMM_ALONE, "collective_us")   \
+    X(ITERATION, "iter_time_s")      \
+    X(WRONG, "wrong")                \
+    X(TOKENS, "tokens_per_s_per_gpu")
+
+enum measured_column {
+#define X(id, name) COLUMN_##id,
+    MEASURED_COLUMNS(X)
+#undef X
+        COLUMN_COUNT
+};
+
+/* A table being read. */
+struct measured_reader {
+    struct measured *m;
+    const struct measured_opts *opts;
+    const char *path; /* interned */
+    enum measured_kind kind;
+    bool overlap;                       /* of a collective with GEMMs beside it */
+    int place[COLUMN_COUNT];            /* of each column among the fields; -1: not in the header */
+    const char *fields[CSV_FIELDS_MAX]; /* without spaces around; "" where a value is missing */
+    struct buf reason;                  /* why the row at hand is skipped */
+    bool damaged;
+};
+
+extern const char *const measured_column_names[COLUMN_COUNT];
+
+/* Fill *row from r->fields. 0, or -1 with r->reason and r->damaged filled. */
+int measured_row_parse(struct measured_reader *r, struct measured_row *row);
+int measured_overlap_parse(struct measured_reader *r, struct measured_overlap *row);
 
 #endif
