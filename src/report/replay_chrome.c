@@ -134,6 +134,9 @@ static int64_t member_end(const struct timeline_rank *tr, const struct match_mem
     const struct program *p = &tr->job->program;
     const struct op *op = &p->run->ranks[m->rank].ops[m->op];
     struct sim_span span;
+    if (m->rank >= tr->file->ranks ||
+        !is_kept(tr->file->keep, &tr->job->steps.ranks[m->rank], m->op))
+        return UNKNOWN_NS;
     if (!tr->predicted)
         return op_timed(op) && op->start_ns != UNKNOWN_NS
                    ? op_end_ns(op) + recorded_shift_ns(&p->ranks[m->rank])
@@ -157,8 +160,7 @@ static void put_members(const struct timeline_rank *tr, const struct timeline_sl
     for (uint32_t k = 0; k < m->nmembers; k++) {
         const struct match_member *other = &p->matches.members[m->first + k];
         int64_t other_ns = member_end(tr, other);
-        if (other_ns == UNKNOWN_NS || other->rank >= tr->file->ranks ||
-            (other->rank == tr->r && other->op == s->index))
+        if (other_ns == UNKNOWN_NS || (other->rank == tr->r && other->op == s->index))
             continue;
         if (other_ns < end_ns || (other_ns == end_ns && other->rank < tr->r))
             before++;

@@ -490,6 +490,67 @@ TEST(timeline_of_many_operations_is_bounded)
     run_release(&run);
 }
 
+/* Counts the arrows of recorded collectives that begin ('s') or end ('f'), by the collective's
+ * number. */
+static void count_arrows(const char *text, char phase, int counts[], size_t n)
+{
+    char word[] = "{\"ph\":\"?\",\"name\":\"members\",\"cat\":\"members\",\"id\":\"r";
+    *strchr(word, '?') = phase;
+    for (; (text = strstr(text, word)) != NULL; text += strlen(word)) {
+        unsigned long number = strtoul(text + strlen(word), NULL, 10);
+        if (number < n)
+            counts[number]++;
+    }
+}
+
+/* Of many operations those of the last steps are written. Rank 0 marks steps after their first
+ * collective, the others before it, so that of the first collective in the file rank 0's part is
+ * not written. The arrow then begins at another rank. */
+TEST(timeline_arrows_are_whole_where_the_file_begins)
+{
+    enum { OPS = 13, MATCHES = 1000 }; /* of an iteration; more than there are */
+    static int begun[MATCHES], ended[MATCHES];
+    const int64_t one = 1;
+    const char *path = "whole.test.json";
+    struct replay_opts opts = {.calibrate = true, .scales = &one, .nscales = 1};
+    struct made m = made_default;
+    struct timeline_file *t;
+    struct err e = {0};
+    struct replay rep;
+    struct run run;
+    int arrows = 0;
+    char *text;
+    m.ranks = 64;
+    m.iterations = 1 + TIMELINE_OPS_MAX / (64 * OPS);
+    made_run(&run, &m);
+    for (size_t r = 0; r < run.nranks; r++) {
+        for (size_t i = r == 0 ? 2 : 0; i < run.ranks[r].nops; i += OPS)
+            *rank_add_step(&run.ranks[r]) =
+                (struct step){.start_ns = run.ranks[r].ops[i].host_ns - 1, .name = "step"};
+        for (size_t i = 0; i < run.ranks[r].nsteps; i++)
+            run.ranks[r].steps[i].end_ns =
+                i + 1 < run.ranks[r].nsteps ? run.ranks[r].steps[i + 1].start_ns
+                                            : run.ranks[r].ops[run.ranks[r].nops - 1].host_end_ns;
+    }
+    CHECK_INT(timeline_file_open(&t, path, &e), 0);
+    opts.watch = timeline_file_watch(t);
+    run_replay(&rep, &run, &opts);
+    CHECK_INT(timeline_file_close(t, &e), 0);
+    text = read_whole(path, NULL);
+    CHECK(strstr(text, "\"last_iterations\":") != NULL);
+    count_arrows(text, 's', begun, MATCHES);
+    count_arrows(text, 'f', ended, MATCHES);
+    for (size_t i = 0; i < MATCHES; i++) {
+        arrows += begun[i];
+        CHECK_INT(begun[i], ended[i]);
+    }
+    CHECK(arrows > 0);
+    free(text);
+    unlink(path);
+    replay_release(&rep);
+    run_release(&run);
+}
+
 /* Two hosts whose clocks share no zero: rank 1's are far ahead. The first collective ends on rank 1
  * before it does on rank 0, so its arrow begins there. */
 TEST(timeline_arrows_follow_times_that_are_drawn)
