@@ -173,52 +173,59 @@ static struct nccl_graphs graphs_of(const struct comm_case *c)
 
 /* NCCL's search may cover more NICs with slower channels: then the layout of the channels is
  * another one, and so is what it carries. */
-static bool same_search(const struct comm_case *a, const struct comm_case *b)
+static bool same_search(const struct nccl_graphs *x, const struct comm_case *c)
 {
-    struct nccl_graphs x = graphs_of(a), y = graphs_of(b);
-    return x.ring.channels == y.ring.channels && x.tree.channels == y.tree.channels &&
-           x.nvls.channels == y.nvls.channels && x.collnet.channels == y.collnet.channels;
+    struct nccl_graphs y = graphs_of(c);
+    return x->ring.channels == y.ring.channels && x->tree.channels == y.tree.channels &&
+           x->nvls.channels == y.nvls.channels && x->collnet.channels == y.collnet.channels;
 }
 
 static int compared, searched_anew;
 
-static void check_worse(const char *name, const struct comm_case *c, const struct comm_case *worse,
-                        const struct comm_cost *cost, const struct comm_choice *choice)
+static void check_worse(const char *name, const struct nccl_graphs *before,
+                        const struct comm_case *worse, const struct comm_cost *cost,
+                        const struct comm_choice *choice)
 {
-    compared++;
-    if (!same_search(c, worse)) {
+    if (!same_search(before, worse)) {
         searched_anew++;
         return;
     }
     CHECK_NOT_LESS(name, worse, choice, cost->us, comm_case_us(worse, choice));
 }
 
-static void scale(void *profile, size_t offset, double factor)
+/* Returns whether the profile is another one then: what it does not tell, as 0, stays so. */
+static bool scale(void *profile, size_t offset, double factor)
 {
     double value;
     memcpy(&value, (char *)profile + offset, sizeof value);
     value *= factor;
     memcpy((char *)profile + offset, &value, sizeof value);
+    return value != 0;
 }
 
 static void check_fields(const struct comm_case *c, const struct comm_cost *cost,
                          const struct comm_choice *choice)
 {
+    const struct nccl_graphs before = graphs_of(c);
     for (size_t i = 0; i < network_field_count; i++) {
         const struct profile_field *f = &network_fields[i];
+        double factor = worse_factor(f->name, f->unit);
         struct network_profile net = *c->net;
         struct comm_case worse = *c;
-        scale(&net, f->offset, worse_factor(f->name, f->unit));
+        compared++;
         worse.net = &net;
-        check_worse(f->name, c, &worse, cost, choice);
+        if (factor != 1 && scale(&net, f->offset, factor))
+            check_worse(f->name, &before, &worse, cost, choice);
     }
     for (size_t i = 0; i < gpu_field_count; i++) {
         const struct profile_field *f = &gpu_fields[i];
+        double factor = worse_factor(f->name, f->unit);
         struct gpu_profile gpu = *c->gpu;
         struct comm_case worse = *c;
-        scale(&gpu, f->offset, worse_factor(f->name, f->unit));
+        compared++;
         worse.gpu = &gpu;
-        check_worse(f->name, c, &worse, cost, choice);
+        if (factor != 1 && scale(&gpu, f->offset, factor))
+            check_worse(f->name, &before, &worse, cost, choice);
     }
 }
 
@@ -233,9 +240,13 @@ TEST(comm_fixed_time_never_falls_with_worse_hardware)
 static void check_params(const struct comm_case *c, const struct comm_cost *cost,
                          const struct comm_choice *choice)
 {
+    const struct nccl_graphs before = graphs_of(c);
     struct network_profile own = *c->net;
     own.node = params_node(c->gpu, c->net);
     own.net = params_net(c->net);
+    struct comm_case same = *c;
+    same.net = &own;
+    check_worse("the same parameters", &before, &same, cost, choice);
     for (int group = PARAMS_NODE; group <= PARAMS_NET; group++) {
         const struct param_table *table = &param_tables[group];
         for (size_t i = 0; i < table->count; i++) {
@@ -244,9 +255,11 @@ static void check_params(const struct comm_case *c, const struct comm_cost *cost
             struct comm_case worse = *c;
             double *value =
                 param_at(group == PARAMS_NODE ? (void *)&net.node : (void *)&net.net, p);
+            if (worse_factor(p->name, p->unit) == 1 || *value == 0)
+                continue;
             *value *= worse_factor(p->name, p->unit);
             worse.net = &net;
-            check_worse(p->name, c, &worse, cost, choice);
+            check_worse(p->name, &before, &worse, cost, choice);
         }
     }
 }

@@ -229,5 +229,5 @@ TEST(law_engine_path_decides_few_ranks)
 TEST(law_engine_path_decides_1024_ranks)
 {
     for (uint64_t seed = 1; seed <= 3; seed++)
-        check_program(seed, 1024, 16, 8);
+        check_program(seed, 1024, 8, 8);
 }

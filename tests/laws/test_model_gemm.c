@@ -41,24 +41,64 @@ TEST(law_gemm_time_is_launch_and_work)
     }
 }
 
-/* Calls visit for every GPU and type that it computes in, over a grid of shapes. */
+static struct gemm_shape nth_shape(size_t i, enum specter_dtype type)
+{
+    return (struct gemm_shape){.m = dims[i % 7],
+                               .n = dims[i / 7 % 7],
+                               .k = dims[i / 49],
+                               .batch = 1 + i % 3,
+                               .type = type,
+                               .type_c = type,
+                               .compute = SPECTER_DTYPE_UNKNOWN,
+                               .hot_sets = i / 3 % 3,
+                               .quantize = (enum gemm_quantize)(i / 5 % 3)};
+}
+#define SHAPES (COUNT(dims) * COUNT(dims) * COUNT(dims))
+
+/* The first type of the same size and peak on that GPU: to the model it is the same one. */
+static enum specter_dtype first_alike(const struct gpu_profile *gpu, enum specter_dtype type)
+{
+    double peak = gpu_peak_tflops(gpu, type, SPECTER_DTYPE_UNKNOWN);
+    size_t t = 0;
+    while (gpu_peak_tflops(gpu, gemm_types[t], SPECTER_DTYPE_UNKNOWN) != peak ||
+           specter_dtype_bits(gemm_types[t]) != specter_dtype_bits(type))
+        t++;
+    return gemm_types[t];
+}
+
+/* Calls visit over a grid of shapes, for every GPU and type that it computes in, of those alike for
+ * the first. */
 static void for_each_shape(void (*visit)(const struct gpu_profile *gpu, struct gemm_shape shape))
 {
     for (size_t g = 0; g < gpu_profile_count; g++) {
         for (size_t t = 0; t < COUNT(gemm_types); t++) {
-            if (gpu_peak_tflops(&gpu_profiles[g], gemm_types[t], SPECTER_DTYPE_UNKNOWN) == 0)
+            const struct gpu_profile *gpu = &gpu_profiles[g];
+            if (gpu_peak_tflops(gpu, gemm_types[t], SPECTER_DTYPE_UNKNOWN) == 0 ||
+                first_alike(gpu, gemm_types[t]) != gemm_types[t])
                 continue;
-            for (size_t i = 0; i < COUNT(dims) * COUNT(dims) * COUNT(dims); i++)
-                visit(&gpu_profiles[g],
-                      (struct gemm_shape){.m = dims[i % 7],
-                                          .n = dims[i / 7 % 7],
-                                          .k = dims[i / 49],
-                                          .batch = 1 + i % 3,
-                                          .type = gemm_types[t],
-                                          .type_c = gemm_types[t],
-                                          .compute = SPECTER_DTYPE_UNKNOWN,
-                                          .hot_sets = i / 3 % 3,
-                                          .quantize = (enum gemm_quantize)(i / 5 % 3)});
+            for (size_t i = 0; i < SHAPES; i++)
+                visit(gpu, nth_shape(i, gemm_types[t]));
+        }
+    }
+}
+
+/* The laws are checked on one of them. */
+TEST(model_gemm_types_alike_cost_the_same)
+{
+    for (size_t g = 0; g < gpu_profile_count; g++) {
+        for (size_t t = 0; t < COUNT(gemm_types); t++) {
+            const struct gpu_profile *gpu = &gpu_profiles[g];
+            enum specter_dtype type = gemm_types[t], first = first_alike(gpu, type);
+            if (first == type || gpu_peak_tflops(gpu, type, SPECTER_DTYPE_UNKNOWN) == 0)
+                continue;
+            for (size_t i = 0; i < SHAPES; i++) {
+                struct gemm_cost a = gemm_on(gpu, nth_shape(i, first));
+                struct gemm_cost b = gemm_on(gpu, nth_shape(i, type));
+                CHECK(a.us == b.us && a.busy_us == b.busy_us && a.compute_us == b.compute_us &&
+                      a.memory_us == b.memory_us && a.mem_bytes == b.mem_bytes &&
+                      a.bytes == b.bytes && a.flops == b.flops && a.tflops == b.tflops &&
+                      a.clock == b.clock);
+            }
         }
     }
 }
@@ -99,9 +139,10 @@ static void check_cold_is_slowest(const struct gpu_profile *gpu, struct gemm_sha
 {
     double us = 0;
     for (uint32_t i = 1; i <= 4; i++) {
+        double before = us;
         s.hot_sets = i % 4; /* 1, 2, 3 copies of B, then nothing in L2 */
-        CHECK(gemm_on(gpu, s).us >= us);
         us = gemm_on(gpu, s).us;
+        CHECK(us >= before);
     }
 }
 
