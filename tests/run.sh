@@ -5,8 +5,8 @@
 #
 #   BUILD=build tests/run.sh [--unit|--cli] [--update] [--slowest N] [--without PATTERN] [PATTERN...]
 #
-# --slowest prints the N command-line tests that took longest, in seconds; --without leaves out those
-# that the pattern finds.
+# --slowest prints the N command-line tests that took most seconds of the processor, and how long they ran;
+# --without leaves out those that the pattern finds.
 #
 # The unit binary prints TAP. A command-line test is tests/cli/<command>/<case>.sh, run in an empty
 # folder of its own with SPECTER, LIBSPECTER, ROOT, BUILD, SHARED, TESTDATA, CC and CUDA_INCLUDE set
@@ -156,6 +156,9 @@ check_results() {
     fi
 }
 
+# Milliseconds of the processor that the children of a shell took, from what its `times` says.
+processor_ms() { tail -n 1 | awk -F '[m.,s ]+' '{ print ($1 + $4) * 60000 + ($2 + $5) * 1000 + $3 + $6 }'; }
+
 # Runs one case; leaves `ok`, `skip` or `fail` in its result file, with what there is to say.
 run_case() {
     local script=$1 name=$2 dir=$WORK/$2 status=0 want=0 bad=0 began=${EPOCHREALTIME/./}
@@ -173,7 +176,8 @@ run_case() {
         ${UBSAN_OPTIONS:+UBSAN_OPTIONS="$UBSAN_OPTIONS"} \
         timeout -k 5 "$LIMIT" bash "$script" </dev/null >"$dir/out" 2>"$dir/err") || status=$?
     end_leftovers "$dir"
-    echo "$(((${EPOCHREALTIME/./} - began) / 1000))" "$name" >"$dir/took"
+    times >"$dir/times" # of this shell, and of its children
+    echo "$(processor_ms <"$dir/times") $(((${EPOCHREALTIME/./} - began) / 1000)) $name" >"$dir/took"
     if [[ $status == 77 ]]; then
         echo "skip $name: $(head -n 1 "$dir/out")" >"$dir/result"
         return
@@ -274,7 +278,7 @@ list_cases() {
 
 slowest() {
     find "$WORK" -mindepth 3 -maxdepth 3 -name took -print0 | xargs -0 -r cat | sort -rn |
-        awk -v most="$SLOWEST" 'NR <= most { printf "  %6.1f s  %s\n", $1 / 1000, $2 }'
+        awk -v most="$SLOWEST" 'NR <= most { printf "  %6.1f s of the processor in %6.1f s  %s\n", $1 / 1000, $2 / 1000, $3 }'
 }
 
 summarize() {
