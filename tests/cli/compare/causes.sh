@@ -33,8 +33,8 @@ answer() {
     "$SPECTER" compare "$1" "$2" | awk '/^$/ { exit } { printf "%s ", $0 }' |
         sed 's/ *One run of.*//; s/ [0-9.]* %/ N %/g; s/(.*)/(...)/; s/: [0-9].* step\././; s/: [+-].*/./'
     echo
-    "$SPECTER" compare "$1" "$2" --json out.json >/dev/null
-    "$SPECTER" compare "$1" "$2" --table causes --format csv | tr -d '"' |
+    "$SPECTER" compare "$1" "$2" --json out.json --table causes --format csv >causes.csv
+    tr -d '"' <causes.csv |
         awk -F, -v change="$(grep -o '"change_us":[^,]*' out.json | head -n 1 | tr -d ' ' | cut -d: -f2)" '
             NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i - NF; next }
             { us = $(NF + at["change_us"]); kind = $(NF + at["kind"]); sum += us; if (kind != "rank" || !(kind in of)) of[kind] += us }

@@ -10,9 +10,9 @@ record() { # DIRECTORY RANKS LINES OPTION...: LINES of the stand-ins' fabric, af
 }
 # changes BASE TEST: kind and change of the step in us of each kind of cause, and `step` and its own.
 changes() {
-    "$SPECTER" compare "$1" "$2" --json out.json >/dev/null
+    "$SPECTER" compare "$1" "$2" --json out.json --table causes --format csv >causes.csv
     echo step "$(grep -o '"change_us":[^,]*' out.json | head -n 1 | tr -d ' ' | cut -d: -f2)"
-    "$SPECTER" compare "$1" "$2" --table causes --format csv | tr -d '"' | awk -F, '
+    tr -d '"' <causes.csv | awk -F, '
         NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i - NF; next }
         { of[$(NF + at["kind"])] += $(NF + at["change_us"]) }
         END { for (kind in of) printf "%s %.3f\n", kind, of[kind] }'
