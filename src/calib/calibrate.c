@@ -161,13 +161,15 @@ static int run_half(struct calibration *c, bool gemms, const bool *skip, struct 
 {
     struct fit_param params[FIT_PARAMS_MAX];
     struct fit_estimate fits[FIT_PARAMS_MAX];
+    double also[FIT_PARAMS_MAX];
     struct vector v = {.c = c, .gemms = gemms, .skip = skip};
     struct fit_summary freely;
     struct fit_problem p = {.params = params,
                             .residuals = residuals,
                             .ctx = &v,
                             .prior = CALIBRATION_PRIOR_MIN,
-                            .starts = c->starts};
+                            .starts = c->starts,
+                            .also = c->whole != NULL ? also : NULL};
     for (size_t i = 0; i < c->rows->nrows; i++)
         p.nrows += has_row(&v, i);
     for (size_t i = 0; i < c->nparams; i++) {
@@ -179,6 +181,8 @@ static int run_half(struct calibration *c, bool gemms, const bool *skip, struct 
         params[v.n] = (struct fit_param){a->param->name,
                                          fmin(fmax(a->before, a->param->lowest), a->param->highest),
                                          a->param->lowest, a->param->highest};
+        if (c->whole != NULL)
+            also[v.n] = c->whole->params[i].fit.value;
         v.index[v.n++] = i;
     }
     p.nparams = v.n;

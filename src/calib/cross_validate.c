@@ -62,12 +62,15 @@ static bool has_group(const struct fit_rows *rows, enum param_group group)
     return false;
 }
 
-/* Fits what c fitted to these rows, from what was known before: one start is enough. */
+/* Fits what c fitted to these rows, from what was known before and from what c found. Where times
+ * do not follow a parameter at its value from before (links hide NICs, until these are slow), the
+ * former alone would never leave it. */
 static bool fit_as(struct calibration *fold, const struct calibration *c, struct fit_rows *rows)
 {
     struct err ignored;
     calibration_init(fold, rows);
     fold->starts = 1;
+    fold->whole = c;
     for (size_t k = 0; k < fold->nparams; k++) {
         struct calibration_param *p = &fold->params[k];
         if (p->held != CALIBRATION_FITTED)

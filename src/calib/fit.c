@@ -238,20 +238,33 @@ static void set_start(struct fit_search *s, int i)
     }
 }
 
+/* Start number `starts` is p->also. */
+static void set_any_start(struct fit_search *s, int i, int starts)
+{
+    if (i < starts) {
+        set_start(s, i);
+        return;
+    }
+    for (size_t k = 0; k < s->n; k++)
+        s->u[k] = clamp_u(s, k, log(s->p->also[k]));
+}
+
 /* Leaves s->u at a minimum: that of the most promising start. Returns its cost. */
 static double search_all(struct fit_search *s, double *best_u, int *iterations)
 {
+    const int starts = s->p->starts > 1 ? s->p->starts : 1;
+    const int all = starts + (s->p->also != NULL);
     double best = INFINITY;
-    for (int i = 0; s->p->starts > 1 && i < s->p->starts; i++) {
+    for (int i = 0; all > 1 && i < all; i++) {
         double cost;
-        set_start(s, i);
+        set_any_start(s, i, starts);
         cost = descend(s, GLANCE, iterations);
         if (i == 0 || cost < best) {
             best = cost;
             memcpy(best_u, s->u, s->n * sizeof *best_u);
         }
     }
-    if (s->p->starts > 1)
+    if (all > 1)
         memcpy(s->u, best_u, s->n * sizeof *best_u);
     else
         set_start(s, 0);

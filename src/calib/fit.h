@@ -53,9 +53,10 @@ struct fit_problem {
      * is NaN: the step is not taken; at the start it is an error. */
     void (*residuals)(const double *values, double *r, void *ctx);
     void *ctx;
-    double prior;     /* how many rows a parameter's start weighs; 0: none */
-    double tolerance; /* 0: FIT_TOLERANCE */
-    int starts;       /* 0 or 1: from `start` only; else further ones around it, the best wins */
+    double prior;       /* how many rows a parameter's start weighs; 0: none */
+    double tolerance;   /* 0: FIT_TOLERANCE */
+    int starts;         /* 0 or 1: from `start` only; else further ones around it, the best wins */
+    const double *also; /* one more start, nparams values above 0; NULL: none */
 };
 
 enum fit_verdict {
