@@ -41,6 +41,12 @@ void measured_release(struct measured *m)
     free(m->files);
 }
 
+void measured_add(struct measured *m, const struct measured_row *row)
+{
+    ARRAY_GROW(m->rows, m->cap_rows, m->nrows + 1);
+    m->rows[m->nrows++] = *row;
+}
+
 void measured_skip(struct measured *m, const char *file, size_t line, bool damaged,
                    const char *reason)
 {
@@ -195,8 +201,7 @@ static void read_row(struct measured_reader *r, const struct csv *c, size_t widt
             }
         } else if (measured_row_parse(r, &row) == 0) {
             row.line = c->line;
-            ARRAY_GROW(m->rows, m->cap_rows, m->nrows + 1);
-            m->rows[m->nrows++] = row;
+            measured_add(m, &row);
             return;
         }
     }

@@ -103,6 +103,9 @@ void measured_release(struct measured *m);
 int measured_read(struct measured *m, const char *path, const struct measured_opts *opts,
                   struct err *e);
 
+/* Adds a row that another reader made; its texts as those of measured_row. */
+void measured_add(struct measured *m, const struct measured_row *row);
+
 /* Adds a skip: for readers, and for those who find later that a row cannot be predicted. */
 void measured_skip(struct measured *m, const char *file, size_t line, bool damaged,
                    const char *reason);

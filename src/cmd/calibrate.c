@@ -7,6 +7,7 @@
 #include "calib/calibrate.h"
 #include "cmd/cmd.h"
 #include "cmd/hardware.h"
+#include "cmd/measured_file.h"
 #include "model/profile_json.h"
 #include "report/calib_report.h"
 
@@ -320,7 +321,7 @@ static int calibrate(const struct calibrate_opts *o, int n, char **argv, struct 
     int status = 0;
     measured_init(&m);
     for (int i = 0; status == 0 && i < n; i++)
-        status = measured_read(&m, argv[i], &how, e);
+        status = cmd_measured_read(&m, argv[i], &how, e);
     if (status == 0 && m.nrows == 0 && (o->classes || m.noverlaps == 0))
         status = no_rows(&m, e);
     if (status == 0)
@@ -360,8 +361,8 @@ const struct command cmd_calibrate = {
     .summary = "fit the models to measured times of a machine",
     .details =
         "Fits the parameters of one machine to its rows in tables of measured times (those of\n"
-        "'specter validate'), by relative error and robustly, starting from what is known of its\n"
-        "kind, and writes a profile for --gpu and --network.\n"
+        "'specter validate') or in logs of nccl-tests, by relative error and robustly, starting\n"
+        "from what is known of its kind, and writes a profile for --gpu and --network.\n"
         "\n"
         "As many parameters are fitted as predict rows better that had no part in the fit: none,\n"
         "the few that differ most between machines, or all. A parameter that the rows do not\n"

@@ -6,6 +6,7 @@
 #include "base/whole_file.h"
 #include "cmd/cmd.h"
 #include "cmd/hardware.h"
+#include "cmd/measured_file.h"
 #include "report/calib_report.h"
 
 #include <stdio.h>
@@ -44,7 +45,7 @@ static const char details[] =
     "class: median, mean and 90 % quantile of |predicted - measured| / measured, bias (the median\n"
     "with its sign) and the share of rows whose error is at most 25 %. FILE is CSV, its columns "
     "found by the names in its header\n"
-    "(docs/validate.md), plain or gzip; of a folder all *.csv are taken.\n"
+    "(docs/validate.md), or a log of nccl-tests, plain or gzip; of a folder all *.csv are taken.\n"
     "\n"
     "A row is scored when it names a known gpu_profile and network_profile (the latter not for\n"
     "gemm) and its notes do not say 'doubtful'. Every other row is counted with its reason.\n"
@@ -138,7 +139,7 @@ static int run_validate(const struct command *self, int argc, char **argv, struc
     measured_init(&m);
     status = check_opts(&opts, n, &m.arena, &how, e);
     for (int i = 0; status == 0 && i < n; i++)
-        status = measured_read(&m, argv[i], &how, e);
+        status = cmd_measured_read(&m, argv[i], &how, e);
     for (size_t i = 0; status == 0 && i < m.nfiles; i++) {
         if (m.files[i].why != NULL)
             fprintf(stderr, "specter: note: passed over: %s\n", m.files[i].why);
