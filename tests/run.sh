@@ -254,7 +254,7 @@ collect() {
     find "$WORK" -mindepth 3 -maxdepth 3 -name result -print0 | sort -z | xargs -0 -r cat >>"$WORK/results"
 }
 
-# Whether a name has one of the words of WITHOUT.
+# Returns whether a name has one of the words of WITHOUT.
 left_out() {
     local word
     for word in $WITHOUT; do

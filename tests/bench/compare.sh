@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 #
-# What `specter compare` takes beyond loading: two recordings of 64 ranks with 10,000 operations each, on the
+# Measures `specter compare` beyond loading: two recordings of 64 ranks with 10,000 operations each, on the
 # stand-ins, one on a slower network. Times are CPU time of all threads in user mode, which other work on the machine
 # changes least, the best of three; memory is the peak. Loading is `specter analyze` of both, in memory `compare` of the
 # step alone. At most 3 s and 200 MB beyond, with workbooks, too; `analyze --xlsx` at most 200 MB.

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 #
-# What reading together brings: PyTorch profiles of eight ranks (SIZE_MB in all, grown from a real one of ../shared or
-# from our fixture), analysed by one rank of MPI on one core, by two on two cores, and by one process with threads on
+# Measures how much faster two read together: PyTorch profiles of eight ranks (SIZE_MB in all, grown from a real one
+# of ../shared or from our fixture), analysed by one rank of MPI on one core, by two on two cores, and by one process with threads on
 # two. The best of ROUNDS, interleaved; elapsed time. At least 1.6 times as fast with two; ranks are not bound to a
 # processor, so that rank 0 has both once the other has read its share. Prints a table and, last,
 # one line of JSON.

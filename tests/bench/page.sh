@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 #
-# How fast the page of a large recording is: 64 ranks x 10,000 operations in one step, as large as `analyze --html`
+# Measures the page of a large recording: 64 ranks x 10,000 operations in one step, as large as `analyze --html`
 # writes one. First paint, and the longest frame while the timeline is zoomed in and out, and its CPU time; medians
 # of five, in a headless Chromium without a GPU. BUILD: the build folder.
 set -euo pipefail

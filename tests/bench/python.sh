@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 #
-# What the Python module adds to a command: a Python that imports it and calls analyze(), less the command alone and
-# less a Python that does nothing. Medians of 21 runs in turn. Called by `make bench-python`.
+# Measures the time that the Python module adds to a command: a Python that imports it and calls analyze(), less the
+# command alone and less a Python that does nothing. Medians of 21 runs in turn. Called by `make bench-python`.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 export SPECTER_PROGRAM=$PWD/${BUILD:-build}/specter PYTHONPATH=$PWD/packaging/python PYTHONDONTWRITEBYTECODE=

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 #
-# How fast traces are read, and in how much memory. Makes its inputs in build/bench/read: a long trace
+# Measures the time and memory of reading traces. Makes its inputs in build/bench/read: a long trace
 # of our own out of a capture on the stand-in libraries, a long PyTorch profile out of a real one in
 # ../shared (or our fixture), and a folder with a file of 1 MB for each of many ranks. Our reader of
 # JSON Lines stands beside one that has cJSON parse each line and takes the same fields, the reader of

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# What `specter analyze --summary` takes for the closing records of a job of so many ranks (100,000).
+# Measures `specter analyze --summary` on the closing records of a job of so many ranks (100,000).
 set -euo pipefail
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 #
-# What a point of `specter sweep` costs beside the simulation itself: a recording of two ranks and a
+# Measures the cost of a point of `specter sweep` beside the simulation itself: a recording of two ranks and a
 # dozen operations, so that reading options, making the program and writing rows decide. Points that
 # have a replay of their own, and 50 scales to a replay; one thread, and one a core. The best of three.
 #

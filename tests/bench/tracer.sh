@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 #
-# What a traced call costs: CPU time of the calling thread per call, under libspecter.so and under a
-# naive tracer (naive.c), on libraries whose functions return at once (stub.c); what the same calls
-# cost untraced is taken off. Rounds of all are interleaved and the best of each counts. Prints a
+# Measures the cost of a traced call: CPU time of the calling thread per call, under libspecter.so and
+# under a naive tracer (naive.c), on libraries whose functions return at once (stub.c), less that of the
+# same calls untraced. Rounds of all are interleaved and the best of each counts. Prints a
 # table and, last, one line of JSON: its figures are the mean of an NCCL call and a GEMM; comms_ratio is
-# what a traced call on the last of 5,000 communicators costs of one on the first. Fails when
+# the cost of a traced call on the last of 5,000 communicators over that of one on the first. Fails when
 # a record was dropped, or when all that the tracer may ever touch comes to 16 MiB.
 #
 #     BUILD=build tests/bench/tracer.sh [ROUNDS]

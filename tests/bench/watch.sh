@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 #
-# What `specter watch` takes of a core while eight ranks write their traces: files that grow by so many
-# lines a second and rank, of a capture on the stand-in libraries. Looks once a second, as by default;
-# processor time of the whole process / time that it ran. Then how long after the last call of a job that
-# hangs (the stand-ins', eight ranks) the first look comes that names the blocked rank: the worst of five.
+# Measures the share of a core that `specter watch` takes while eight ranks write their traces: files that
+# grow by so many lines a second and rank, of a capture on the stand-in libraries. Looks once a second, as by default;
+# processor time of the whole process / time that it ran. Then the time from the last call of a job that
+# hangs (the stand-ins', eight ranks) to the first look that names the blocked rank: the worst of five.
 #
 #   BUILD=build SECONDS_EACH=15 RATES="0 1000 5000" tests/bench/watch.sh
 set -euo pipefail

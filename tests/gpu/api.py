@@ -11,7 +11,7 @@ what must be in the trace then.
     exit         sys.exit with work still queued
     os_exit      os._exit: no exit handler runs
     sigterm      ended by that signal
-    exception    ended by an exception that nobody catches, with work still queued
+    exception    ended by an exception that is not caught, with work still queued
     fork         a child that only sleeps and exits; the parent goes on
     spawn        multiprocessing's spawned worker that loads the libraries, and PyTorch where it is there
     threads      four threads, each with a stream of its own

@@ -78,7 +78,7 @@ def said_of(said, library):
 
 
 def agree(first, second):
-    """2.28.9 and 2.28 do; what nobody knows cannot differ."""
+    """Returns whether two versions agree: 2.28.9 and 2.28 do, and any with an unknown one; two unknown ones do not."""
     if first is None or second is None:
         return first is not None or second is not None
     return all(a == b for a, b in zip(first.split("."), second.split(".")))

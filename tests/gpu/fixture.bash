@@ -1,14 +1,14 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: MIT
 #
-# What a folder of examples/traces must be, asked where it is recorded (checks/examples.bash) and by every run of the
-# tests (tests/cli/examples): small, described, without a word about people and machines, and read by every
+# Checks a folder of examples/traces, where it is recorded (checks/examples.bash) and in every run of the
+# tests (tests/cli/examples): it must be small, described, without a word about people and machines, and read by every
 # command. Needs SPECTER and ROOT; writes into a folder of its own.
 
 FIXTURE_BYTES=1000000
 FIXTURE_IDENTITY=3 # percent that a replay on the recorded hardware may be off
 
-# fixture FOLDER: says what is wrong; status 1 where something is.
+# fixture FOLDER: prints each requirement that is not met; status 1 where there is one.
 fixture() {
     local folder=$1 scratch status=0
     scratch=$(mktemp -d) || return 1

@@ -51,7 +51,7 @@ def watch(specter, folder, job, wanted, limit):
 
 
 def end(job):
-    """Ends all of the job: nobody in it will ever answer."""
+    """Kills all processes of the job, of which none will ever answer."""
     status = job.poll()
     os.killpg(job.pid, signal.SIGKILL)
     job.wait()

@@ -23,7 +23,7 @@ from figures import Figures
 RISK = 0.025  # of each end of an interval
 LEAVE_OUT = ["--no-nccl", "--no-cublas", "--no-copies", "--no-launches", "--no-deps"]
 
-# What is in the way: nothing; the library, switched off; its hooks, which record nothing; all of it.
+# The parts of the tracer that are in use: none; the library, switched off; its hooks, which record nothing; all.
 MODES = {
     "untraced": None,
     "switched off": ({"SPECTER_DISABLE": "1"}, []),
@@ -31,7 +31,7 @@ MODES = {
     "recorded": ({}, []),
 }
 
-# What a recorded call leaves.
+# The traces that a recorded call leaves.
 PARTS = {
     "cublasGemmEx": "record and a pair of events",
     "ncclAllReduce": "record and a pair of events",
@@ -45,7 +45,7 @@ PARTS = {
 RATES = {"idle": 0, "1,000 a second": 1000, "100,000 a second": 100000}
 IDLE_WAKEUPS = 12  # a second: it looks every 100 ms
 
-# The harvester shares the device with nobody: what its events and streams may hold there.
+# The harvester has the device to itself: so much memory may its events and streams hold there.
 DEVICE_MIB = 1
 
 
@@ -58,7 +58,7 @@ def run(options, mode, *arguments):
             trace = os.path.join(folder, "trace")
             command = [options.specter, "capture", "-o", trace, "--overhead", "0", *switches, "--", *command]
         environment = {**os.environ, **environment}
-        # What capture says of a trace without records is of interest only where something goes wrong.
+        # Capture's warning about a trace without records is shown only where the run fails.
         done = subprocess.run(command, capture_output=True, text=True, env=environment)
         if done.returncode != 0:
             print(done.stderr, f"hook_cost: {mode}: status {done.returncode}", sep="")

@@ -1,6 +1,6 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: MIT
-# What the checks of the GPU suite share; run.sh has set ROOT, HERE, BUILD, SPECTER, PYTHON and OUT.
+# Shared by the checks of the GPU suite; run.sh has set ROOT, HERE, BUILD, SPECTER, PYTHON and OUT.
 
 # claim WHAT MEASURED [LIMIT [UNIT]], equal WHAT MEASURED WANTED, note TEXT: figures of a check that a shell
 # has, as figures.py describes them; status 1 where the claim does not hold.

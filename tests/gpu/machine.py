@@ -16,7 +16,7 @@ import re
 import subprocess
 import sys
 
-# What the report says of the GPU, in nvidia-smi's fields; a line with one that is not known is left out.
+# The report's lines on the GPU, in nvidia-smi's fields; a line with one that is not known is left out.
 GPU_FACTS = [
     ("driver", "{driver_version}"),
     ("VBIOS", "{vbios_version}"),

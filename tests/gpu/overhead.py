@@ -33,7 +33,7 @@ WAY_ROUNDS = (0, 2, 4)  # in which the other ways run, too, where that leaves ti
 CAPTURE = ["{specter}", "capture", "-o", "{folder}/trace"]
 NSYS = ["nsys", "profile", "--trace=cuda,nvtx,cublas", "--sample=none", "--cpuctxsw=none", "-o", "{folder}/nsys"]
 
-# What stands before the workload's command, and what behind it.
+# The words before the workload's command, and those after it.
 WAYS = {
     "untraced": ([], []),
     "traced": ([*CAPTURE, "--"], []),

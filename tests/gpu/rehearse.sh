@@ -22,7 +22,7 @@ VERSION=2.11.0
 FORM_ONLY='
 hook                   on a busy machine and without a driver, what a hook costs is not what it costs beside one
 harvester              the stand-ins have no events of hardware to wait for
-overhead_transformer   the model is small and its kernels are sleeps: an overhead here is nobody'"'"'s
+overhead_transformer   the model is small and its kernels are sleeps: its overhead is no real one'"'"'s
 overhead_launch_bound  the calls that would bound it cost the stand-ins other times than a driver
 '
 
@@ -51,7 +51,7 @@ find_torch() {
 }
 
 # The copy, with the stand-ins in the place of the libraries. libtorch finds its libraries by a path of
-# its own, so that LD_LIBRARY_PATH alone would not do; libcuda and libnvidia-ml are nobody's in Python.
+# its own, so that LD_LIBRARY_PATH alone would not do; no package of Python has libcuda or libnvidia-ml.
 stage() {
     local lib old site
     [ "$(cat "$STAGE/of" 2>/dev/null)" = "$TORCH" ] || rm -rf "$STAGE"

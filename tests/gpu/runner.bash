@@ -1,6 +1,6 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: MIT
-# How run.sh runs checks: each in a process of its own with a time limit, and what becomes of its results.
+# Runs the checks of run.sh, each in a process of its own with a time limit, and keeps their results.
 #
 # $OUT/checks holds of each check NAME.log, NAME.figures (figures.py) and NAME.verdict: a line `VERDICT SECONDS
 # BUILD`, a line that says why where it did not pass, and what nvidia-smi says of the GPU at its end. Every process of a

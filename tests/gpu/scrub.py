@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""Takes out of a folder of traces what nobody else need know, so that they can be published.
+"""Takes private values out of a folder of traces, so that they can be published.
 
     scrub.py [--secret TEXT]... FOLDER   rewrites each trace in FOLDER as NAME.gz, scrubbed
-    scrub.py --check FOLDER              status 1, and what is wrong, unless all in it is scrubbed
+    scrub.py --check FOLDER              status 1, and the values that remain, unless all is scrubbed
 
 What may stay is listed, all else goes: numbers, the words of the trace format, versions. Host, run,
 communicators, PCI addresses and process ids become names that count from one, the same in all files of a
@@ -30,7 +30,7 @@ REMOVED = "removed"
 LIBRARY = r"lib(nccl|nccl-net|cublas|cublasLt|cudart|cuda|torch[a-z_]*)\.so[.0-9]*"
 DTYPE = r"(u?int|fp|bf|tf)[0-9]+(e[0-9]m[0-9])?|unknown|other"
 
-# What a text may be, by the last key on the way to it. Everything else is REMOVED.
+# The texts that may stay, by the last key on the way to each. Everything else is REMOVED.
 WORDS = {
     "event": r"init|comm|clock|mark|sample|dump|shutdown",
     "type": r"nccl|cublas|dep|sync|copy|untraced|graph|plugin",
@@ -144,7 +144,7 @@ NAMES = {
     "ac2g": LINKED,
     "fwdbwd": LINKED,
 }
-# What no text may hold, known or not: addresses, paths, what is drawn by lot.
+# Parts that no text may hold, known or not: addresses, paths, random ids.
 UNWANTED = re.compile(
     r"[/\\@]|\b\d{1,3}(\.\d{1,3}){3}\b|[0-9a-f]{8}-[0-9a-f]{4}|\b([0-9a-f]{2}:){5}[0-9a-f]{2}\b"
     r"|([0-9a-f]{1,4}:){4,}|(?<![0-9a-z])(?=[0-9a-f]*[0-9])[0-9a-f]{16,}|\b(hf|ghp|gho|sk|xox[a-z])[_-]\w{10,}"
@@ -193,7 +193,7 @@ def is_number(value):
 
 
 def own_secrets():
-    """What names this machine and who works on it; `root` and `localhost` name nobody."""
+    """Names of this machine and of its user; `root` and `localhost` identify none."""
     try:
         user = getpass.getuser()
     except (KeyError, OSError):

@@ -92,7 +92,7 @@ compare_modes() {
     done
 }
 
-# What is wrong with a pattern.
+# Prints the differences of a pattern between the modes, and errors in it.
 judge() {
     local name=$1
     compare_modes "$name"

@@ -12,7 +12,7 @@
 # (observe.c), must be the same; a program without a traced call leaves no trace. What differs between
 # two untraced runs as well, such as pids, the case removes.
 #
-# What is not installed is skipped by name. GET=1 fetches it first, with apt-get and pip, into
+# Programs that are not installed are skipped by name. GET=1 fetches it first, with apt-get and pip, into
 # build/programs (get.sh): nothing is installed into the system. JOBS programs run at a time.
 # Prints a line a program and ends with `N passed, N failed, N skipped`; the status is 0 when none
 # failed and one passed. What the runs of a failed program left is in build/program-runs/<name>.
@@ -47,7 +47,7 @@ clean_env() {
         PYTHONHASHSEED=0 "${@:2}"
 }
 
-# What differs in every program: numbers of pipes, sockets, files without a name, and processes.
+# Removes values that differ in every program: numbers of pipes, sockets, files without a name, and processes.
 usual() {
     sed -E 's/(pipe|socket):\[[0-9]+\]/\1/g; s,/#[0-9]+ \(deleted\),/NAMELESS,g; s,/proc/[0-9]+,/proc/PID,g
             s/(line [0-9]+:) +[0-9]+ /\1 PID /'

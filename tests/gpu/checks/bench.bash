@@ -22,7 +22,7 @@ bench_kinds() {
     also "$PYTHON" "$HERE/benches.py" drift "$OUT/bench_drift$1.json" "$1"
 }
 
-# A rank alone: NCCL copies; the GPU's clock against its host's; overlap has nobody to communicate with.
+# A rank alone: NCCL copies; the GPU's clock against its host's; overlap has no peer to communicate with.
 check_bench_alone() {
     local BENCH_JOB=() status=0
     bench_kinds 1

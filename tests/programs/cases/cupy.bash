@@ -39,5 +39,5 @@ program() {
     LD_LIBRARY_PATH=$PROGRAMS/nccl/cu12-2.26.2/nvidia/nccl/lib:$(echo "$PROGRAMS"/python/lib/*/site-packages/nvidia/cuda_nvrtc/lib) python "$MADE/small.py"
     echo "status $?"
 }
-# Which numbers the sockets of NCCL's thread get is chance.
+# The numbers of the sockets of NCCL's thread differ from run to run.
 normalize() { if [[ $1 == processes ]]; then descriptor_kinds; else cat; fi; }

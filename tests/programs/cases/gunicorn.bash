@@ -55,7 +55,7 @@ program() {
     echo "status $?"
     sed -E 's/^\[[^]]*\] \[[0-9]+\] //; s/[0-9]{3,}/N/g' log | sort
 }
-# Which worker starts first, and so has which pipe.
+# The order in which workers start, and so their pipes, differs from run to run.
 normalize() {
     sed -E 's,^[0-9]+ [0-9]+ run/log,run/log,; s,(wgunicorn-)[A-Za-z0-9_-]+,\1NAME,g' |
         if [[ $1 == processes ]]; then descriptor_kinds; else cat; fi

@@ -8,7 +8,7 @@ program() {
     strace -f -o log -e trace=execve,exit_group,kill,write,dup2 \
         sh -c 'printf "b\na\n" | sort; (exit 3); kill -USR1 $$' 2>&1
     echo "status $?"
-    # Which process does what first, and which calls are cut in two, is not the same twice.
+    # The order of processes, and the calls that are cut in two, differ from run to run.
     grep -E 'execve|exit_group|kill\(|write\(|dup2\(|^[0-9]+ +(---|\+\+\+)' log |
         sed -E '/resumed>|SIGCHLD/d; s/^[0-9]+ +//; s,/\* [0-9]+ vars \*/,,; s/0x[0-9a-f]+/ADDRESS/g' |
         sed -E 's/\b[0-9]{3,}\b/N/g; s/ *\)? *(= .*|<unfinished.*)?$//' | sort

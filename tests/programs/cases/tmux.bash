@@ -14,8 +14,7 @@ program() {
     "${tmux[@]}" kill-server
     echo "status $?"
 }
-# Which terminal it gets is not its choice; whether the client has left by then, and whether the server has removed
-# the lock by then, is chance.
+# The kernel chooses the terminal; the client may have left by then, and the server may have removed the lock.
 normalize() {
     sed -E '/^tmux utempter /s/:.*/:/; s,/dev/pts/[0-9]+( \(deleted\))?,TERMINAL,g; s,socket.lock \(deleted\),socket.lock,; s/^[0-9]+ ([0-9]+) run\/tty/run\/tty/'
 }

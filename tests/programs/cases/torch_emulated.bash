@@ -15,5 +15,5 @@ program() {
         --warmup 2
     echo "status $?"
 }
-# How long it took.
+# Times differ from run to run.
 normalize() { sed -E 's/"wall_s": [^,]+, "step_us": \[[^]]*\], //'; }
