@@ -12,13 +12,13 @@ TRACER_MAP  := $(B)/tracer/exports.map
 TRACER_CPPFLAGS := $(if $(CUDA_INCLUDE),-isystem $(CUDA_INCLUDE) -idirafter tracer/abi,-Itracer/abi)
 TRACER_PIC  := -fPIC -fvisibility=hidden $(TRACER_CPPFLAGS)
 
-# What the unit tests link: the parts that are not wrappers, threads or a driver.
+# The parts that the unit tests link: those that are not wrappers, threads or a driver.
 TRACER_TEST_OBJ := $(patsubst %,$(B)/tracer/%.o,ids format format_value config settings file flight filter comm memory \
     comm_table process resolve objects as_caller as_caller_jump loader pending elf clock warn graph_ops \
     op_sums timeline driver)
 TRACER_TEST_CPPFLAGS := $(TRACER_CPPFLAGS)
 
-# What runs in a program's dlsym(), which a sanitizer calls before it is ready for our checks.
+# The parts that run in a program's dlsym(), which a sanitizer calls before it is ready for our checks.
 TRACER_EARLY := $(patsubst %,$(B)/tracer/%.o,dlsym dlsym_entry as_caller as_caller_jump elf loader)
 
 $(B)/tracer/%.o: private CPPFLAGS += $(TRACER_PIC)
@@ -39,7 +39,7 @@ $(TRACER_BASE:%=$(B)/tracer/%.o): $(B)/tracer/%.o: src/base/%.c $(B)/flags
 	@echo "  CC      $<"
 	$(Q)$(CC) $(OPTIONS) $(TRACER_PIC) -c -o $@ $<
 
-# What is exported is said in the code (tracer/hooks.h); the one version is named here.
+# The code says which functions are exported (tracer/hooks.h); the one version is named here.
 $(TRACER_MAP): tracer/hooks.h
 	@mkdir -p $(@D)
 	$(Q)echo 'SPECTER { local: versioned_*; };' > $@

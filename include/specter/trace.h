@@ -5,7 +5,7 @@
  * This header is the one place that names what a trace can hold. The tracer expands its tables to
  * write records, the readers expand the same tables to find keys, and docs/trace-format.md is
  * tested against them. It includes nothing but the fixed-width types, so that it can live in
- * somebody else's process.
+ * another program's process.
  *
  * Times in a file are microseconds with three decimals; in memory they are integer nanoseconds.
  *   start_us                       time of the operation's own device, counted from a base set at
@@ -403,7 +403,7 @@ enum specter_mark {
     X(rate, U64, ALWAYS)         \
     X(why, STR, ALWAYS)
 
-/* Somebody asked for a dump: at time_us every operation under way has a line. */
+/* A dump was requested: at time_us every operation under way has a line. */
 #define SPECTER_DUMP_FIELDS(X) \
     X(event, STR, ALWAYS)      \
     X(time_us, US, ALWAYS)
