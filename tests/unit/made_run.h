@@ -173,7 +173,7 @@ static inline void made_iteration(struct run *run, const struct made *m, struct 
 static inline void made_run(struct run *run, const struct made *m)
 {
     struct made_rank *at = calloc((size_t)m->ranks, sizeof *at);
-    device_run_on(run, m->ranks, m->gpu, COVER_NCCL | COVER_GEMM | COVER_DEPS);
+    device_run_on(run, m->ranks, m->gpu, COVER_NCCL | COVER_GEMM | COVER_DEPS | COVER_LAUNCHES);
     device_comm(run, "world", 0, 1, m->ranks);
     for (int k = 0; k < m->iterations; k++)
         made_iteration(run, m, at, k);

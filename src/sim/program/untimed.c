@@ -22,8 +22,8 @@
  * Some operations leave gaps that no host can explain. Those that the launch of a graph issued run
  * as the device orders them, and a profile may hold a few of many; what comes after them on the
  * stream waits for all. Those whose call the recording does not hold (launched before it began,
- * say) tell nothing of their host. And where kernels alone were left out of a recording
- * (--no-launches), what the rest does not explain are they. All these keep their distance from what
+ * say) tell nothing of their host. And where kernels were left out of a recording (--no-launches),
+ * what the rest does not explain are they. All these keep their distance from what
  * is before them on the stream, where that, their launch and every wait allowed an earlier start:
  * as work that was not recorded, in front of them.
  *
@@ -224,11 +224,11 @@ static bool is_explained(const struct untimed_ctx *s, uint32_t i, const struct u
            (after != NULL && after[i] != INFER_NONE);
 }
 
-/* Returns whether kernels alone were left out of the recording: what else the device did is known,
- * and what it does not explain are they. */
+/* Returns whether kernels were left out of the recording, which says so: what the rest does not
+ * explain are they, and copies where these were left out, too. */
 static bool lacks_kernels(const struct rank *rank)
 {
-    return rank->coverage & COVER_MEMORY && !(rank->coverage & (COVER_LAUNCHES | COVER_KERNELS));
+    return rank->coverage != 0 && !(rank->coverage & (COVER_LAUNCHES | COVER_KERNELS));
 }
 
 /* The operation got to its stream at t_ns. allowed_ns: by its launch; UNKNOWN_NS. */

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
-# A recording whose operations start ten times as late as calls and dependencies allow: the error is a share of
-# the prediction and reaches the truth, and no scale has a speed-up or an efficiency. Sweep tells none either.
-# That the recording is idle and the prediction is not is explained.
+# A recording without other kernels, whose operations start ten times as late as calls and dependencies allow: the
+# error is a share of the prediction and reaches the truth, and no scale has a speed-up or an efficiency. Sweep tells
+# none either. That the recording is idle and the prediction is not is explained.
 mkdir traces
 for file in "$ROOT"/tests/cli/replay/data/two_ranks/*.jsonl; do
-    sed 's/"start_us":\([0-9]*\)\./"start_us":\10./' "$file" >traces/"${file##*/}"
+    sed 's/"coverage":\["nccl",/&"launches",/; s/"start_us":\([0-9]*\)\./"start_us":\10./' "$file" >traces/"${file##*/}"
 done
 "$SPECTER" replay --full traces --scale 1,8 --json far.json |
     sed -n '/most of the recorded/,/hardware$/p; /^iteration /,/^iterations/p; /^  GPUs  *iteration/,/^$/p; /^the interval/,/^  -/p; /^notes/,$p'
