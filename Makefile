@@ -82,8 +82,8 @@ $(B)/flags: FORCE
 	@mkdir -p $(@D)
 	@echo '$(flags)' | cmp -s - $@ || echo '$(flags)' > $@
 
-include tracer/tracer.mk
 include tests/emu/emu.mk
+include tracer/tracer.mk
 include tests/tests.mk
 include tests/fuzz/fuzz.mk
 include tests/bench/bench.mk

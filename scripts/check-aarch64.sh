@@ -15,8 +15,8 @@ for tool in qemu-aarch64 $CC; do
 done
 [[ -e $ROOTFS/lib/ld-linux-aarch64.so.1 ]] || { echo "skip: no C library in $ROOTFS (Debian: libc6-dev-arm64-cross)"; exit 77; }
 
-make -j2 --no-print-directory B=$B CC=$CC AR=aarch64-linux-gnu-ar CUDA_INCLUDE= WERROR=1 \
-    $B/libspecter.so $B/tracer-unit-tests $B/tracer/{steps,lookups,libsteps.so,calls} emu
+make -j2 --no-print-directory B=$B CC=$CC AR=aarch64-linux-gnu-ar CUDA_INCLUDE= WERROR=1 CFLAGS=-O2 \
+    $B/libspecter.so $B/tracer-unit-tests $B/tracer/{steps,lookups,libsteps.so,calls}
 
 TMP=$(mktemp -d)
 trap 'rm -rf "$TMP"' EXIT

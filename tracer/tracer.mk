@@ -89,7 +89,7 @@ TRACER_PROGRAMS := $(patsubst tests/tracer/%.c,$(B)/tracer/%, \
     $(filter-out %/runtime.c $(if $(TRACER_NVTX),,%/nvtx_calls.c),$(wildcard tests/tracer/*.c)))
 check-build: $(TRACER_PROGRAMS)
 
-$(B)/tracer/%: tests/tracer/%.c $(B)/flags | emu
+$(B)/tracer/%: tests/tracer/%.c $(B)/flags | $(EMU_LIBS)
 	@mkdir -p $(@D)
 	@echo "  CC      $@"
 	$(Q)$(CC) $(EMU_FLAGS) $(TRACER_CPPFLAGS) -Itracer -Itests/emu -MF $@.d -o $@ $< $(EMU_USE) -l:libcuda.so.1 -lpthread -ldl
@@ -100,7 +100,7 @@ $(TRACER_INSTANT): $(B)/tracer/%: tests/tracer/%.c $(B)/bench/lib/libnccl.so.2 $
 	@echo "  CC      $@"
 	$(Q)$(CC) $(EMU_FLAGS) $(TRACER_CPPFLAGS) -MF $@.d -o $@ $(filter %.c %.so.2,$^) -lpthread -ldl
 # Over the stand-ins of ROCm.
-$(B)/tracer/rccl_calls: tests/tracer/rccl_calls.c $(B)/flags | emu
+$(B)/tracer/rccl_calls: tests/tracer/rccl_calls.c $(B)/flags | $(ROCM_LIB)/librccl.so.1
 	@mkdir -p $(@D)
 	@echo "  CC      $@"
 	$(Q)$(CC) $(EMU_FLAGS) $(TRACER_CPPFLAGS) -MF $@.d -o $@ $< -L$(ROCM_LIB) -l:librccl.so.1 \
@@ -113,7 +113,7 @@ $(B)/tracer/check_trace: tests/tracer/check_trace.c $(B)/libspecter.a $(B)/flags
 # Programs that find the libraries in other ways than by linking, and one that links.
 LOOKUPS := $(B)/tracer/lookups $(B)/tracer/steps $(B)/tracer/libsteps.so $(B)/tracer/libruntime.so
 check-build: $(LOOKUPS)
-$(LOOKUPS): tests/tracer/steps.h $(B)/flags | emu
+$(LOOKUPS): tests/tracer/steps.h $(B)/flags | $(EMU_LIBS)
 
 lookups_cc = @mkdir -p $(@D); echo "  CC      $@"; \
  $(CC) $(EMU_FLAGS) $(TRACER_CPPFLAGS) -MF $@.d -o $@ $<
