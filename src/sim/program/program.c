@@ -501,8 +501,83 @@ static int64_t last_start(const struct program *isolated, const struct match *ma
     return last_ns;
 }
 
+/* Of transfers that groups tie, the shortest recorded time is all one's cost at first. The end of a
+ * group that is later than that allows (some messages leave the node, and some do not) belongs to
+ * those whose members all end so late. */
+#define TIED_SLACK 0.1 /* of the cost: what members of one transfer may differ by */
+
+/* By item of the program: when its group is over at these costs. Owned by the caller. */
+static int64_t *find_group_ends(const struct program *p, const int64_t *last_ns)
+{
+    int64_t *over_ns = NULL;
+    size_t cap = 0;
+    for (size_t i = 0; i < p->ncosts; i++) {
+        const struct program_cost *cost = &p->costs[i];
+        const struct match *match;
+        if (cost->match == PROGRAM_NONE || cost->measured_ns == UNKNOWN_NS)
+            continue;
+        match = &p->matches.list[cost->match];
+        for (uint32_t k = 0; k < match->nmembers; k++) {
+            struct match_member m = p->matches.members[match->first + k];
+            uint32_t item = p->ranks[m.rank].item[m.op];
+            int64_t ns = last_ns[i] < 0 ? INT64_MAX : last_ns[i] + cost->measured_ns;
+            if (item == PROGRAM_NONE)
+                continue;
+            ARRAY_GROW(over_ns, cap, (size_t)item + 1);
+            if (ns > over_ns[item])
+                over_ns[item] = ns;
+        }
+    }
+    return over_ns;
+}
+
+/* Returns what a transfer whose last member started at last_ns took, by the ends of its groups; 0
+ * where one of them is over when the costs allow it. */
+static int64_t late_ns(const struct program *p, const struct program *isolated,
+                       const struct program_cost *cost, const int64_t *over_ns, int64_t last_ns)
+{
+    const struct match *match = &p->matches.list[cost->match];
+    int64_t least_ns = INT64_MAX;
+    for (uint32_t k = 0; k < match->nmembers; k++) {
+        struct match_member m = p->matches.members[match->first + k];
+        uint32_t item = p->ranks[m.rank].item[m.op];
+        int64_t end_ns = program_span(isolated, m.rank, m.op).end_ns;
+        if (p->run->ranks[m.rank].ops[m.op].coll.group < 0 || item == PROGRAM_NONE ||
+            (double)end_ns <= (double)over_ns[item] + TIED_SLACK * (double)cost->measured_ns)
+            return 0;
+        if (end_ns - last_ns < least_ns)
+            least_ns = end_ns - last_ns;
+    }
+    return least_ns;
+}
+
+static void learn_tied(struct program *p, const struct program *isolated)
+{
+    int64_t *last_ns = array_new(p->ncosts, sizeof *last_ns), *over_ns;
+    for (size_t i = 0; i < p->ncosts; i++) {
+        const struct program_cost *cost = &p->costs[i];
+        const struct match *match =
+            cost->match != PROGRAM_NONE ? &p->matches.list[cost->match] : NULL;
+        bool is_whole = match != NULL && match->nmembers > 0 && match->nmembers == match->expected;
+        last_ns[i] = is_whole ? last_start(isolated, match) : -1;
+    }
+    over_ns = find_group_ends(p, last_ns);
+    for (size_t i = 0; i < p->ncosts; i++) {
+        struct program_cost *cost = &p->costs[i];
+        int64_t ns;
+        if (cost->measured_ns == UNKNOWN_NS || last_ns[i] < 0)
+            continue;
+        ns = late_ns(p, isolated, cost, over_ns, last_ns[i]);
+        if (ns > cost->measured_ns)
+            cost->measured_ns = ns;
+    }
+    free(over_ns);
+    free(last_ns);
+}
+
 void program_learn(struct program *p, const struct program *isolated)
 {
+    learn_tied(p, isolated);
     for (size_t i = 0; i < p->ncosts; i++) {
         struct program_cost *cost = &p->costs[i];
         struct match_member first;

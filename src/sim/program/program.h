@@ -229,7 +229,8 @@ int64_t program_fit_latency(struct program *isolated, int64_t latency_ns);
  * are there: its end less the start of the last member. The shortest of these is the measured cost,
  * the rest of each is its lag. Where that is less than half of the shortest recorded time, the
  * recording is not understood so well; then, between hosts whose clocks share no zero, and for
- * transfers tied by groups, the shortest recorded time is the cost, without lags. */
+ * transfers tied by groups, the shortest recorded time is the cost, without lags: of tied ones that
+ * of all, but for those by which all their groups end later. */
 void program_learn(struct program *p, const struct program *isolated);
 
 /* Returns when the data of an operation's transfer moved, up to the end of its own part in it; both
