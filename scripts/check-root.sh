@@ -6,7 +6,8 @@
 #
 #   scripts/check-root.sh [--shared] SUITE [PATTERN...]     bookworm, bullseye, ...
 #
-# --shared lays a copy of ../shared beside the clone; PATTERN is T of `make check`, $WITHOUT its WITHOUT.
+# --shared lays a copy of ../shared beside the clone; PATTERN is T of `make check`, $WITHOUT its WITHOUT, and
+# $CFLAGS its CFLAGS.
 # Needs root, and debootstrap, which is installed where it is missing; the packages come from where apt's
 # configuration has Debian's. Status 77 with the reason where no such root can be made. A root that failed stays for a
 # look at its build/test-runs.
@@ -31,9 +32,11 @@ main() {
     git clone -q --no-hardlinks . "$root/src/specter"
     [[ $shared == 0 || ! -d ../shared ]] || cp -R ../shared "$root/src/shared"
     echo "check-root: make demo"
-    in_root "$root" /src/specter make demo >"$root.log" 2>&1 || { tail -n 30 "$root.log" && exit 1; }
+    in_root "$root" /src/specter make demo ${CFLAGS:+CFLAGS="$CFLAGS"} >"$root.log" 2>&1 ||
+        { tail -n 30 "$root.log" && exit 1; }
     echo "check-root: make check"
-    in_root "$root" /src/specter make check ${1:+T="$*"} ${WITHOUT:+WITHOUT="$WITHOUT"} || status=$?
+    in_root "$root" /src/specter make check ${CFLAGS:+CFLAGS="$CFLAGS"} ${1:+T="$*"} \
+        ${WITHOUT:+WITHOUT="$WITHOUT"} || status=$?
     if [[ $status != 0 ]]; then
         trap - EXIT
         echo "check-root: the root stays in $root"
