@@ -126,6 +126,7 @@ TEST(whatif_folded_ranks_at_a_tie)
     for (size_t i = 0; i < sizeof reduce_ns / sizeof *reduce_ns; i++) {
         struct made m = made_default;
         struct replay_scale all, folded;
+        m.iterations = 3;
         m.reduce_ns = reduce_ns[i];
         m.ranks = 2;
         folded = made(&m, 32, percent(0.05, 200));
