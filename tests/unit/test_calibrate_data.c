@@ -30,7 +30,7 @@ static double error_of(const struct measured *m, const struct fit_machine *machi
     return median;
 }
 
-/* The machine with the parameters of all others, fitted to every eighth row of theirs. */
+/* The machine with the parameters of all others, fitted to every third row of theirs. */
 static struct fit_machine unseen(const struct measured *m, const char *gpu, const char *net)
 {
     struct fit_machine found = {0};
@@ -39,7 +39,7 @@ static struct fit_machine unseen(const struct measured *m, const char *gpu, cons
     bool *leave_out = calloc(m->nrows, sizeof *leave_out);
     fit_rows_init(&rows, m->rows, m->nrows);
     for (size_t i = 0; i < rows.nrows; i++)
-        leave_out[i] = strcmp(rows.rows[i].row->gpu->name, gpu) == 0 || i % 8 != 0;
+        leave_out[i] = strcmp(rows.rows[i].row->gpu->name, gpu) == 0 || i % 3 != 0;
     CHECK_INT(classes_fit(&classes, &rows, &(struct classes_opts){.leave_out = leave_out}, NULL),
               0);
     for (size_t i = 0; i < rows.nmachines; i++) {
@@ -53,7 +53,7 @@ static struct fit_machine unseen(const struct measured *m, const char *gpu, cons
     return found;
 }
 
-/* Calibrates the machine on every second row of one collective. */
+/* Calibrates the machine on one collective. */
 static void calibrate_on(const struct measured *m, struct fit_machine *machine,
                          enum specter_comm_op op)
 {
@@ -61,10 +61,10 @@ static void calibrate_on(const struct measured *m, struct fit_machine *machine,
     struct calibration c;
     struct cross_validation v;
     struct fit_rows rows;
-    size_t n = 0, seen = 0;
+    size_t n = 0;
     for (size_t i = 0; i < m->nrows; i++) {
         if (m->rows[i].gpu == machine->of_gpu && m->rows[i].net == machine->of_net &&
-            m->rows[i].op == op && seen++ % 2 == 0)
+            m->rows[i].op == op)
             own[n++] = m->rows[i];
     }
     fit_rows_init(&rows, own, n);
