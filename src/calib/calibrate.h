@@ -63,8 +63,8 @@ struct calibration {
     struct calibration_param params[CALIBRATION_PARAMS_MAX];
     size_t nparams;
     int starts; /* of each fit (struct fit_problem) */
-    const struct calibration
-        *whole; /* a fit to more rows, whose values are a start, too; or NULL */
+    /* A fit to more rows, whose values are a start, too; or NULL. */
+    const struct calibration *whole;
 };
 
 void calibration_init(struct calibration *c, struct fit_rows *rows);
