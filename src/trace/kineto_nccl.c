@@ -326,9 +326,11 @@ void kineto_learn_groups(struct kineto *k)
     }
 }
 
+/* -1: no member has that global rank, or it is not known (-1, as members that no trace names have
+ * it). */
 static int comm_rank(const struct comm *comm, int64_t global)
 {
-    for (int i = 0; i < comm->size; i++) {
+    for (int i = 0; global >= 0 && i < comm->size; i++) {
         if (comm->ranks[i] == global)
             return i;
     }

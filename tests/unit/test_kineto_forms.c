@@ -442,6 +442,22 @@ TEST(kineto_root_and_peer)
     run_release(&run);
 }
 
+/* The other end of a message in a group whose members no record lists: the number in the group is
+ * the record's, and without one it is not known. */
+TEST(kineto_peer_in_a_group_of_unknown_members)
+{
+#define SEND(ts, more)                                                                      \
+    WORK("kernel", "ncclDevKernel_SendRecv", ts, "2",                                       \
+         "'stream':20,'Collective name':'send','In msg nelems':8,'dtype':'Float','Process " \
+         "Group Name':'9','Group size':4,'Process Group Ranks':'[0, 2, ...]'" more)
+    struct run run;
+    load_one(&run, "rank0.json", "{" EVENTS(SEND("5", ",'Rank':3") SEND("9", "")) "}");
+    CHECK_INT(run.comms[0].ranks[0], -1);
+    CHECK_INT(run.ranks[0].ops[0].coll.peer, 3);
+    CHECK_INT(run.ranks[0].ops[1].coll.peer, -1);
+    run_release(&run);
+}
+
 /* ---- matching ---- */
 
 /* Custom all-reduce on the stream of NCCL: each is matched with its own kind. */
