@@ -5,6 +5,7 @@
 #include "base/order.h"
 #include "trace/kineto.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -241,7 +242,7 @@ static double output_volume(const struct operator_row *row, const struct product
         double room = (double)input[i] + 2 * (double)padding[i] - reach;
         if (stride[i] < 1 || room < 0)
             return 0;
-        product *= (double)(int64_t)(room / (double)stride[i]) + 1;
+        product *= floor(room / (double)stride[i]) + 1;
     }
     return product;
 }

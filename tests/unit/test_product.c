@@ -120,6 +120,11 @@ TEST(product_flops)
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         CHECK_DOUBLE(product(rows[i].op, rows[i].dims, rows[i].values).flops, rows[i].flops, 0);
+    /* More places than an integer can count are no other number of them. */
+    CHECK_DOUBLE(product("aten::convolution", "[[1,1,3],[1,1,1]]",
+                         "[\"\",\"\",\"\",\"[1]\",\"[9000000000000000000]\",\"[1]\",\"False\"]")
+                     .flops,
+                 2 * 18e18, 1e-9);
     CHECK_INT(product("aten::_grouped_mm", "[[100,8],[4,8,16],[4]]", NULL).dtype, SPECTER_BF16);
 }
 
