@@ -79,6 +79,20 @@ TEST(grid_told_with_experts)
     release(&j);
 }
 
+/* Products that no integer holds are too many ranks, whatever is left of them. */
+TEST(grid_told_with_sizes_beyond_integers)
+{
+    const struct grid_input in = {.world = 65537};
+    struct grid g;
+    struct err e;
+    CHECK_INT(grid_from_text(&g, &in, "dp=131073,ep=65537,ep=65537", &e), -1);
+    CHECK_HAS(e.msg, "more than 8590131201 ranks");
+    grid_release(&g);
+    CHECK_INT(grid_from_text(&g, &in, "ep=65537,ep=65537,dp=131073", &e), -1);
+    CHECK_HAS(e.msg, "more than 4295098369 ranks");
+    grid_release(&g);
+}
+
 /* The same of shards. */
 TEST(grid_told_with_experts_in_shards)
 {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * --parallel: the grid that the user tells, against the rank sets.
+ * --parallel: finds the order of the axes that the user gives in which the groups of the grid are
+ * the recorded communicators.
  */
 #include "sim/grid/grid_internal.h"
 
@@ -10,10 +11,11 @@
 /* One "role=size[:stride]". */
 struct given_axis {
     enum grid_role role;
-    int size, stride; /* stride 0: not told */
+    int size, stride; /* stride 0: not given */
 };
 
-static const char *number(const char *at, int *value)
+/* Reads a number from 1 to 2^30. Returns where it ends; NULL: it is none. */
+static const char *parse_number(const char *at, int *value)
 {
     char *end;
     long n = strtol(at, &end, 10);
@@ -29,9 +31,9 @@ static const char *parse_one(const char *at, struct given_axis *one)
     one->stride = 0;
     if (!grid_role_parse(&one->role, at, len) || at[len] != '=')
         return NULL;
-    at = number(at + len + 1, &one->size);
+    at = parse_number(at + len + 1, &one->size);
     if (at != NULL && *at == ':')
-        at = number(at + 1, &one->stride);
+        at = parse_number(at + 1, &one->stride);
     return at;
 }
 
@@ -56,15 +58,17 @@ static int parse(const char *text, struct given_axis *list, struct err *e)
  * shards. */
 static bool fold_experts(struct given_axis *list, int n, int64_t product, int world)
 {
-    int experts = 1;
-    for (int i = 0; i < n; i++)
-        experts *= list[i].role == GRID_EP ? list[i].size : 1;
-    if (experts == 1 || product != (int64_t)world * experts)
+    int64_t experts = 1;
+    for (int i = 0; i < n; i++) {
+        if (list[i].role == GRID_EP && experts <= world)
+            experts *= list[i].size;
+    }
+    if (experts == 1 || experts > world || product != world * experts)
         return false;
     for (int i = 0; i < n; i++) {
         bool data = list[i].role == GRID_DP || list[i].role == GRID_FSDP;
         if (data && list[i].size % experts == 0 && list[i].stride == 0) {
-            list[i].size /= experts;
+            list[i].size /= (int)experts;
             return true;
         }
     }
@@ -74,14 +78,18 @@ static bool fold_experts(struct given_axis *list, int n, int64_t product, int wo
 static int check_world(struct given_axis *list, int n, const char *text, int world, struct err *e)
 {
     int64_t product = 1;
+    bool more = false;
     for (int i = 0; i < n; i++) {
-        if (product <= INT32_MAX) /* more is too many in any case */
+        if (product <= INT32_MAX)
             product *= list[i].size;
+        else /* too many in any case */
+            more = more || list[i].size > 1;
     }
-    if (product == world || fold_experts(list, n, product, world))
+    if (!more && (product == world || fold_experts(list, n, product, world)))
         return 0;
-    return err_set(e, ERR_USAGE, "--parallel '%s': that makes %lld ranks, the recorded job has %d",
-                   text, (long long)product, world);
+    return err_set(e, ERR_USAGE,
+                   "--parallel '%s': that makes %s%lld ranks, the recorded job has %d", text,
+                   more ? "more than " : "", (long long)product, world);
 }
 
 static int by_role(const void *pa, const void *pb)
@@ -90,7 +98,7 @@ static int by_role(const void *pa, const void *pb)
     return (int)a->role - (int)b->role;
 }
 
-/* The axes in that order, or false where a stride that was told is another. */
+/* Makes the axes in that order; false where an axis was given with another stride. */
 static bool lay_out(struct grid *g, const struct given_axis *list, const int *order, int n)
 {
     int stride = 1;
@@ -109,7 +117,8 @@ static bool lay_out(struct grid *g, const struct given_axis *list, const int *or
     return true;
 }
 
-/* A part of a pipeline's stages: its neighbours, or its first and its last one. */
+/* Returns whether its members are some stages of a pipeline: neighbours, or the first and the last.
+ */
 static bool is_of_stages(const struct grid *g, const struct grid_comm *comm, unsigned axes)
 {
     for (int a = 0; a < g->naxes; a++) {
@@ -157,12 +166,13 @@ struct order_search {
     struct grid found; /* without --parallel */
     int best[GRID_AXES_MAX], score;
     size_t misfit; /* the farthest that any order came */
-    bool strides;  /* some order has the strides that were told */
+    bool strides;  /* some order has the strides that were given */
 };
 
-/* Orders that make the same axes as one of these are passed over: an axis of size 1 without a
- * stride stays behind the one before it in the list, two that are told alike stay in its order. */
-static bool is_plain(const struct order_search *s, const int *order)
+/* Returns whether the order is the one that is tried of those that make the same axes: in it an
+ * axis of size 1 without a stride stays behind the one before it in the list, and two that were
+ * given alike stay in the list's order. */
+static bool is_first_of_alike(const struct order_search *s, const int *order)
 {
     for (int i = 0; i < s->n; i++) {
         const struct given_axis *one = &s->list[order[i]];
@@ -181,7 +191,7 @@ static void try_order(struct order_search *s, const int *order)
     struct grid trial = {.world = s->in->world};
     size_t misfit;
     int score;
-    if (!is_plain(s, order) || !lay_out(&trial, s->list, order, s->n))
+    if (!is_first_of_alike(s, order) || !lay_out(&trial, s->list, order, s->n))
         return;
     s->strides = true;
     misfit = first_misfit(&trial, s->in);
@@ -203,7 +213,7 @@ static const char *members_text(struct grid *g, const struct grid_comm *comm)
                      comm->size > 2 ? ", ..." : "");
 }
 
-static int given_or_error(struct order_search *s, const char *text, struct err *e)
+static int found_or_error(struct order_search *s, const char *text, struct err *e)
 {
     const struct grid_comm *comm;
     if (s->score >= 0)
@@ -234,7 +244,7 @@ int grid_from_text(struct grid *g, const struct grid_input *in, const char *text
     do
         try_order(&s, order);
     while (grid_next_order(order, s.n));
-    rc = given_or_error(&s, text, e);
+    rc = found_or_error(&s, text, e);
     if (rc == 0) {
         lay_out(g, list, s.best, s.n);
         g->state = GRID_FOUND;
