@@ -403,9 +403,7 @@ static bool is_init(const struct line *l, void *arg)
     buf_release(&safe);
     id->known = true;
     id->rank = line_i64(l, INIT_rank, -1);
-    id->real_ns = line_u64(l, INIT_real_ns, 0) < (uint64_t)RUN_TIME_MAX
-                      ? (int64_t)line_u64(l, INIT_real_ns, 0)
-                      : 0;
+    id->real_ns = line_real_ns(l);
     return true;
 }
 

@@ -123,6 +123,13 @@ static inline int64_t line_clock(const struct line *l, int field)
     return value < (uint64_t)RUN_TIME_MAX ? (int64_t)value : UNKNOWN_NS;
 }
 
+/* The wall clock of an init record; 0: it has none, or one that is not believable. */
+static inline int64_t line_real_ns(const struct line *l)
+{
+    const int64_t ns = line_clock(l, INIT_real_ns);
+    return ns != UNKNOWN_NS ? ns : 0;
+}
+
 /* Of an init record: false where its rank or world size is more than a trace may claim. */
 bool jsonl_init_believable(const struct line *l);
 

@@ -100,7 +100,7 @@ static bool belongs(const struct line *init, const struct trace_summary_run *run
     if (run == NULL || json_text_is(id, run->id))
         return true;
     return json_text_is(line_text(init, INIT_host), run->host) &&
-           (int64_t)line_u64(init, INIT_real_ns, 0) >= run->since_ns &&
+           line_real_ns(init) >= run->since_ns &&
            (id.len < others || memcmp(id.p, run->others, others) != 0);
 }
 
@@ -206,7 +206,7 @@ static void add_head(struct trace_heads *heads, int dirfd, const char *name, cha
                                     .host = copy_text(arena, line_text(&init, INIT_host)),
                                     .rank = line_i64(&init, INIT_rank, -1),
                                     .pid = (int64_t)line_u64(&init, INIT_pid, UINT64_MAX),
-                                    .real_ns = (int64_t)line_u64(&init, INIT_real_ns, 0),
+                                    .real_ns = line_real_ns(&init),
                                     .ring = line_u64(&init, INIT_ring, 0) > 0};
         head->closed = read_ending(fd, block, st.st_size, NULL).closed;
     }

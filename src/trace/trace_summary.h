@@ -41,9 +41,9 @@ bool trace_has_name(const char *name);
 struct trace_head {
     const char *name, *run, *host;
     int64_t rank, pid; /* -1 unknown */
-    int64_t real_ns;
-    bool ring;   /* a flight recording */
-    bool closed; /* with a closing record */
+    int64_t real_ns;   /* by the wall clock; 0 unknown */
+    bool ring;         /* a flight recording */
+    bool closed;       /* with a closing record */
 };
 
 struct trace_heads {

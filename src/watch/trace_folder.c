@@ -219,7 +219,7 @@ static void take_init(struct trace_tail *t, const struct line *l)
     t->host = decoded(line_text(l, INIT_host));
     t->pid = (int64_t)line_u64(l, INIT_pid, UINT64_MAX);
     t->mono_ns = (int64_t)line_u64(l, INIT_mono_ns, UINT64_MAX);
-    t->real_ns = (int64_t)line_u64(l, INIT_real_ns, 0);
+    t->real_ns = line_real_ns(l);
     t->ring = line_u64(l, INIT_ring, 0) > 0;
 }
 

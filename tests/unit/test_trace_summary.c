@@ -164,3 +164,23 @@ TEST(trace_summary_names_what_was_not_seen_once)
     CHECK_INT(g.unseen.len, strlen("static /a b\nuncalled /l\n"));
     trace_summary_release(&g);
 }
+
+/* A time that no clock can show is not known: it would be newer, or older, than all others. */
+TEST(trace_heads_of_impossible_times)
+{
+    const char *folder = make_folder();
+    struct trace_heads heads;
+    struct arena arena;
+    arena_init(&arena);
+    write_text(folder, "specter_trace_rank0.jsonl", INIT("a", "here", "9223372036854775809"));
+    write_text(folder, "specter_trace_rank1.jsonl", INIT("a", "here", "9223372036854775807"));
+    write_text(folder, "specter_trace_rank2.jsonl", INIT("a", "here", "1000"));
+    CHECK_INT(trace_heads(&heads, folder, &arena, NULL), 0);
+    CHECK_INT(heads.count, 3);
+    CHECK_INT(heads.list[0].real_ns, 0);
+    CHECK_INT(heads.list[1].real_ns, 0);
+    CHECK_INT(heads.list[2].real_ns, 1000);
+    free(heads.list);
+    arena_release(&arena);
+    remove_folder(folder);
+}
