@@ -29,7 +29,7 @@ make_base() {
 
 of_image() { image inspect --format "{{$1}}" "$container"; }
 
-# What the image starts, with these arguments, as its user.
+# Runs the entry point of the image with these arguments, as its user.
 run() {
     image run --isolation chroot -v "$work/traces:/traces:ro" "$container" -- \
         "$(of_image 'index .OCIv1.Config.Entrypoint 0')" "$@"

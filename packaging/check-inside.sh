@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 #
-# What packaging/check.sh runs in the root: check-inside.sh deb|tarball FILE, in the folder of FILE, with the stand-in
+# Run by packaging/check.sh in the root: check-inside.sh deb|tarball FILE, in the folder of FILE, with the stand-in
 # libraries in lib/, and launch.sh and train. Each check is a line; the last one counts.
 set -uo pipefail
 

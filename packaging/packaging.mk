@@ -46,7 +46,7 @@ $(B)/dist/specter-$(VERSION).spdx.json: $(STAGED) packaging/sbom/sbom.py
 check-reproducible:
 	$(Q)env -u MAKEFLAGS scripts/check-reproducible.sh $(MAKEOVERRIDES)
 
-# What is recorded there: without the stand-ins of ROCm, which zig does not link.
+# The programs that are recorded there, without the stand-ins of ROCm, which zig does not link.
 .PHONY: stand-ins
 stand-ins: $(EMU_LIBS) $(EXAMPLES)
 

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 #
-# How many source files one reads to follow `specter replay --scale 8` from the parsed options on: its first 1,600
-# calls, and all; of this tree, and of another commit.
+# Counts the source files that one reads to follow `specter replay --scale 8` from the parsed options on: its first
+# 1,600 calls, and all; of this tree, and of another commit.
 #
 #   BUILD=build scripts/call-trace.sh [--list] [BASE]     --list: the files of this tree, by their first call
 #

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 #
-# What of the tracer depends on the processor, on aarch64 under qemu: rings, symbol tables, the
+# Tests the parts of the tracer that depend on the processor, on aarch64 under qemu: rings, symbol tables, the
 # assembly behind dlsym(), calls by every way that leads to a library. Status 77 when a tool is not
 # there. Called by `make check-aarch64`.
 set -euo pipefail
@@ -41,7 +41,7 @@ qemu() {
 }
 traced() { qemu "LD_PRELOAD=$B/libspecter.so" "SPECTER_OUTPUT=$TMP/$1" "${@:2}"; }
 
-# What is recorded, but for the process and for clocks, which are paced by real time.
+# Prints the records of a trace, but for those of the process and of clocks, which are paced by real time.
 records() { grep -hv '"event":"\(init\|clock\|shutdown\)"' "$TMP/$1"/*.jsonl | sort; }
 
 qemu "SPECTER_ROOT=$PWD" $B/tracer-unit-tests >"$TMP/tap" 2>&1 || true

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 #
-# Whether this tree prints the same numbers as another commit: JSON of all commands and all exports, over the traces
+# Checks that this tree prints the same numbers as another commit: JSON of all commands and all exports, over the traces
 # and tables in ../shared and over captures of the training example and of tests/parallel. Words may differ.
 #
 #   scripts/check-same.sh BASE [PATTERN]     PATTERN: only inputs whose name contains it
@@ -32,7 +32,7 @@ trap 'git -C "$ROOT" worktree remove --force "$work/tree" 2>/dev/null || true' E
 echo "check-same: building $(git -C "$ROOT" log -1 --format='%h %s' "$base")"
 git -C "$ROOT" worktree prune
 git -C "$ROOT" worktree add -q --detach "$work/tree" "$base"
-# What setup.sh unpacked here serves there, too.
+# The other tree uses the libraries that setup.sh unpacked here.
 [[ ! -d $ROOT/build/deps ]] || { mkdir -p "$work/tree/build" && cp -a "$ROOT/build/deps" "$work/tree/build/deps"; }
 # Without what the caller told make: this BASE is a variable of older trees.
 env -u MAKEFLAGS make -C "$work/tree" -j"$(nproc)" B=build build/specter >"$work/build.log" 2>&1 ||

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-# What the build found: required libraries, those that it can do without, and the CUDA and NCCL
-# headers when they are there.
+# Finds the libraries that the build needs, those that it can do without, and the headers of CUDA and
+# NCCL where they are there.
 # scripts/setup.sh installs what is missing; build/deps/root holds what it unpacked without root.
 
 DEPS_ROOT := $(wildcard build/deps/root)

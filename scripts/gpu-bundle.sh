@@ -73,7 +73,7 @@ assemble() {
     tar -C "$build" --sort=name --owner=0 --group=0 --numeric-owner -cf - gpu-bundle | gzip -9n >"$bundle.tar.gz"
 }
 
-# What the reader of the log wants to know of an archive.
+# Says how large an archive is and how many files it holds; fails where it is too large.
 tell() {
     local size need
     size=$(stat -c %s "$1")

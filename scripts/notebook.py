@@ -19,7 +19,7 @@ PATH = os.path.join(ROOT, "docs", "notebook.ipynb")
 
 
 def printed(notebook):
-    """What each code cell prints, line by line."""
+    """Returns the lines that the code cells print."""
     lines = []
     for number, cell in enumerate(notebook.cells):
         for output in cell.get("outputs", []):

@@ -21,7 +21,7 @@ get_zig() {
     "$DEPS/zig/bin/python" -m pip install -q "ziglang==$ZIG_VERSION"
 }
 
-# What make's CC is for a processor.
+# Prints the compiler for a processor, to be make's CC.
 old_cc() { echo "$ZIG cc -target $1-linux-gnu.$GLIBC -fno-sanitize=all"; }
 
 # The newest glibc that a file needs, as 2.34; 0 for none.

@@ -256,7 +256,7 @@ record_job() {
     rm -f "$run/train"
 }
 
-# How many files this run's capture has left.
+# Prints the number of files that this run's capture has left.
 traces() { find "$output" -maxdepth 1 -type f -name 'specter_*' -newer "$run/.before" 2>/dev/null | wc -l; }
 
 # ---- the end ----

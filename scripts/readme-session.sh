@@ -26,7 +26,7 @@ typed() {
     echo
 }
 
-# How it was recorded, as the README of the recording tells.
+# Prints the command that made the recording, and what it printed, from the README of the recording.
 recorded() {
     sed -n 's/^    specter capture/$ specter capture/p' "$TRACES/$SESSION/README.md" | sed 's/ transformer / transformer \\\n      /'
     # shellcheck disable=SC2016 # of the text
@@ -52,7 +52,7 @@ of_demo() {
         on && NF { if (blank) print ""; print; blank = 0 }'
 }
 
-# What the paragraph behind the session says.
+# Prints the paragraph behind the session.
 said() {
     local gpu
     if [[ $1 == of_demo ]]; then

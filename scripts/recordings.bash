@@ -72,7 +72,7 @@ as_profile() {
     [[ -d $profiles ]] || python3 "$ROOT/tests/profiles/pytorch.py" "$1" "$profiles"
 }
 
-# What cJSON prints as lines of "path value": scales.1.iteration_us 7308.
+# Turns JSON as cJSON prints it into lines of "path value": scales.1.iteration_us 7308.
 flatten() {
     awk '
     function path(key,    p, i) {

@@ -36,8 +36,8 @@ has_libraries() {
     done
 }
 
-# What `make install` installs below one folder that can stand anywhere, and licenses of what is linked into it: as a
-# tarball and as a wheel, and an SPDX list of it.
+# Packs the files that `make install` installs, below one folder that can stand anywhere, and the licenses of what is
+# linked into them: as a tarball and as a wheel, with an SPDX list of both.
 pack() {
     local arch=$1 name=build/release/specter-$VERSION-linux-$1 tree=build/release/$1/dist/stage
     rm -rf "$tree"

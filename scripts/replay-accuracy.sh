@@ -49,8 +49,8 @@ replay_own() {
 
 # ---- the machines ----
 
-# What a user knows of these machines: the nearest kind, and that their NCCL has trees for small
-# AllReduces and rings for all else. GPU profile | network profile to start from.
+# Prints the profiles of GPU and network that a replay starts from: a user knows the nearest kind of machine, and that
+# its NCCL has trees for small AllReduces and rings for all else.
 machine() {
     case $1 in
     h100) echo 'h100_sxm dgx_h100_400g' ;;
@@ -113,7 +113,7 @@ EOF
     for ranks in 1 "${@:2}"; do
         measure "$fabric" "$ranks" "$gpu" "$work/$fabric.base.json"
     done
-    # What the rows do not tell keeps the value of the machine's kind.
+    # Parameters that the rows do not tell keep the values of the machine's kind.
     "$SPECTER" calibrate "$work/$fabric.measured" -o "$profile" --gpu "$gpu" --network "$work/$fabric.base.json" \
         --full >"$work/$fabric.fit" 2>"$work/log" || {
         cat "$work/log" >&2
@@ -295,7 +295,7 @@ gpus() {
     printf '\n%d of %d recorded times are inside the interval of 80 %%.\n' $inside $all
 }
 
-# What the replay of $1 says, on the hardware $3 of a recording on $2; the flattened result in $said.
+# Replays $1, recorded on $2, for the hardware $3; $said is the name of the flattened result.
 said_of() {
     local from to gpu network options=()
     said=$1.$3
@@ -374,7 +374,7 @@ without() {
         { print }' "$work/table"
 }
 
-# What identity() prints as a sentence; as it is, where a figure is above its limit.
+# Prints the table of identity() as a sentence, or as it is where a figure is above its limit.
 identity_sentence() {
     identity "$@" >"$work/table"
     if grep -q ' ! ' "$work/table"; then

@@ -179,7 +179,7 @@ install_packages() {
     done
 }
 
-# What tests take from PyPI, each tool alone when one cannot be had.
+# Installs the tools that tests take from PyPI, each by itself where not all of them can be had.
 get_python_tools() {
     local python tool
     python=$(type -P python3) && "$python" -m venv "$DEPS/python" >"$TMP/log" 2>&1 || return 1

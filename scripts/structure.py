@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""How the code of src/ and tracer/ is cut, as a table of figures with their limits.
+"""Prints how the code of src/ and tracer/ is cut, as a table of figures with their limits.
 
     scripts/structure.py [--list FIGURE] [ROOT]
 
@@ -32,7 +32,7 @@ def without_comments(text):
 
 
 def parameters_of(signature):
-    """How many: commas outside of inner parentheses, behind the name."""
+    """Counts them by the commas behind the name that are in no inner parentheses."""
     inner = signature[signature.index("(") + 1:signature.rindex(")")]
     depth, count = 0, 1
     for c in inner:

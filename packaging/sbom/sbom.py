@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""What a build consists of, as SPDX 2.3 JSON on stdout.
+"""Prints the parts of a build as SPDX 2.3 JSON.
 
     packaging/sbom/sbom.py TREE VERSION [PROGRAM]
 

@@ -1,7 +1,8 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: MIT
 #
-# What the scripts for Slurm share; sourced. Settings that the environment has already are kept.
+# Settings and functions of the scripts for Slurm, which source this file. Settings that the environment has already are
+# kept.
 
 SLURM_SCRIPTS=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 ROOT=$(cd "$SLURM_SCRIPTS/../.." && pwd)

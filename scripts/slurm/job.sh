@@ -95,7 +95,7 @@ fi
 
 [[ -z $extra ]] || export PYTHONPATH=$ROOT/examples/workloads${PYTHONPATH:+:$PYTHONPATH}
 
-# What each rank runs under a profiler or none: $1 is `torch` where PyTorch's profiler records.
+# The command of each rank, under a profiler or none: $1 is `torch` where PyTorch's profiler records.
 program_of() {
     local traced=("$PYTHON" "$SLURM_SCRIPTS/run_traced.py")
     [[ $1 != torch ]] || traced+=(--execution-trace "$results")

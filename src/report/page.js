@@ -42,13 +42,13 @@
 
     const FILTERED = 8; // rows: fewer need no filter
 
-    // What a cell is sorted by: the value behind its text, else the number that it begins with, else its text.
+    // The key that a cell is sorted by: the value behind its text, else the number that it begins with, else its text.
     const valueOf = cell => {
         if (cell.dataset.v !== undefined) return +cell.dataset.v;
         const text = cell.textContent.trim(), number = parseFloat(text);
         return cell.className === 'left' || Number.isNaN(number) ? text : number;
     };
-    // What is not known ("-") comes last in either direction.
+    // Unknown values ("-") come last in either direction.
     const sortBy = (table, column, down) => {
         const body = table.tBodies[0];
         const rows = [...body.rows].map(row => [valueOf(row.cells[column]), row]);
@@ -205,7 +205,7 @@
                 probe.style.color = `var(--${name})`;
                 return getComputedStyle(probe).color;
             };
-            // What a search does not find is pale: colours from COLOURS on.
+            // Operations that a search does not find are pale: colours from COLOURS on.
             palette = new Uint32Array(2 * COLOURS * LEVELS);
             for (let k = 0; k < 2 * COLOURS; k++)
                 for (let level = 0; level < LEVELS; level++)
@@ -673,7 +673,7 @@
         choose(null);
         resize();
         draw();
-        // What tests ask.
+        // For tests.
         canvas.timeline = {view, draw, rows, at, xOf, yOf, twinOf, panels, state: () => ({hover, chosen, hits, cursor})};
     };
 

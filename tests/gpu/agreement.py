@@ -48,7 +48,7 @@ def cupti_kernels(path):
 
 
 def offset_of(gemms, kernels):
-    """What to add to traced times: the shift at which most of the last GEMMs have a kernel inside.
+    """Returns the time to add to traced times: the shift at which most of the last GEMMs have a kernel inside.
 
     The profile ends with the program, so its last kernel belongs to one of the last GEMMs.
     """

@@ -198,7 +198,7 @@ def fork():
 
 
 def worker(results):
-    """What a data loader's worker is: the libraries are there, and nothing of a device is."""
+    """Does as a data loader's worker: loads the libraries, and uses no device."""
     for stem in ("cudart", "cublas", "nccl"):
         library(stem)
     if importlib.util.find_spec("torch"):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What `specter bench` says of this GPU, held against what has to be so.
+"""Checks the results of `specter bench` on this GPU against what must be true.
 
     benches.py collective FILE RANKS       results are right, and every row is there
     benches.py drift FILE RANKS            clocks; ranks on one GPU have the same

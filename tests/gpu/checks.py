@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What run.sh asks of traces and of runs beside each other; the answers are claims (figures.py).
+"""Answers the questions of run.sh about traces, and about runs beside each other, as claims (figures.py).
 
     checks.py same PLAIN TRACED           two runs of workload.py: the same losses and weights on every rank
     checks.py complete FOLDER [PRODUCTS]  closed, nothing dropped, nothing unfinished; so many products a rank
@@ -27,7 +27,7 @@ from figures import Figures
 
 
 def results(path):
-    """What workload.py printed, by rank."""
+    """Returns the results that workload.py printed, by rank."""
     with open(path, encoding="utf-8") as lines:
         found = [json.loads(line) for line in lines if line.startswith('{"rank"')]
     return {run["rank"]: run for run in found}
@@ -128,7 +128,7 @@ def messages(files, op):
 
 
 def unlike(one, other):
-    """How many there are in one and not in the other."""
+    """Counts the items that are in one of them and not in the other."""
     one, other = collections.Counter(one), collections.Counter(other)
     return ((one - other) + (other - one)).total()
 

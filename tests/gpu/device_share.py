@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What of the device's time a trace accounts for, against CUPTI's record of the same steps.
+"""Computes the share of the device's time that a trace accounts for, against CUPTI's record of the same steps.
 
     device_share.py TRACE_FOLDER KINETO_JSON
 

@@ -58,7 +58,7 @@ def model(options):
 
 
 def commands(name, ranks, kept, options):
-    """What one would type to record it again, in the root of the repository, after `make`."""
+    """Returns the command that records it again, in the root of the repository, after `make`."""
     work = f"python3 tests/gpu/workload.py transformer {options}"
     if name.endswith("_kineto"):
         return f"{work} --profile rank0.json"
@@ -67,7 +67,7 @@ def commands(name, ranks, kept, options):
 
 
 def said(out, name):
-    """What capture printed at its end, but for the folder."""
+    """Returns the line that capture printed at its end, without the folder."""
     path = os.path.join(out, name + ".said")
     if not os.path.exists(path):
         return ""
@@ -100,7 +100,7 @@ def facts(out, folder):
 
 
 def printed(out, build, command):
-    """What a command prints of examples/traces/NAME, which is in OUT yet."""
+    """Returns the output of a command on examples/traces/NAME, which is still in OUT."""
     with tempfile.TemporaryDirectory() as place:
         os.mkdir(os.path.join(place, "examples"))
         os.symlink(os.path.join(out, "examples"), os.path.join(place, "examples", "traces"))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What a check measured, for the report: claims that hold or not, and tables of figures.
+"""Figures that a check measured, for the report: claims that hold or not, and tables of figures.
 
     figures = Figures()
     figures.claim("duration against CUPTI, 50 to 200 us", measured=0.012, limit=0.05, unit="share")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Whether analyze names what a job hangs in, while it hangs; the job is killed afterwards.
+"""Checks that analyze names the operation that a job hangs in, while it hangs; the job is killed afterwards.
 
     hang.py SPECTER FOLDER RANK NUMBER BYTES SECONDS -- COMMAND...
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What a recorded call costs its caller, and what the thread that writes the trace costs the machine.
+"""Measures the cost of a recorded call to its caller, and of the thread that writes the trace to the machine.
 
     hook_cost.py calls SPECTER PROGRAM [--rounds N] [--bursts N]
     hook_cost.py harvester SPECTER PROGRAM [--rounds N] [--seconds N]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What is kept of a run of the GPU suite.
+"""Keeps the results of a run of the GPU suite.
 
     keep.py publish FOLDER DIR            report.md as DIR/<date>-<gpu>.md, of the day it was measured; and the table
                                           of products beside it, where there is one

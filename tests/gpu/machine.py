@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What the GPU suite runs on, for the report: `machine.py ROOT BUILD BUILD_ID` prints one JSON object.
+"""Describes the machine of the GPU suite, for the report: `machine.py ROOT BUILD BUILD_ID` prints one JSON object.
 
     {"gpu": name, "date": day, "build": BUILD_ID, "standin": whether the driver is that of tests/emu,
      "facts": [[what, value], ...]}
@@ -56,7 +56,7 @@ except Exception: pass
 
 
 def output(*command):
-    """What a command prints, or nothing where there is no such command or it fails."""
+    """Returns the output of a command; nothing where there is no such command or it fails."""
     try:
         return subprocess.run(command, capture_output=True, text=True, check=True, timeout=120).stdout.strip()
     except (OSError, subprocess.SubprocessError):
@@ -132,7 +132,7 @@ def host_facts():
 
 
 def driver_facts(driver):
-    """What the driver's library says of itself, and whether it is the one of tests/emu."""
+    """Yields the version of CUDA that the driver's library has, where there is one."""
     number = ctypes.c_int()
     if driver and driver.cuDriverGetVersion(ctypes.byref(number)) == 0:
         yield "CUDA of the driver", f"{number.value // 1000}.{number.value % 1000 // 10}"

@@ -87,7 +87,7 @@ def classes(figures, title, rows, *keys):
 
 
 def conditions(figures, rows):
-    """How steady times were, at which clock and power."""
+    """Adds a table of the spread of times, and of the clock and power at which they were measured."""
     groups = collections.defaultdict(list)
     for row in rows:
         groups[f"{row['dtype']} {'held' if row['family'] == 'held' else 'short'}"].append(row)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What recording costs a training step: untraced and traced in turn, other ways beside them.
+"""Measures the cost of recording to a training step: untraced and traced in turn, other ways beside them.
 
     overhead.py SPECTER WORKLOAD [--limit PERCENT] [--seconds N] [--way NAME]... [-- WORKLOAD_OPTION...]
 
@@ -53,7 +53,7 @@ Recording = collections.namedtuple("Recording", "bytes records rate dropped")
 
 
 def recording(folder):
-    """What a trace comes to; None where there is none."""
+    """Returns the figures of a trace; None where there is none."""
     files = traces.read(folder)
     if not files:
         return None

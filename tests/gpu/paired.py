@@ -22,7 +22,7 @@ RISK = 0.05
 
 
 def signed_rank_counts(n):
-    """How many of the 2^n ways to choose from the ranks 1..n have each sum, by sum."""
+    """Returns, by sum, how many of the 2^n ways to choose from the ranks 1..n have it."""
     counts = [1]
     for rank in range(1, n + 1):
         grown = counts + [0] * rank

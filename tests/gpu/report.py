@@ -78,7 +78,7 @@ def claims_table(head, body, align):
 
 
 def claims(checks):
-    """What the suite claims, and whatever failed; a check's name only where its claims begin."""
+    """Returns the claims of the suite, and all that failed; a check's name stands only where its claims begin."""
     body = []
     for check in checks:
         told = [c for c in check.claimed() if not c.get("detail") or not c["holds"]]
@@ -114,7 +114,7 @@ def section(check):
 
 
 def states(checks):
-    """What nvidia-smi said as each check ended: clocks that fell or a hot GPU are seen here."""
+    """Returns the state that nvidia-smi gave as each check ended: it shows clocks that fell, and a hot GPU."""
     known = [(c.name, *(v.strip() for v in c.gpu_state.split(","))) for c in checks if c.gpu_state]
     head = ("as it ended", "SM clock", "power", "temperature (°C)", "what limited the clock (bits)")
     known = [row for row in known if len(row) == len(head)]
@@ -122,7 +122,7 @@ def states(checks):
 
 
 def standing(machine, checks):
-    """What a reader must know before any figure."""
+    """Yields the lines that a reader must know before any figure."""
     counts = [(sum(c.verdict == v for c in checks), v) for v in VERDICTS]
     counts = [f"{n} {v}" for n, v in counts if n or v in VERDICTS[:3]]
     yield f"Written by `tests/gpu/run.sh`. Checks: {', '.join(counts)}."

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 #
-# What only a GPU can tell: `make check-gpu`, on a machine with one NVIDIA GPU and PyTorch.
+# Checks that only a GPU can answer: `make check-gpu`, on a machine with one NVIDIA GPU and PyTorch.
 #
 #     tests/gpu/run.sh [-o FOLDER] [-t SECONDS] [CHECK...]   all checks anew, or those named
 #     tests/gpu/run.sh --list                                names, expected seconds, what is asked

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What must be in the trace of a situation of api.py.
+"""Checks the trace of a situation of api.py.
 
     situations.py SITUATION FOLDER
 """

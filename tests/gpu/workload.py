@@ -196,7 +196,7 @@ class PipelineJob(TransformerJob):
         return super().tokens(seed=1000)  # all stages work on the same batch
 
     def forward_one(self, micro):
-        """What this stage takes in and gives out: activations, or a loss at the end."""
+        """Returns the input and the output of this stage: activations, or a loss at the end."""
         taken = micro[:, :-1]
         if not self.first:
             shape = (*taken.shape, self.options.width)

@@ -17,7 +17,7 @@ REPEATED = ("straggler", "slow_link", "failed_nic")  # options that a list repea
 
 
 class Error(RuntimeError):
-    """What `specter` said when it refused, one line with file and place.
+    """The message of `specter` when it refused, one line with file and place.
 
     status: 1 the answer is no (fail_on holds: `result` has the JSON), 2 bad usage, 3 bad or missing input.
     """

@@ -1,6 +1,6 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: MIT
-# What recording costs.
+# The cost of recording.
 
 # wheel_libraries: where Python's packages keep CUDA's libraries, for programs that are not Python.
 wheel_libraries() {

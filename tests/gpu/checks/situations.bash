@@ -1,6 +1,6 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: MIT
-# What a process may do with a driver, survived as untraced.
+# A traced process survives everything that it may do with a driver, as it does untraced.
 
 # situation NAME...: each ends as it does untraced, says the same, and leaves the trace it should.
 situation() {

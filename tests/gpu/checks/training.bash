@@ -41,7 +41,7 @@ can_build() {
     [ -e "$headers/Python.h" ] || { echo "Triton needs Python.h, and $headers has none" && return 1; }
 }
 
-# How much of a compiled step's device time each kind of record stands for. Nothing is found compiled, whatever ran
+# The share of a compiled step's device time that each kind of record stands for. Nothing is found compiled, whatever ran
 # here before.
 check_compile() {
     can_build || return 77
