@@ -13,18 +13,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* One rank's sets over the whole trace; all merged. */
+/* When one rank does what, over the whole trace; all sets merged. */
 struct rank_sets {
-    struct intervals compute, busy; /* busy: compute, copies, other communication's transfer */
-    struct intervals full;          /* with the transfer of messages */
-    struct intervals running;       /* any operation, waiting or not */
+    struct intervals compute;
+    struct intervals busy;    /* compute, copies, transfer of communication but for messages */
+    struct intervals full;    /* busy, and the transfer of messages */
+    struct intervals running; /* any operation, waiting or not */
 };
 
 /* One rank in one step: its own work, and its messages. */
 struct stage_span {
     int64_t first, last;                 /* of any work; first > last: none */
-    int64_t first_message, last_message; /* from when on it is warm, and when it drains */
-    int64_t begun;                       /* start of the first message */
+    int64_t first_message, last_message; /* where its warm-up ends, and where its drain begins */
+    int64_t begun;                       /* start of the first message; INT64_MAX: there is none */
 };
 
 struct bubble_builder {
@@ -40,15 +41,10 @@ double bubble_ideal(int stages, int parts, double micro)
     return (stages - 1) / (parts * micro + stages - 1);
 }
 
-/* ---- what moves, and when ---- */
+/* ---- when data move ---- */
 
-/* True when the clocks of these ranks may be compared. */
-static bool comparable(const struct run *run, uint32_t a, uint32_t b)
-{
-    return run->clock_aligned || run->ranks[a].domain == run->ranks[b].domain;
-}
-
-/* Data of a matched operation move while all members that are seen are in it. */
+/* Cuts [*from, *to) of an operation to the time in which data move: all members with a trace are in
+ * it then. */
 static void find_moving(const struct bubble_builder *m, uint32_t r, const struct op *op,
                         const struct match *match, int64_t *from, int64_t *to)
 {
@@ -64,7 +60,7 @@ static void find_moving(const struct bubble_builder *m, uint32_t r, const struct
         const struct op *other = &m->run->ranks[member->rank].ops[member->op];
         if (other == op || !op_device_time(other, &start, &end))
             continue;
-        if (!comparable(m->run, r, member->rank)) {
+        if (!ranks_comparable(m->run, r, member->rank)) {
             *from = end - start < *to - *from ? *to - (end - start) : *from;
             continue;
         }
@@ -73,7 +69,7 @@ static void find_moving(const struct bubble_builder *m, uint32_t r, const struct
     }
 }
 
-static bool seen_both(const struct bubble_builder *m, const struct match *match)
+static bool has_both_times(const struct bubble_builder *m, const struct match *match)
 {
     int64_t start, end;
     uint32_t timed = 0;
@@ -94,7 +90,7 @@ static void add_comm(struct bubble_builder *m, uint32_t r, uint32_t i, struct ra
     intervals_add(&sets->running, from, to);
     if (match != NULL)
         find_moving(m, r, op, match, &from, &to);
-    if (message && (match == NULL || !seen_both(m, match)))
+    if (message && (match == NULL || !has_both_times(m, match)))
         m->b->alone++;
     intervals_add(message ? &sets->full : &sets->busy, from, to);
 }
@@ -147,7 +143,8 @@ static void spans_init(struct bubble_builder *m, uint32_t r)
         if (!stages_is_message(&m->b->stages, m->run, r, op))
             continue;
         if (start < spans[k].begun) {
-            spans[k].begun = start; /* who sends first is warm before */
+            spans[k].begun = start;
+            /* The warm-up ends when the first message has come, or begins to leave. */
             spans[k].first_message = op->coll.op == SPECTER_RECV ? end : start;
         }
         spans[k].last_message = end > spans[k].last_message ? end : spans[k].last_message;
@@ -155,7 +152,8 @@ static void spans_init(struct bubble_builder *m, uint32_t r)
     m->span[r] = spans;
 }
 
-/* Length of s within [start, end), which must not go back from call to call. */
+/* Returns the length of s within [start, end). *at: where the last call with it began to look, so
+ * that `start` must not go back from call to call. */
 static int64_t length_within(const struct intervals *s, size_t *at, int64_t start, int64_t end)
 {
     int64_t sum = 0;
@@ -174,14 +172,16 @@ static int64_t clamp(int64_t t, int64_t low, int64_t high)
     return t < low ? low : t > high ? high : t;
 }
 
-struct reader_of {
+/* One rank's sets while its windows are gone through: the place of each sum in its set
+ * (length_within()). */
+struct window_cursor {
     const struct rank_sets *sets;
     size_t compute, busy, full, running, idle, early, late;
 };
 
-/* One window of one rank: three parts, one after another. */
-static void add_window(struct bubble_times *t, struct reader_of *at, const struct stage_span *span,
-                       int64_t start, int64_t end)
+/* Adds one window of one rank, which has three parts: warm-up, steady, drain. */
+static void add_window(struct bubble_times *t, struct window_cursor *at,
+                       const struct stage_span *span, int64_t start, int64_t end)
 {
     bool messages = span->begun != INT64_MAX, works = span->first <= span->last;
     int64_t warm = messages ? clamp(span->first_message, start, end) : start;
@@ -212,19 +212,20 @@ static void add_window(struct bubble_times *t, struct reader_of *at, const struc
     ns_sum_add(&t->idle_ns, to - from - length_within(&at->sets->running, &at->idle, from, to));
 }
 
-/* All windows of ranks that share them, which are one rank where clocks do not agree. */
+/* Adds all windows of ranks that have the same ones: those of a pipeline, or a single rank where
+ * their clocks do not agree. */
 static void add_ranks(struct bubble_builder *m, const uint32_t *ranks, size_t n)
 {
     struct bubbles *b = m->b;
     struct rank_sets *sets = array_new(n, sizeof *sets);
-    struct reader_of *at = array_new(n, sizeof *at);
+    struct window_cursor *at = array_new(n, sizeof *at);
     int64_t after = INT64_MIN;
     for (size_t i = 0; i < n; i++) {
         sets_init(m, ranks[i], &sets[i]);
         at[i].sets = &sets[i];
     }
     for (size_t k = 0; k < stage_steps(b->steps); k++) {
-        int64_t start = INT64_MAX, end = INT64_MIN; /* over the ranks, after the window before */
+        int64_t start = INT64_MAX, end = INT64_MIN; /* of all ranks, after the window before */
         for (size_t i = 0; i < n; i++) {
             const struct stage_span *span = &m->span[ranks[i]][k];
             start = span->first < start ? span->first : start;
@@ -265,7 +266,7 @@ static void add_chains(struct bubble_builder *m)
                 ranks[n++] = (uint32_t)r;
         }
         for (size_t i = 1; i < n; i++)
-            aligned = aligned && comparable(m->run, ranks[0], ranks[i]);
+            aligned = aligned && ranks_comparable(m->run, ranks[0], ranks[i]);
         for (size_t i = 0; i < n && !aligned; i++)
             add_ranks(m, &ranks[i], 1);
         if (aligned && n > 0)
@@ -275,11 +276,11 @@ static void add_chains(struct bubble_builder *m)
     free(ranks);
 }
 
-/* ---- what it comes to ---- */
+/* ---- the causes ---- */
 
-/* The mean stage of p that take u for a micro-batch waits (p - 1) mean(u) for the schedule and
- * (m - 1) (max(u) - mean(u)) for the slowest one: the makespan of a flow shop is
- * sum(u) + (m - 1) max(u). */
+/* Divides the bubble by its causes. The mean of p stages that take u for a micro-batch waits (p -
+ * 1) mean(u) for the schedule and (m - 1) (max(u) - mean(u)) for the slowest one: the makespan of a
+ * flow shop is sum(u) + (m - 1) max(u). */
 static void explain(struct bubbles *b)
 {
     double mean = 0, most = 0, p = b->stages.count, passes = b->stages.micro * b->stages.parts;

@@ -65,8 +65,8 @@ enum op_flag {
     OP_INPLACE = 1,
     OP_UPPER_BOUND = 2,   /* dur_ns includes launch work: the stream was idle */
     OP_BYTES_UNKNOWN = 4, /* bytes and count are 0 because the trace does not tell */
-    OP_COUNTED = 16,      /* stands for kernels that were counted, not timed (sim/scaling) */
     OP_COMM_ONLY = 8,     /* OP_GRAPH: all that is in it is known, and communication (graph.h) */
+    OP_COUNTED = 16,      /* stands for kernels that were counted, not timed (sim/scaling) */
     OP_IN_GRAPH = 32,     /* issued by the launch of a graph, with all others of that call */
 };
 
@@ -117,8 +117,8 @@ struct op {
         } gemm;                                /* OP_GEMM; dtype is that of A */
         struct {
             double flops;    /* of the operator that launched it: a convolution, attention, grouped
-                                products; 0 unknown, or of another kernel */
-            int64_t rest_ns; /* what the other kernels of that operator took that compute with it */
+                                GEMMs; 0 unknown, or told by another kernel of the operator */
+            int64_t rest_ns; /* the time of the operator's other kernels that compute with it */
             uint8_t compute; /* enum specter_dtype */
         } kernel;            /* OP_KERNEL; dtype is that of the operator's inputs */
         struct {
@@ -129,8 +129,8 @@ struct op {
                                 waited, and how long is not known */
         } copy;              /* OP_MEMORY */
         struct {
-            uint64_t launch;   /* how many of it came before */
-            uint64_t op_count; /* ops in it, as the recorder counted them */
+            uint64_t launch;   /* its number among the launches of the graph, from 0 */
+            uint64_t op_count; /* ops in the graph, as the recorder counted them */
         } graph_launch;        /* OP_GRAPH */
     };
 };
@@ -149,9 +149,9 @@ static inline bool op_timed(const struct op *op)
             op->timing == SPECTER_TIMING_GRAPH);
 }
 
-/* Floating-point operations of a product, or of another operator that the kernel stands for; 0 not
- * known. They take dur_ns and op_rest_ns(): the kernel, and those that do its work with it (the sum
- * of a split product). */
+/* Floating-point operations of a GEMM, or of another operator that the kernel stands for; 0 not
+ * known. Their time is dur_ns and op_rest_ns(): that of the kernel, and of those that do its work
+ * with it (the sum of a split GEMM). */
 static inline double op_flops(const struct op *op)
 {
     if (op->class == OP_GEMM)
@@ -526,6 +526,12 @@ void run_finish(struct run *run);
 /* Index into run->ranks, which run_finish() sorted, of a global rank; -1: it has no trace. */
 int rank_index(const struct run *run, int rank);
 
+/* Returns whether times of the ranks may be compared. a, b: indices into run->ranks. */
+static inline bool ranks_comparable(const struct run *run, size_t a, size_t b)
+{
+    return run->clock_aligned || run->ranks[a].domain == run->ranks[b].domain;
+}
+
 /* Returns the rank's membership in the communicator; NULL: no member. */
 const struct membership *rank_member(const struct rank *rank, int comm);
 
@@ -550,11 +556,11 @@ struct rank_call *rank_calls(const struct rank *rank,
 /* True when any note is a loss. */
 bool run_partial(const struct run *run);
 
-/* Returns whether one rank of several is all there is: it was profiled alone, which is no loss. */
+/* Returns whether the run holds one rank of several, which was profiled alone: that is no loss. */
 bool run_alone(const struct run *run);
 
-/* The ranks that recorded an operation, which means over ranks are of: traces of the others only
- * say who they are (capture --ranks). Where none did, all. */
+/* The number of ranks that recorded an operation, which means over ranks are of: traces of the
+ * others hold no more than which rank they are of (capture --ranks). Where none did, all. */
 size_t run_recorded_ranks(const struct run *run);
 
 #endif

@@ -268,10 +268,8 @@ static void add_ranks(struct watch *w, const struct trace_folder *f)
 static bool is_comparable(const struct watch *w, const struct match *m)
 {
     const struct match_member *members = &w->comm.matches.members[m->first];
-    if (w->run.clock_aligned)
-        return m->nmembers > 1;
     for (uint32_t k = 1; k < m->nmembers; k++) {
-        if (w->run.ranks[members[k].rank].domain != w->run.ranks[members[0].rank].domain)
+        if (!ranks_comparable(&w->run, members[k].rank, members[0].rank))
             return false;
     }
     return m->nmembers > 1;
