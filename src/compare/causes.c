@@ -101,7 +101,7 @@ static void measure_transfers(const struct finder *f, struct cause *cause)
     cause->test_ns = work_times_mean(&f->test, t);
     if (b == IDMAP_NONE || t == IDMAP_NONE)
         return;
-    if (!work_times_shown(&f->base, b) || !work_times_shown(&f->test, t)) {
+    if (!work_times_own_known(&f->base, b) || !work_times_own_known(&f->test, t)) {
         cause->base_ns += work_times_taken(&f->base, b);
         cause->test_ns += work_times_taken(&f->test, t);
     }
@@ -139,7 +139,7 @@ static void find_class(struct finder *f, enum cause_kind kind, unsigned classes)
 {
     struct candidate c = {.cause = {.kind = kind}, .classes = classes};
     for (uint32_t k = 0; k < f->base.kinds.count; k++) {
-        if (!(classes >> f->base.class[k] & 1))
+        if (!(classes >> f->base.list[k].class & 1))
             continue;
         c.cause.base_ns += work_times_mean(&f->base, k);
         c.cause.test_ns += work_times_mean(&f->base, k) * f->change.common[k];

@@ -47,14 +47,14 @@ static void find_kinds(struct work_change *c)
 
 static double base_ns(const struct work_change *c, uint32_t kind, size_t r)
 {
-    return c->base->ns[kind][r] / (double)c->base->runs;
+    return c->base->list[kind].ns[r] / (double)c->base->runs;
 }
 
 /* NAN: the test has no such rank. */
 static double test_ns(const struct work_change *c, uint32_t kind, size_t r)
 {
     return c->test_rank[r] != PROGRAM_NONE && c->test_kind[kind] != IDMAP_NONE
-               ? c->test->ns[c->test_kind[kind]][c->test_rank[r]] / (double)c->test->runs
+               ? c->test->list[c->test_kind[kind]].ns[c->test_rank[r]] / (double)c->test->runs
                : NAN;
 }
 
@@ -65,13 +65,13 @@ static void find_unmatched(const struct work_change *c, double ratios[OP_GRAPH +
     bool *known = array_new(c->test->kinds.count, sizeof *known);
     for (uint32_t k = 0; k < c->base->kinds.count; k++) {
         if (c->test_kind[k] == IDMAP_NONE)
-            base[c->base->class[k]] += work_times_mean(c->base, k);
+            base[c->base->list[k].class] += work_times_mean(c->base, k);
         else
             known[c->test_kind[k]] = true;
     }
     for (uint32_t k = 0; k < c->test->kinds.count; k++) {
         if (!known[k])
-            test[c->test->class[k]] += work_times_mean(c->test, k);
+            test[c->test->list[k].class] += work_times_mean(c->test, k);
     }
     for (int i = 0; i <= OP_GRAPH; i++)
         ratios[i] = bounded_factor(test[i] / base[i]);
@@ -91,7 +91,7 @@ static void find_common(struct work_change *c)
                 ratios[n++] = t / b;
         }
         c->common[k] = c->test_kind[k] != IDMAP_NONE ? bounded_factor(lower_median(ratios, n))
-                                                     : unmatched[c->base->class[k]];
+                                                     : unmatched[c->base->list[k].class];
     }
     free(ratios);
 }
@@ -104,10 +104,10 @@ static double idle_share(const struct work_launches *l)
 /* By how much more often the test runs the kind on an idle stream; 0: as often. */
 static double idle_more(const struct work_change *c, uint32_t k)
 {
-    const double more =
-        c->test_kind[k] == IDMAP_NONE
-            ? 0
-            : idle_share(&c->test->launches[c->test_kind[k]]) - idle_share(&c->base->launches[k]);
+    const double more = c->test_kind[k] == IDMAP_NONE
+                            ? 0
+                            : idle_share(&c->test->list[c->test_kind[k]].launches) -
+                                  idle_share(&c->base->list[k].launches);
     return fabs(more) >= IDLE_LEAST ? more : 0;
 }
 
@@ -115,8 +115,8 @@ static double idle_more(const struct work_change *c, uint32_t k)
  * none, that of the others of its class, within what the times that include launches allow. */
 static double without_launches(const struct work_change *c, uint32_t k, double usual)
 {
-    const struct work_launches *b = &c->base->launches[k];
-    const struct work_launches *t = &c->test->launches[c->test_kind[k]];
+    const struct work_launches *b = &c->base->list[k].launches;
+    const struct work_launches *t = &c->test->list[c->test_kind[k]].launches;
     if (b->queued > 0 && t->queued > 0)
         return bounded_factor(t->queued_ns / t->queued / (b->queued_ns / b->queued));
     return idle_more(c, k) > 0 ? fmin(usual, c->common[k]) : fmax(usual, c->common[k]);
@@ -129,13 +129,14 @@ static void separate_launches(struct work_change *c, int class)
     double *alike = array_new(c->base->kinds.count, sizeof *alike), usual;
     size_t n = 0;
     for (uint32_t k = 0; k < c->base->kinds.count; k++) {
-        if (c->base->class[k] == class && c->test_kind[k] != IDMAP_NONE && idle_more(c, k) == 0)
+        if (c->base->list[k].class == class && c->test_kind[k] != IDMAP_NONE &&
+            idle_more(c, k) == 0)
             alike[n++] = c->common[k];
     }
     usual = lower_median(alike, n);
     for (uint32_t k = 0; k < c->base->kinds.count; k++) {
         double own;
-        if (c->base->class[k] != class || idle_more(c, k) == 0)
+        if (c->base->list[k].class != class || idle_more(c, k) == 0)
             continue;
         own = without_launches(c, k, usual);
         c->launch[k] = bounded_factor(c->common[k] / own);
@@ -152,15 +153,15 @@ static void correct_common(struct work_change *c, int class)
     size_t n = 0;
     for (uint32_t k = 0; k < c->base->kinds.count; k++) {
         const uint32_t t = c->test_kind[k];
-        if (c->base->class[k] == class && t != IDMAP_NONE && work_times_shown(c->base, k) &&
-            work_times_shown(c->test, t))
+        if (c->base->list[k].class == class && t != IDMAP_NONE &&
+            work_times_own_known(c->base, k) && work_times_own_known(c->test, t))
             shown[n++] = c->common[k];
     }
     usual = lower_median(shown, n);
     for (uint32_t k = 0; k < c->base->kinds.count && n > 0; k++) {
         const uint32_t t = c->test_kind[k];
-        if (c->base->class[k] == class && t != IDMAP_NONE &&
-            !(work_times_shown(c->base, k) && work_times_shown(c->test, t)))
+        if (c->base->list[k].class == class && t != IDMAP_NONE &&
+            !(work_times_own_known(c->base, k) && work_times_own_known(c->test, t)))
             c->common[k] = usual;
     }
     free(shown);
@@ -335,7 +336,8 @@ double work_change_launch(const struct work_change *c, struct work_place place, 
 bool work_change_at(const struct work_change *c, struct work_place place, uint32_t kind,
                     struct work_sample *base, struct work_sample *test)
 {
-    const bool transfer = c->base->class[kind] == OP_COLL || c->base->class[kind] == OP_P2P;
+    const bool transfer =
+        c->base->list[kind].class == OP_COLL || c->base->list[kind].class == OP_P2P;
     const struct place_times *b, *t;
     if (!find_places(c, place, &b, &t))
         return false;
@@ -474,8 +476,8 @@ static void add_kinds(struct work_change *c, size_t r)
 {
     for (uint32_t k = 0; k < c->base->kinds.count; k++) {
         const double b = base_ns(c, k, r), t = test_ns(c, k, r);
-        if (!work_is_computation(c->base->class[k]) || !(b > 0) || !(t > 0) ||
-            !work_times_shown(c->base, k) || !work_times_shown(c->test, c->test_kind[k]))
+        if (!work_is_computation(c->base->list[k].class) || !(b > 0) || !(t > 0) ||
+            !work_times_own_known(c->base, k) || !work_times_own_known(c->test, c->test_kind[k]))
             continue;
         c->rank_shared_ns[r] += b * c->common[k] * c->launch[k];
         c->rank_own_ns[r] += t;

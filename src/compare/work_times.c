@@ -7,14 +7,13 @@
 #include "compare/work_alone.h"
 #include "compare/work_kinds.h"
 #include "sim/program/process.h"
-#include "trace/align.h"
 #include "trace/step_time.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define MODELLED_LEAST 0.01 /* of the work's time: less does not change its own time */
+#define MODELLED_MAX 0.01 /* of the work's time: so much does not change its own time */
 
 uint32_t work_times_find(const struct work_times *w, int64_t key)
 {
@@ -25,38 +24,34 @@ double work_times_mean(const struct work_times *w, uint32_t kind)
 {
     double ns = 0;
     for (size_t r = 0; kind != IDMAP_NONE && r < w->nranks; r++)
-        ns += w->ns[kind][r] / (double)w->runs / (double)w->recorded;
+        ns += w->list[kind].ns[r] / (double)w->runs / (double)w->recorded;
     return ns;
 }
 
-bool work_times_shown(const struct work_times *w, uint32_t kind)
+bool work_times_own_known(const struct work_times *w, uint32_t kind)
 {
-    return w->modelled_ns[kind] <=
-           MODELLED_LEAST * work_times_mean(w, kind) * (double)(w->runs * w->recorded);
+    return w->list[kind].modelled_ns <=
+           MODELLED_MAX * work_times_mean(w, kind) * (double)(w->runs * w->recorded);
 }
 
 double work_times_taken(const struct work_times *w, uint32_t kind)
 {
-    return kind != IDMAP_NONE ? w->taken_ns[kind] / (double)w->runs / (double)w->recorded : 0;
+    return kind != IDMAP_NONE ? w->list[kind].taken_ns / (double)w->runs / (double)w->recorded : 0;
 }
 
-static uint32_t kind_of(struct work_times *w, const struct program *p,
-                        const struct program_cost *cost)
+/* Finds or adds the kind of the work that has this cost. */
+static struct kind_times *kind_of(struct work_times *w, const struct program *p,
+                                  const struct program_cost *cost)
 {
     const uint32_t before = w->kinds.count;
     const uint32_t kind = idmap_add(&w->kinds, work_key(p, cost));
     if (w->kinds.count == before)
-        return kind;
-    ARRAY_GROW(w->ns, w->cap, (size_t)kind + 1);
-    ARRAY_GROW(w->class, w->cap_class, (size_t)kind + 1);
-    ARRAY_GROW(w->modelled_ns, w->cap_modelled, (size_t)kind + 1);
-    ARRAY_GROW(w->launches, w->cap_launches, (size_t)kind + 1);
-    ARRAY_GROW(w->taken_ns, w->cap_taken, (size_t)kind + 1);
-    w->modelled_ns[kind] = w->taken_ns[kind] = 0;
-    w->launches[kind] = (struct work_launches){0};
-    w->ns[kind] = arena_alloc(&w->arena, w->nranks * sizeof **w->ns);
-    w->class[kind] = p->run->ranks[cost->rank].ops[cost->op].class;
-    return kind;
+        return &w->list[kind];
+    ARRAY_GROW(w->list, w->cap, (size_t)kind + 1);
+    w->list[kind] =
+        (struct kind_times){.ns = arena_alloc(&w->arena, w->nranks * sizeof *w->list->ns),
+                            .class = p->run->ranks[cost->rank].ops[cost->op].class};
+    return &w->list[kind];
 }
 
 /* ---- steps ---- */
@@ -86,8 +81,8 @@ static void add_waits(struct intervals *waits, const struct rank *rank)
     intervals_merge(waits);
 }
 
-/* From the start of its first call to the end of its last one. */
-static struct interval whole_window(const struct rank *rank)
+/* Returns the time from the start of the rank's first call to the end of its last one. */
+static struct interval called_time(const struct rank *rank)
 {
     struct interval w = {INT64_MAX, INT64_MIN};
     for (size_t i = 0; i < rank->nops; i++) {
@@ -111,7 +106,7 @@ double work_cpu_ns(const struct altered *a, size_t r)
     const struct rank *rank = &altered_program(a)->run->ranks[r];
     const struct job_steps *steps = altered_steps(a);
     const struct rank_steps *of = &steps->ranks[r];
-    const struct interval whole = whole_window(rank);
+    const struct interval whole = called_time(rank);
     struct intervals counted, waits;
     double ns;
     intervals_init(&counted);
@@ -135,13 +130,13 @@ double work_cpu_ns(const struct altered *a, size_t r)
 
 /* ---- a run ---- */
 
-/* A run while its work is added. */
-struct adding {
+/* A run whose work is being added. */
+struct run_work {
     struct work_times *w;
     const struct altered *a;
     struct work_where where;
     struct work_alone alone;
-    double share; /* of each step that counts */
+    double share; /* weight of each step that counts, so that sums are of one step */
 };
 
 static void add_launch(struct work_launches *l, const struct op *op, double own_ns, double share)
@@ -154,7 +149,7 @@ static void add_launch(struct work_launches *l, const struct op *op, double own_
     l->queued_ns += share * own_ns;
 }
 
-static void add_computation(struct adding *of, size_t i, const struct op *op)
+static void add_computation(struct run_work *of, size_t i, const struct op *op)
 {
     const struct program *p = altered_program(of->a);
     const struct program_cost *cost = &p->costs[i];
@@ -166,18 +161,17 @@ static void add_computation(struct adding *of, size_t i, const struct op *op)
     times->idle += (op->flags & OP_UPPER_BOUND) != 0;
 }
 
-/* By how much the last member of a transfer begins after the one before it; 0: not known, as where
- * clocks cannot be compared. */
+/* Returns how long the last member of a transfer begins after the one before it; 0: not known, as
+ * where clocks cannot be compared. */
 static double lead_of(const struct program *p, const struct match *match)
 {
-    const struct rank *first = &p->run->ranks[p->matches.members[match->first].rank];
+    const uint32_t first = p->matches.members[match->first].rank;
     int64_t last_ns = UNKNOWN_NS, before_ns = UNKNOWN_NS;
     for (size_t k = match->first; k < match->first + match->nmembers; k++) {
         const struct match_member m = p->matches.members[k];
-        const struct rank *rank = &p->run->ranks[m.rank];
-        const struct op *op = &rank->ops[m.op];
+        const struct op *op = &p->run->ranks[m.rank].ops[m.op];
         const int64_t ns = op_timed(op) ? op->start_ns : UNKNOWN_NS;
-        if (!p->run->clock_aligned && !ranks_share_clock(first, rank))
+        if (!ranks_comparable(p->run, first, m.rank))
             return 0;
         if (ns > last_ns) {
             before_ns = last_ns;
@@ -190,7 +184,7 @@ static double lead_of(const struct program *p, const struct match *match)
 }
 
 /* The transfer's time is its first member's. */
-static void add_transfer(struct adding *of, size_t i)
+static void add_transfer(struct run_work *of, size_t i)
 {
     const struct program *p = altered_program(of->a);
     const struct program_cost *cost = &p->costs[i];
@@ -201,7 +195,7 @@ static void add_transfer(struct adding *of, size_t i)
         const struct work_place place = of->where.ops[m.rank][m.op];
         struct work_sample sample = {.lag_ns = (double)p->lag_ns[k]};
         struct place_times *times;
-        /* It was called for in another step. */
+        /* the member belongs to another step */
         if (place.slot == WORK_UNCOUNTED || place.group == 0)
             continue;
         if (m.rank == cost->rank && m.op == cost->op) {
@@ -214,31 +208,30 @@ static void add_transfer(struct adding *of, size_t i)
     }
 }
 
-static void add_cost(struct adding *of, size_t i)
+static void add_cost(struct run_work *of, size_t i)
 {
     const struct program *p = altered_program(of->a);
     const struct program_cost *cost = &p->costs[i];
     const struct op *op = &p->run->ranks[cost->rank].ops[cost->op];
-    struct work_times *w = of->w;
-    const uint32_t kind = kind_of(w, p, cost);
+    struct kind_times *kind = kind_of(of->w, p, cost);
     const double own_ns = work_alone_ns(&of->alone, p, i);
     double share = of->share;
     if (cost->match != PROGRAM_NONE) {
         add_transfer(of, i);
         share *= p->matches.list[cost->match].nmembers;
-        w->taken_ns[kind] += share * ((double)cost->measured_ns - own_ns);
+        kind->taken_ns += share * ((double)cost->measured_ns - own_ns);
     } else {
         if (work_is_timed_computation(op))
             add_computation(of, i, op);
-        add_launch(&w->launches[kind], op, own_ns, share);
+        add_launch(&kind->launches, op, own_ns, share);
     }
     if (of->alone.ns[i] == UNKNOWN_NS &&
         (cost->match != PROGRAM_NONE || work_is_computation(op->class)))
-        w->modelled_ns[kind] += share * own_ns;
-    w->ns[kind][cost->rank] += share * own_ns;
+        kind->modelled_ns += share * own_ns;
+    kind->ns[cost->rank] += share * own_ns;
 }
 
-static void add_costs(struct adding *of)
+static void add_costs(struct run_work *of)
 {
     const struct program *p = altered_program(of->a);
     const struct job_steps *steps = altered_steps(of->a);
@@ -251,7 +244,7 @@ static void add_costs(struct adding *of)
 }
 
 /* Kernels without times, with the part of a gap that nothing else explains. */
-static void add_untimed(struct adding *of)
+static void add_untimed(struct run_work *of)
 {
     const struct program *p = altered_program(of->a);
     struct sim_span *spans = work_untimed_spans(of->a);
@@ -313,8 +306,8 @@ static int64_t sync_call_ns(const struct sync_call *call, const struct work_end 
     return call->host_end_ns - call->host_ns;
 }
 
-/* The program has one time for what all synchronisations take but for their waits: the recording
- * shows that of each. */
+/* Returns the time of a piece of CPU time. The program has one time for all synchronisations,
+ * without their waits; the recording has that of each. */
 static double cpu_ns(const struct program *p, const struct program_cpu *cpu,
                      const struct work_end *ends, size_t n)
 {
@@ -330,7 +323,7 @@ static double cpu_ns(const struct program *p, const struct program_cpu *cpu,
     return (double)(ns <= PROGRAM_SYNC_COST_MAX_NS ? ns : cpu->ns);
 }
 
-static void add_cpu(struct adding *of)
+static void add_cpu(struct run_work *of)
 {
     const struct program *p = altered_program(of->a);
     struct work_end **ends = array_new(of->w->nranks, sizeof *ends);
@@ -354,7 +347,7 @@ static void add_cpu(struct adding *of)
 void work_times_add(struct work_times *w, const struct altered *a)
 {
     const struct run *run = altered_program(a)->run;
-    struct adding of = {.w = w, .a = a};
+    struct run_work of = {.w = w, .a = a};
     if (w->runs == 0) {
         arena_init(&w->arena);
         w->nranks = run->nranks;
@@ -379,11 +372,7 @@ void work_times_release(struct work_times *w)
 {
     idmap_release(&w->kinds);
     work_places_release(&w->places);
-    free(w->ns);
-    free(w->class);
-    free(w->modelled_ns);
-    free(w->taken_ns);
-    free(w->launches);
+    free(w->list);
     if (w->runs > 0)
         arena_release(&w->arena);
     memset(w, 0, sizeof *w);

@@ -7,7 +7,7 @@
  *     struct work_times w = {0};
  *     work_times_add(&w, altered);                  repeats of a side are added up
  *     uint32_t kind = work_times_find(&w, work_key(program, cost));
- *     w.ns[kind][rank] / w.runs
+ *     w.list[kind].ns[rank] / w.runs
  *     work_times_release(&w);
  */
 #ifndef SPECTER_COMPARE_WORK_TIMES_H
@@ -24,16 +24,20 @@ struct work_launches {
     double idle;
 };
 
+/* The work of one kind, by work_key(). Times are of a step, sums over the runs. */
+struct kind_times {
+    double *ns;         /* [nranks] in the arena. A transfer is its first member's, times its
+                           members: the mean over ranks is right */
+    double modelled_ns; /* of ns: of work that never ran without overlapping communication */
+    double taken_ns;    /* what other communication took of transfers */
+    struct work_launches launches;
+    uint8_t class; /* enum op_class */
+};
+
 struct work_times {
-    struct idmap kinds;  /* of work, by work_key() */
-    double **ns;         /* [kinds.count][nranks] a step, sums over the runs; owned. A transfer is
-                            its first member's, times its members: the mean over ranks is right */
-    uint8_t *class;      /* [kinds.count] enum op_class; owned */
-    double *modelled_ns; /* [kinds.count] of ns: of work that never ran without overlapping
-                            communication; owned */
-    double *taken_ns;    /* [kinds.count] what other communication took of transfers; owned */
-    struct work_launches *launches; /* [kinds.count] owned */
-    size_t cap, cap_class, cap_modelled, cap_taken, cap_launches;
+    struct idmap kinds;      /* by work_key(): index into list */
+    struct kind_times *list; /* [kinds.count] owned */
+    size_t cap;
     struct work_places places; /* of work, and of CPU time: of each call's parts */
     double *cpu_ns;            /* [nranks] of the host, without what it waited; NAN: not known */
     size_t nranks;             /* of the first run; later ones are taken by position */
@@ -49,8 +53,9 @@ void work_times_release(struct work_times *w);
 /* Returns what a kind takes of a rank's time in a step, mean of ranks and runs; 0 of IDMAP_NONE. */
 double work_times_mean(const struct work_times *w, uint32_t kind);
 
-/* Returns whether the side tells the kind's own time from what overlapping communication took. */
-bool work_times_shown(const struct work_times *w, uint32_t kind);
+/* Returns whether the side tells the kind's own time from what overlapping communication took: no
+ * more than a hundredth of it is a model's. */
+bool work_times_own_known(const struct work_times *w, uint32_t kind);
 
 /* Returns what other, overlapping communication took of a kind of communication, as
  * work_times_mean(); 0 of IDMAP_NONE. */
