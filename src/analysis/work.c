@@ -216,7 +216,6 @@ static void limit_gemm(struct gemm_row *row, const struct op *op, const struct g
     double b = specter_dtype_bits((enum specter_dtype)op->gemm.dtype_b);
     double c = specter_dtype_bits((enum specter_dtype)op->gemm.dtype_c);
     double m = row->m, n = row->n, k = row->k;
-    double flops = 2.0 * row->m * row->n * row->k * row->batch;
     double bytes = (a * m * k + b * k * n + c * m * n) * row->batch / 8; /* each moved once */
     bool known = a != 0 && b != 0 && c != 0;
     if (row->timed == 0 || gpu == NULL || !(row->peak_tflops > 0) || !(gpu->mem_GBps > 0) ||
@@ -225,7 +224,7 @@ static void limit_gemm(struct gemm_row *row, const struct op *op, const struct g
     row->limited = 1;
     row->limited_ns = row->total_ns;
     row->bytes = bytes;
-    row->flops_ns = flops / row->peak_tflops / 1e3;
+    row->flops_ns = gemm_row_flops(row) / row->peak_tflops / 1e3;
     row->bytes_ns = bytes / gpu->mem_GBps; /* GB/s is a byte a nanosecond */
     row->limit_ns = fmax(row->flops_ns, row->bytes_ns);
 }
@@ -401,7 +400,7 @@ void work_finish(struct work *w)
     join_shapes(w);
     for (size_t i = 0; i < w->ngemms; i++) {
         struct gemm_row *g = &w->gemms[i];
-        double flops = 2.0 * g->m * g->n * g->k * g->batch * (double)g->timed;
+        double flops = gemm_row_flops(g) * (double)g->timed;
         if (g->total_ns > 0 && flops > 0)
             g->tflops = flops / g->total_ns / 1e3; /* flop/ns = 1e9 flop/s */
     }

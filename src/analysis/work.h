@@ -79,6 +79,12 @@ struct gemm_row {
     double bytes;      /* A, B and C, each once */
 };
 
+/* FLOPs of one call. */
+static inline double gemm_row_flops(const struct gemm_row *g)
+{
+    return 2.0 * g->m * g->n * g->k * g->batch;
+}
+
 /* Calls of an operator that is no plain GEMM, of one size: convolutions, attention, grouped
  * GEMMs. flops of a call as its inputs tell them; the time is that of all its kernels that
  * compute. */

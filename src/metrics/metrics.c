@@ -155,7 +155,7 @@ static struct flops_sum flops_of(const struct work *work)
     struct flops_sum p = {0};
     for (size_t i = 0; i < work->ngemms; i++) {
         const struct gemm_row *g = &work->gemms[i];
-        double flops = 2.0 * g->m * g->n * g->k * g->batch * (double)g->timed;
+        double flops = gemm_row_flops(g) * (double)g->timed;
         p.count += g->count;
         p.timed_ns += g->total_ns;
         if (!(flops > 0) || !isfinite(g->peak_tflops))

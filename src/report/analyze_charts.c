@@ -15,13 +15,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- the exact split of each rank's time as a bar ---- */
-
-/* Lengths compare: the longest span is the full width. */
+/* ---- each rank's time as a bar ---- */
 
 #define RANKS_SHOWN 64
 
-/* X(id, colour, words): what the bar is made of; together the span. */
+/* X(id, colour, words): the parts of a bar, which add up to the rank's span. */
 #define PARTS(X)                                   \
     X(compute, 0, "compute")                       \
     X(moves, 2, "communication moves, exposed")    \
@@ -55,7 +53,7 @@ static void parts_of(const struct time_breakdown *s, int64_t out[PART_COUNT])
     out[PART_idle] = s->idle_ns;
 }
 
-/* Widths are in percent of the longest span. */
+/* The longest span has the full width, so that bars can be compared. */
 static void put_rank_bar(struct buf *b, const struct time_breakdown *s, int64_t longest_ns)
 {
     int64_t ns[PART_COUNT];
@@ -70,7 +68,7 @@ static void put_rank_bar(struct buf *b, const struct time_breakdown *s, int64_t 
     }
 }
 
-/* The extreme ranks, and others evenly between first and last. */
+/* Chooses the extreme ranks, and others at even distances from the first to the last. */
 static void choose_ranks(const struct analysis *a, bool *chosen)
 {
     size_t list[RANK_EXTREMES], extremes, others, n = a->nranks;
@@ -108,7 +106,8 @@ static void put_bars(struct buf *b, const struct analysis *a)
     free(chosen);
 }
 
-/* Smallest, middle and largest of one time; `known`: the trace holds it. */
+/* A row of the smallest, the median and the largest value of one time, which are of different ranks
+ * from row to row; `known`: the trace holds it. */
 static void spread_row(struct table *t, const struct analysis *a, const char *name, size_t offset,
                        bool known)
 {
@@ -150,7 +149,6 @@ static void put_ranks(struct page *p, const struct analysis *a)
         "<p class=note>At most %d of %zu ranks: those with the longest total, compute, exposed "
         "communication, exposed copies and idle time, and others evenly between.</p>",
         RANKS_SHOWN, a->nranks);
-    /* Each column for itself. */
     bool copies = a->coverage & COVER_MEMORY;
     table_init(&t);
     table_column(&t, "of all ranks", TABLE_LEFT);
@@ -171,8 +169,8 @@ static void put_ranks(struct page *p, const struct analysis *a)
 
 /* ---- steps over time ---- */
 
-/* A bar a step, as long as on its slowest rank. Where there are more than a screen has room for,
- * the longest of several in a row. */
+/* Each step is a bar, as high as its time on the slowest rank. Where there are more steps than a
+ * screen has room for, a bar is the longest of several steps in a row. */
 
 #define BARS_MAX 320
 #define HEIGHT 1000.0
@@ -334,7 +332,7 @@ static void predict(struct predicted_curve *c, const struct analysis *a, const s
     }
 }
 
-/* Points of the chart that `row` begins. */
+/* The chart of the row `first` and of the later rows that share it. */
 static void put_collective(struct buf *b, const struct analysis *a, size_t first)
 {
     const struct comm_rows *rows = &a->collectives;
@@ -397,7 +395,7 @@ static void put_collectives(struct page *p, const struct analysis *a)
 
 /* ---- ranks by steps ---- */
 
-/* Writes the data of a heat map, but for its rows. */
+/* Writes a heat map, whose rows are the ranks. */
 static void put_grid(struct buf *b, const struct run *run, struct plot_heat map)
 {
     const char **names = array_new(run->nranks, sizeof *names);
@@ -454,14 +452,14 @@ static void put_grids(struct page *p, const struct analysis *a)
 
 /* A roof: the memory's slope up to a type's dense peak. */
 struct roof {
-    double peak_tflops, bandwidth; /* bandwidth in bytes a ns */
+    double peak_tflops, bw_GBps;
     char name[64];
     double x[ROOF_POINTS], y[ROOF_POINTS];
 };
 
 static double intensity_of(const struct gemm_row *g)
 {
-    return 2.0 * g->m * g->n * g->k * g->batch * (double)g->limited / g->bytes;
+    return gemm_row_flops(g) * (double)g->limited / g->bytes;
 }
 
 static bool has_roof(const struct gemm_row *g)
@@ -479,10 +477,9 @@ static size_t find_roofs(const struct work *w, struct roof roofs[ROOFS])
             known = roofs[k].peak_tflops == g->peak_tflops;
         if (known)
             continue;
-        roofs[n] =
-            (struct roof){.peak_tflops = g->peak_tflops, .bandwidth = g->bytes / g->bytes_ns};
+        roofs[n] = (struct roof){.peak_tflops = g->peak_tflops, .bw_GBps = g->bytes / g->bytes_ns};
         snprintf(roofs[n].name, sizeof roofs[n].name, "roof of %s: %.4g TFLOPS, %.4g GB/s",
-                 comm_gemm_dtype_text(g->dtype, g->compute), g->peak_tflops, roofs[n].bandwidth);
+                 comm_gemm_dtype_text(g->dtype, g->compute), g->peak_tflops, roofs[n].bw_GBps);
         n++;
     }
     return n;
@@ -506,11 +503,11 @@ static void put_roofline(struct page *p, const struct analysis *a)
     }
     for (size_t k = 0; k < nroofs; k++) {
         struct roof *r = &roofs[k];
-        const double ridge = 1e3 * r->peak_tflops / r->bandwidth;
+        const double ridge = 1e3 * r->peak_tflops / r->bw_GBps;
         const double at[ROOF_POINTS] = {fmin(least, ridge) / 2, ridge, 2 * fmax(most, ridge)};
         for (int i = 0; i < ROOF_POINTS; i++) {
             r->x[i] = at[i];
-            r->y[i] = fmin(r->peak_tflops, at[i] * r->bandwidth / 1e3);
+            r->y[i] = fmin(r->peak_tflops, at[i] * r->bw_GBps / 1e3);
         }
         series[k] = (struct plot_series){r->name, PLOT_LINE, (int)k, r->x, r->y, ROOF_POINTS, NULL};
     }
