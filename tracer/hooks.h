@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Generated from hooks.def, apart from functions: libraries, hook ids and their names; and the form
- * in which wrappers are exported.
+ * The libraries whose functions are hooked, the ids and names of the hooks (both from hooks.def),
+ * and the form in which wrappers are exported.
  */
 #ifndef SPECTER_TRACER_HOOKS_H
 #define SPECTER_TRACER_HOOKS_H

@@ -31,7 +31,7 @@ const char *const resolve_stems[LIB_COUNT] = {
 #undef X
 };
 
-/* ---- answers: what was found before ---- */
+/* ---- answers that were found before ---- */
 
 #define ANSWER_SLOTS 4096 /* a power of two */
 #define ANSWER_PROBES 16
@@ -144,7 +144,7 @@ bool resolve_is_library(const char *path, const char *stem)
     return true;
 }
 
-/* ---- where calls went ---- */
+/* ---- the libraries that calls went to ---- */
 
 #define CALLED_MAX 32
 
@@ -180,7 +180,7 @@ bool resolve_was_called(const ElfW(Dyn) * dynamic)
 
 #define PATH_MAX_KEPT 512
 
-/* A search for the object that is one of the libraries that `stem` names. */
+/* A search for an object that is one of the libraries that `stem` names. */
 struct library_search {
     const char *stem;
     char path[PATH_MAX_KEPT];
@@ -221,12 +221,12 @@ static function as_function(void *p)
     return f;
 }
 
-/* A question: which function a call of `name` from `object` means. */
+/* A question to the loader: which function does a call of `name` from `object` mean? */
 struct symbol_query {
     enum hook_id id;
     const char *name;
     const struct link_map *object; /* the caller's; NULL: not known */
-    const void *code;              /* in the object; NULL: the program asks in its place */
+    const void *code;              /* an address in it, to ask in its name; NULL: the program's */
     struct definitions defined;
 };
 
@@ -306,10 +306,11 @@ static void *ask_any_version(const struct symbol_query *r)
     return found;
 }
 
-/* A caller that neither refers to the function nor defines it: another object left for the function
- * by a jump (a tail call), or passed its address. Nothing is asked in the name of this one, which
- * would depend on the answer from then on. What is global comes first, but for references that ask
- * for a version, and for those that were bound before it came. */
+/* Answers for a caller that neither refers to the function nor defines it: another object jumped to
+ * the function (a tail call), or passed its address. The loader is not asked in the name of this
+ * caller, which would depend on the answer from then on. A global definition comes first, unless
+ * the other objects' references ask for a version that it has, or were bound before it was loaded.
+ */
 static function ask_for_others(const struct symbol_query *r)
 {
     const struct definitions *d = &r->defined;
@@ -341,7 +342,7 @@ static void find_object(struct symbol_query *r, enum hook_id id, const void *cal
     *r = (struct symbol_query){.id = id, .name = function_names[id].name, .code = caller};
     r->object = caller != NULL ? object_of(caller) : NULL;
     if (r->object != NULL && elf_is_loader(r->object))
-        r->object = NULL; /* a constructor left by a jump to the function */
+        r->object = NULL; /* the loader called a constructor, which jumped to the function */
     if (r->object == NULL)
         r->code = NULL;
 }
@@ -352,7 +353,8 @@ static void find_definitions(struct symbol_query *r)
     objects_definitions(&r->defined, r->name, r->object);
 }
 
-/* A reference that was bound when its object was loaded cannot mean a library that came later. */
+/* Returns the function that was found, or, where the reference was bound when its object was loaded
+ * and the library came later, the one that was there then. */
 static function as_of_loading(const struct symbol_query *r, function found)
 {
     function then;
@@ -410,7 +412,7 @@ static function choose(enum hook_id id, const void *caller)
     return found != NULL ? found : r.defined.first;
 }
 
-/* The message is the loader's, which it would give for the caller. */
+/* Leaves the error for dlerror() that the loader would give for the caller. */
 static void leave_error(const struct symbol_query *r)
 {
     char text[512];
@@ -451,7 +453,7 @@ static bool is_gone(function real)
     return object_of(address) == NULL;
 }
 
-/* When all are taken, that of a library which has been unloaded serves again. */
+/* When all entries are taken, that of an unloaded library is used again. */
 int resolve_entry(enum hook_id id, function real)
 {
     for (int i = 0; i < RESOLVE_ENTRIES; i++) {
@@ -469,8 +471,8 @@ int resolve_entry(enum hook_id id, function real)
     return -1;
 }
 
-/* A signal handler may come between an entry and its wrapper, and make a call of its own: what was
- * left for another function is left for it. */
+/* A signal handler may run between an entry and its wrapper, and make a call of its own: an entry
+ * of another function is left for that function's wrapper. */
 static function take_entered(enum hook_id id)
 {
     uint32_t index = resolve_entered - 1;
@@ -530,14 +532,14 @@ function resolve_beside(enum hook_id id, function neighbour)
     object = object_of(address);
     real = object != NULL ? as_function(elf_function(object, function_names[id].name)) : NULL;
     signal_block_end(&blocked);
-    if (object != NULL && real == NULL) /* another preload answers for the library */
+    if (object != NULL && real == NULL) /* the neighbour is another preloaded object's */
         real = choose(id, address);
     if (real != NULL)
         answers_put(id, address, real, generation);
     return real;
 }
 
-/* ---- whose a function is ---- */
+/* ---- functions of the hooked library itself ---- */
 
 static _Atomic(function) of_own_library[FUNCTION_COUNT], of_others[FUNCTION_COUNT];
 

@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-/* NAN: the trace has no such number. */
+/* Values of shares; like all values here NAN where the trace has no such number. */
 #define X(name, part, whole, help)                                                          \
     static double value_of_##name(const struct analysis *a)                                 \
     {                                                                                       \
@@ -12,7 +12,7 @@
 FAIL_ON_SHARES(X)
 #undef X
 
-/* ---- those that are no share of a rank's time ---- */
+/* ---- values that are no share of a rank's time ---- */
 
 double fail_on_value_hangs(const struct analysis *a)
 {
@@ -24,7 +24,9 @@ double fail_on_value_waiting(const struct analysis *a)
     return a->total.wait_known ? share_of(a->total.exposed_wait_ns, a->total.span_ns) : NAN;
 }
 
-/* Where not all clocks agree, the mean would be that of what happens within hosts alone. */
+/* Where not all clocks agree, only ranks of one host could be compared, and the mean would be
+ * theirs.
+ */
 double fail_on_value_lag_us(const struct analysis *a)
 {
     double sum_ns = 0, n = 0;

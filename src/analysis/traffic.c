@@ -8,17 +8,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* An instance as the tables see it. */
+/* An instance with the keys and sums that the rows of the tables are made of. */
 struct traffic_instance {
     const struct comm_instance *in;
     const char *group;
     int nodes, bin;
-    bool data; /* moves some, or that is not known */
+    bool data; /* it moves bytes, or it is not known whether it does */
     struct traffic_sum sum;
 };
 
 struct items {
-    struct traffic_instance *list; /* owned */
+    struct traffic_instance *list; /* owned; sorted anew for each table */
     size_t count, cap;
 };
 
@@ -94,7 +94,7 @@ static void set_bytes(struct traffic_instance *item, const struct run *run,
     }
     item->sum.bytes = bytes;
     if (in->p2p) {
-        /* It leaves one GPU, whichever of its ends was recorded; one to its own sender none. */
+        /* It leaves one GPU, whichever end was recorded, and none where it goes to its sender. */
         int src, dst, across;
         pair_of(in, run, &src, &dst);
         across = node_map_across(node_map, run, src, dst, in->comm);
@@ -260,7 +260,7 @@ static void make_sizes(struct traffic *t, struct items *items)
     }
 }
 
-/* Order: highest cost first, then by name, so that it is always the same. */
+/* Most bytes first, then by the keys, so that the order is always the same. */
 static int rows_by_bytes(const void *x, const void *y)
 {
     const struct traffic_row *a = x, *b = y;
@@ -335,9 +335,9 @@ static void add_op(struct rank_traffic *part, const struct op *op, bool in_step)
     part->until_ns = end;
 }
 
-/* Sums of a group while its ranks are walked through. */
+/* Sums of a group while ranks are added one after the other. */
 struct group_times {
-    struct rank_traffic rank; /* of the rank at hand */
+    struct rank_traffic rank; /* of the rank that is being added */
     uint64_t steps, calls;    /* steps, and collectives in them, over the ranks that take part */
 };
 
@@ -423,7 +423,7 @@ static int pair_order(const struct pair_message *a, const struct pair_message *b
     return a->src != b->src ? ORDER(a->src, b->src) : ORDER(a->dst, b->dst);
 }
 
-/* Those of a pair in order of time. */
+/* By pair, those of a pair in order of time. */
 static int by_pair(const void *x, const void *y)
 {
     const struct pair_message *a = x, *b = y;
@@ -441,7 +441,8 @@ static int pairs_by_bytes(const void *x, const void *y)
     return a->src != b->src ? ORDER(a->src, b->src) : ORDER(a->dst, b->dst);
 }
 
-/* Messages in order of time; `until_ns`: end of the union so far. */
+/* Adds the messages of a pair in order of time. *until_ns: where the union of their times ends so
+ * far. */
 static void add_message(struct pair_row *row, const struct comm_instance *in, int64_t *until_ns)
 {
     int64_t from = in->timing.from_ns, to = in->timing.to_ns;
@@ -498,8 +499,8 @@ static void find_pairs(struct pairs *p, const struct comm_study *study,
             p->endless++;
             continue;
         }
-        /* A receive whose send has no number to find it by, though the sender has a trace: that
-         * one's record is of the same message. */
+        /* A receive that has no number to find its send by, though the sender has a trace: the send
+         * that is recorded there is the same message, and is counted. */
         op = &study->run->ranks[in->first.rank].ops[in->first.op];
         sender = rank_index(study->run, m.src);
         if (!in->matched && op->coll.op == SPECTER_RECV && sender >= 0 &&

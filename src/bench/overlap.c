@@ -8,18 +8,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define BLOCK_US 2000 /* calls that are timed one after another take so long */
+#define BLOCK_US 2000 /* the timed calls of a block take about so long together */
 #define CALLS_MIN 3
 #define CALLS_MAX 64
-#define OUTLAST 1.5    /* times as long as these run the calls of the other, */
-#define OTHERS_MIN 4   /* so many more, */
-#define OTHERS_MAX 480 /* and at most so many: a stream takes about 1000 launches */
-#define TRIES 4        /* until they outlast the timed ones; each doubles them */
+/* The calls of the other side run OUTLAST times as long as the timed ones, and OTHERS_MIN more. */
+#define OUTLAST 1.5
+#define OTHERS_MIN 4
+#define OTHERS_MAX 480 /* a stream takes about 1000 launches */
+#define TRIES 4        /* to outlast the timed calls; each doubles the number of others */
 #define WARM_CALLS 3
-#define TIE 0.005  /* of the logarithm: numbers of channels nearer than that are alike */
-#define SETS_MAX 8 /* of operands that GEMMs go round, so that they come from memory */
+#define TIE 0.005  /* numbers of channels whose logarithms differ by less are alike */
+#define SETS_MAX 8 /* of operands, used in turn so that they come from memory and not from L2 */
 
-/* A GEMM of few waves of tiles loses more by SMs that it lacks, or nothing, as it comes out.
+/* With few waves of tiles it is chance how much a GEMM loses by the SMs that it lacks: a wave more,
+ * or nothing. So the large ones have many.
  * clang-format off */
 const struct bench_overlap_gemm bench_overlap_gemms[BENCH_OVERLAP_GEMMS] = {
     {false, {&bench_gemm_types[0], .m = 4096, .n = 4096, .k = 4096, .batch = 1, .w_trans = true}},
@@ -41,7 +43,8 @@ struct overlap_bench {
     int sets;                         /* of operands */
     int done;                         /* GEMMs so far: the next one's operands */
     double us[SIDES];                 /* of a call alone, roughly */
-    int calls[SIDES], others[SIDES];  /* timed; of the other, beside these */
+    int calls[SIDES];                 /* timed in a block */
+    int others[SIDES];                /* calls of the other side beside them */
 };
 
 const char *bench_overlap_bound(bool memory)
@@ -141,44 +144,44 @@ static int put_event(struct overlap_bench *b, int side, int event, struct err *e
     return bench_gpu_event(b->streams[side], &b->o->events[event], e);
 }
 
-static double between(const struct overlap_bench *b, int begin, int end)
+static double us_between(const struct overlap_bench *b, int begin, int end)
 {
     return bench_gpu_us(b->streams[GEMM], b->o->events[begin], b->o->events[end]);
 }
 
-/* Fills L2's worth of memory, so that the host is ahead of the GPU. */
-static int get_ahead(struct overlap_bench *b, int side, struct err *e)
+/* Gives the GPU a fill as large as L2, so that the host is ahead of it with what follows. */
+static int put_fill(struct overlap_bench *b, int side, struct err *e)
 {
     return bench_gpu_set(b->streams[side], b->o->blas.flush, 0, b->o->blas.flush_bytes, e);
 }
 
-/* Calls of the other side that begin first and outlast what is timed. The timed stream waits for
- * the first of them. */
+/* Puts calls of the other side, which begin first and should outlast the timed ones: the timed
+ * stream waits for the first of them. */
 static int put_others(struct overlap_bench *b, int side, struct err *e)
 {
     int other = 1 - side;
-    if (get_ahead(b, other, e) < 0 || put_calls(b, other, 1, e) < 0 ||
+    if (put_fill(b, other, e) < 0 || put_calls(b, other, 1, e) < 0 ||
         put_event(b, other, GO, e) < 0 || put_calls(b, other, b->others[side], e) < 0 ||
         put_event(b, other, OTHERS_LAST, e) < 0)
         return -1;
     return bench_gpu_await(b->streams[side], b->o->events[GO], e);
 }
 
-/* The first call, which is not timed, waits for the slowest rank. us: of a call, on the slowest
- * rank. *outlasted: of the others, on all ranks. */
+/* Times a block of calls, after one that is not timed and waits for the slowest rank. *us: the time
+ * of a call on the slowest rank. *outlasted: the others have outlasted them on all ranks. */
 static int time_block(struct overlap_bench *b, int side, bool beside, double *us, bool *outlasted,
                       struct err *e)
 {
     double values[2] = {0, 0};
-    int status = beside ? put_others(b, side, e) : get_ahead(b, side, e);
+    int status = beside ? put_others(b, side, e) : put_fill(b, side, e);
     if (status < 0 || put_calls(b, side, 1, e) < 0 || put_event(b, side, FIRST, e) < 0 ||
         put_calls(b, side, b->calls[side], e) < 0 || put_event(b, side, LAST, e) < 0 ||
         b->on->backend->wait(b->on->comm, e) < 0 ||
         bench_gpu_wait(b->streams[GEMM], NULL, NULL, e) < 0) {
         status = -1;
     } else {
-        values[0] = between(b, FIRST, LAST) / b->calls[side];
-        values[1] = beside && between(b, LAST, OTHERS_LAST) < 0;
+        values[0] = us_between(b, FIRST, LAST) / b->calls[side];
+        values[1] = beside && us_between(b, LAST, OTHERS_LAST) < 0;
         if (!(values[0] > 0))
             status = err_set(e, ERR_INPUT, "the GPU tells no time of a call");
     }
@@ -210,7 +213,7 @@ static int estimate(struct overlap_bench *b, struct err *e)
             return -1;
     }
     for (int side = 0; side < SIDES; side++) {
-        double others = OUTLAST * b->us[side] / b->us[1 - side]; /* a call */
+        double others = OUTLAST * b->us[side] / b->us[1 - side]; /* beside each call */
         double most = (OTHERS_MAX - OTHERS_MIN) / others;
         b->calls[side] = count_between(BLOCK_US / b->us[side], CALLS_MIN, CALLS_MAX);
         if (most < 1)
@@ -222,7 +225,7 @@ static int estimate(struct overlap_bench *b, struct err *e)
     return 0;
 }
 
-/* APART: the others do not outlast it. */
+/* Times a block with calls of the other side beside it. APART: those do not outlast it. */
 static int time_beside(struct overlap_bench *b, int side, double *us, struct err *e)
 {
     bool outlasted = false;
@@ -249,8 +252,8 @@ static struct bench_overlap_side sum_up(const struct overlap_bench *b, int side,
                                        .calls = b->calls[side]};
 }
 
-/* us: 4 times plan->repeats. STOPPED: a rank wants to stop; APART: the two cannot be kept beside
- * each other. Each repetition asks, because a row of many takes long. */
+/* us: room for 4 times plan->repeats. STOPPED: a rank wants to stop; each repetition asks for that,
+ * because a row with many takes long. APART: the two cannot be kept beside each other. */
 static int measure(struct overlap_bench *b, const struct bench_overlap_plan *plan, double *us,
                    struct bench_overlap_row *row, struct err *e)
 {
@@ -260,11 +263,11 @@ static int measure(struct overlap_bench *b, const struct bench_overlap_plan *pla
     int status = estimate(b, e);
     for (int i = 0; i < SIDES * repeats && status == 0; i++) {
         int side = i % SIDES, at = i / SIDES;
-        double asked = side == 0 && plan->stop != NULL && plan->stop();
+        double stop = side == 0 && plan->stop != NULL && plan->stop();
         bool unused;
-        if (side == 0 && bench_ranks_max(b->on->ranks, &asked, 1, e) < 0)
+        if (side == 0 && bench_ranks_max(b->on->ranks, &stop, 1, e) < 0)
             return -1;
-        if (side == 0 && asked > 0)
+        if (side == 0 && stop > 0)
             return STOPPED;
         status = time_block(b, side, false, &alone[side][at], &unused, e);
         if (status == 0)
@@ -345,7 +348,7 @@ void bench_overlap_close(struct bench_overlap *o)
         bench_gpu_close(&o->gpu);
 }
 
-/* Two buffers of the largest size, as far as half of the memory reaches. */
+/* Makes two buffers of the largest size, or of a quarter of the free memory where that is less. */
 static int make_buffers(struct overlap_bench *b, const struct bench_overlap_plan *plan,
                         struct err *e)
 {

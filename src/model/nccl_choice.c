@@ -79,7 +79,8 @@ static const struct rccl_range {
 
 #define PLATEAU_BYTES 64 /* a channel and rank: from there a ring between nodes has its plateau */
 
-/* "NVLSTree" is "nvls_tree". */
+/* Returns whether the text is that name, in any case and without its underscores: "NVLSTree" is
+ * "nvls_tree". */
 static bool same_name(const char *name, const char *text, size_t len)
 {
     size_t at = 0;
@@ -141,7 +142,7 @@ bool nccl_allowed_parse(const char *algos, const char *protos, struct nccl_allow
     return true;
 }
 
-/* NCCL's corrections by size. */
+/* Applies NCCL's corrections by size. */
 static void correct(const struct nccl_comm *c, enum specter_comm_op op, double bytes,
                     struct nccl_candidate *k)
 {
@@ -189,10 +190,10 @@ void nccl_candidates(const struct nccl_comm *c, const struct nccl_tuning *tuning
     }
 }
 
-/* Returns whether a tuner plugin's rule of sizes, if there is one, allows the algorithm. A rule has
- * nothing to say where only one of both is left. */
-static bool by_size(const struct nccl_comm *c, const struct nccl_tuning *t, enum nccl_algo a,
-                    enum nccl_proto p, double bytes)
+/* Returns whether a tuner plugin's rule, which takes Tree up to a size and Ring above it, allows
+ * the algorithm. Where one of them is off, the rule says nothing. */
+static bool tuner_allows(const struct nccl_comm *c, const struct nccl_tuning *t, enum nccl_algo a,
+                         enum nccl_proto p, double bytes)
 {
     enum nccl_algo other = a == NCCL_TREE ? NCCL_RING : NCCL_TREE;
     if (!(c->topo.tree_max_bytes > 0) || a > NCCL_RING || t->of[other][p].why != NCCL_ON)
@@ -200,8 +201,8 @@ static bool by_size(const struct nccl_comm *c, const struct nccl_tuning *t, enum
     return (a == NCCL_TREE) == (bytes <= c->topo.tree_max_bytes);
 }
 
-/* The protocol that RCCL takes for an operation's bytes per rank, where it does not leave it at
- * `chosen`. */
+/* Returns the protocol that RCCL takes by an operation's bytes per rank; `chosen` where it has no
+ * rule for it. */
 static enum nccl_proto rccl_proto(const struct nccl_comm *c, enum specter_comm_op op, double bytes,
                                   enum nccl_proto chosen)
 {
@@ -249,7 +250,7 @@ bool nccl_choose(const struct nccl_comm *c, const struct nccl_tuning *tuning, do
     for (int a = 0; a < NCCL_ALGOS; a++) {
         for (int p = 0; p < NCCL_PROTOS; p++) {
             struct nccl_candidate k = {.algo = a, .proto = p};
-            if (tuning->of[a][p].why != NCCL_ON || !by_size(c, tuning, a, p, bytes))
+            if (tuning->of[a][p].why != NCCL_ON || !tuner_allows(c, tuning, a, p, bytes))
                 continue;
             price(c, tuning, bytes, &k);
             if (k.us < best.us)
@@ -271,7 +272,8 @@ bool nccl_choose(const struct nccl_comm *c, const struct nccl_tuning *tuning, do
     return true;
 }
 
-/* Ring and Tree start fewer channels when the threads of all would have too little to do. */
+/* Ring and Tree start fewer channels where the threads of all channels would have too little to do.
+ */
 int nccl_channels(const struct nccl_comm *c, enum nccl_algo a, enum nccl_proto p, double bytes)
 {
     static const double threads[NCCL_PROTOS] = {512, 640, 512},

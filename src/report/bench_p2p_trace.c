@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * The messages one way of `specter bench p2p` as PyTorch writes traces: a Kineto profile, with
- * times and names, and an execution trace of the same calls. Warm-ups, acknowledgements and the
- * other modes are not in them.
+ * Writes the one-way messages of `specter bench p2p` as PyTorch writes traces: a Kineto profile,
+ * with times and names, and an execution trace of the same calls. Warm-ups, acknowledgements and
+ * the other modes are left out.
  */
 #include "base/err.h"
 #include "report/bench_report.h"
@@ -11,7 +11,7 @@
 #include <stdlib.h>
 
 #define STREAM 7
-#define FIRST_ID 3 /* of a call in an execution trace: after the process and its groups */
+#define FIRST_ID 3 /* of the calls in an execution trace: 1 is the process, 2 its groups */
 
 /* One side of a message. */
 struct message_side {
@@ -28,7 +28,7 @@ struct p2p_trace_writer {
     FILE *out;
 };
 
-/* Hands on this rank's side of each message, in the order of measuring. */
+/* Calls put() with this rank's side of each message, in the order in which they were measured. */
 static void each_side(const struct p2p_trace_writer *w,
                       void (*put)(const struct p2p_trace_writer *w,
                                   const struct message_side *side))
@@ -54,7 +54,7 @@ static void put_ranks(const struct p2p_trace_writer *w)
 
 /* ---- Kineto ---- */
 
-/* As an event begins: microseconds since the base. */
+/* Begins an event, whose args follow. Times are microseconds since base_ns. */
 static void put_event(const struct p2p_trace_writer *w, const char *category, const char *name,
                       int64_t begin_ns, int64_t dur_ns, bool device)
 {
@@ -149,7 +149,7 @@ void bench_p2p_kineto(const struct bench_p2p_report *r, const struct bench_p2p_r
 
 /* ---- execution trace ---- */
 
-/* An attribute that is a number, and one that is a text. */
+/* Writes an attribute of a node. */
 static void put_number(const struct p2p_trace_writer *w, const char *name, unsigned long long value)
 {
     fprintf(w->out, ", {\"name\": \"%s\", \"type\": \"uint64\", \"value\": %llu}", name, value);

@@ -17,8 +17,8 @@
 
 /* ---- tables ----
  *
- * They have at most 80 columns: a number of GPUs has 10 digits at most (GROW_GPUS_MAX), a time 7
- * characters or, from a million seconds on, 9. */
+ * They are at most 80 characters wide: a number of GPUs has 10 digits at most (GROW_GPUS_MAX), a
+ * time 7 characters or, from a million seconds on, 9. */
 
 #define AXES_SHOWN 4 /* of the communication; all are in the JSON */
 
@@ -31,10 +31,10 @@ static void print_scaling(const struct replay *rep, FILE *out)
 {
     const struct workload *w = &rep->workload;
     struct table t;
-    const char *sure = "";
+    const char *measured = ""; /* stands where others have a mark */
     char rate[32];
     for (size_t i = 0; i < rep->nscales; i++)
-        sure = replay_unmeasured(&rep->scales[i]) ? "  " : sure;
+        measured = replay_unmeasured(&rep->scales[i]) ? "  " : measured;
     table_init(&t);
     table_column(&t, "GPUs", TABLE_RIGHT);
     table_column(&t, "iteration", TABLE_RIGHT);
@@ -51,7 +51,7 @@ static void print_scaling(const struct replay *rep, FILE *out)
         char text[80];
         table_cell(&t, "%s", text_ns(text, sizeof text, s->time.span_ns));
         table_cell(&t, "%s%s", replay_interval(text, sizeof text, s->error.interval80),
-                   replay_unmeasured(s) ? " ?" : sure);
+                   replay_unmeasured(s) ? " ?" : measured);
         if (isfinite(s->speedup)) {
             table_cell(&t, s->speedup < 1e6 ? "%.2f" : "%.3g", s->speedup);
             table_cell(&t, "%.1f %%", 100 * s->efficiency);
@@ -95,7 +95,8 @@ static void variation_row(struct table *t, const char *gpus, const char *from, d
     table_cell(t, "%llu", (unsigned long long)r->samples);
 }
 
-/* Single iterations under variation, below those that were recorded. */
+/* Prints the spread of single iterations: first the recorded ones, then those drawn for each scale.
+ */
 static void print_variation(const struct replay *rep, FILE *out)
 {
     static const char *const titles[] = {"GPUs",          "",          "P50", "P95", "mean",
@@ -147,9 +148,9 @@ static void print_shares(const struct replay *rep, FILE *out)
 
 static void print_axes(const struct replay *rep, FILE *out)
 {
-    const char *names[AXES_SHOWN];
-    /* Axes in the order of the first scale; n of them. */
+    /* the first n axes, in the order of the first scale */
     const struct axis_times *axes = &rep->scales[0].axes;
+    const char *names[AXES_SHOWN];
     int n = 0;
     for (; n < axes->count && n < AXES_SHOWN; n++)
         names[n] = axes->list[n].name;
@@ -157,7 +158,7 @@ static void print_axes(const struct replay *rep, FILE *out)
     if (n == 0)
         return;
     fprintf(out, "\ncommunication by group: in a step, and exposed in %% of it%s\n",
-            rep->scales[0].axes.count > n ? " (others: --json)" : "");
+            axes->count > n ? " (others: --json)" : "");
     table_init(&t);
     table_column(&t, "GPUs", TABLE_RIGHT);
     for (int i = 0; i < n; i++)
@@ -205,8 +206,8 @@ static void print_lines(const char *title, const char *const *lines, FILE *out)
     }
 }
 
-/* A head and a text of any length after it; nothing when there is none. */
-static void print_head(const char *head, const char *text, FILE *out)
+/* Prints a text of any length behind a head; nothing where there is no text. */
+static void print_headed(const char *head, const char *text, FILE *out)
 {
     if (text == NULL)
         return;
@@ -236,21 +237,20 @@ void replay_text(struct replay *rep, const struct run *run, FILE *out)
     fputs("parallelism ", out);
     opt_wrap(safe.data, 12, 12, out);
     buf_release(&safe);
-    print_head("iteration", replay_own_text(rep), out);
-    print_head("iterations", replay_spread_text(rep), out);
-    print_head("work", replay_work_text(rep), out);
+    print_headed("iteration", replay_own_text(rep), out);
+    print_headed("iterations", replay_spread_text(rep), out);
+    print_headed("work", replay_work_text(rep), out);
     fputc('\n', out);
     print_scaling(rep, out);
     print_variation(rep, out);
     print_shares(rep, out);
     print_axes(rep, out);
     print_paths(rep, out);
-    /* The sentence behind the intervals. */
-    struct buf head = BUF_INIT;
-    buf_printf(&head, "the interval: %s", replay_error_text(rep, list));
+    struct buf basis = BUF_INIT; /* of the intervals */
+    buf_printf(&basis, "the interval: %s", replay_error_text(rep, list));
     fputc('\n', out);
-    opt_wrap(head.data, 0, 0, out);
-    buf_release(&head);
+    opt_wrap(basis.data, 0, 0, out);
+    buf_release(&basis);
     for (int i = 0; list[i] != NULL; i++) {
         fputs("  - ", out);
         opt_wrap(list[i], 4, 4, out);

@@ -20,9 +20,9 @@
 #define TABLE_HEAD 2 /* lines */
 #define RANKS_MIN 2  /* rows of ranks, however small the terminal is */
 #define OP_COLUMNS_MIN 12
-#define OTHER_COLUMNS 62              /* of a rank's row beside the operation */
+#define OTHER_COLUMNS 62              /* characters of a rank's row without its operation */
 #define NAMED_MAX 8                   /* ranks in a sentence */
-#define STILL_NS INT64_C(10000000000) /* of a job that calls nothing, this long is told of */
+#define STILL_NS INT64_C(10000000000) /* so long nothing is called in a job that stands still */
 
 /* "0.1 s", "31 s", "2 min 14 s", "3 h 05 min", "12 d". */
 static const char *age_text(char buf[32], int64_t ns)
@@ -151,7 +151,8 @@ static void add_rank_row(struct table *t, const struct watch *w, const struct wa
     buf_release(&op);
 }
 
-/* Those that stand still first where there is no room for all; by number in any case. */
+/* Shows as many ranks as there is room for, those that stand still before others, in the order of
+ * their numbers. rows 0: all. */
 static void put_ranks(struct screen *s, const struct watch *w, size_t rows)
 {
     const struct watch_rank **list = array_new(w->nranks, sizeof *list);
@@ -188,10 +189,15 @@ static void put_ranks(struct screen *s, const struct watch *w, size_t rows)
 
 /* ---- collectives ---- */
 
+static size_t shown_collectives(const struct watch *w)
+{
+    return w->rows.count < ROWS_SHOWN ? w->rows.count : ROWS_SHOWN;
+}
+
 static void put_collectives(struct screen *s, const struct watch *w)
 {
     struct table t;
-    size_t shown = w->rows.count < ROWS_SHOWN ? w->rows.count : ROWS_SHOWN;
+    size_t shown = shown_collectives(w);
     table_init(&t);
     table_column(&t, "collective", TABLE_LEFT);
     table_column(&t, "size", TABLE_RIGHT);
@@ -274,17 +280,10 @@ static void put_still(struct screen *s, const struct watch *w)
     screen_line(s, SCREEN_BAD, line, 2);
 }
 
-/* Number of lines of the table of collectives, with the empty one before it. */
-static size_t collective_lines(const struct watch *w)
-{
-    size_t shown = w->rows.count < ROWS_SHOWN ? w->rows.count : ROWS_SHOWN;
-    return shown > 0 ? 1 + TABLE_HEAD + shown : 0;
-}
-
 void watch_text(const struct watch *w, const struct trace_folder *f, struct screen *s, size_t lines)
 {
     struct screen verdict = *s;
-    size_t others, rows = 0;
+    size_t collectives = shown_collectives(w), others, rows = 0;
     verdict.text = (struct buf)BUF_INIT;
     verdict.lines = 0;
     put_hangs(&verdict, w);
@@ -292,11 +291,13 @@ void watch_text(const struct watch *w, const struct trace_folder *f, struct scre
     put_still(&verdict, w);
     put_head(s, w, f);
     screen_row(s, "");
-    others = s->lines + TABLE_HEAD + collective_lines(w) + (verdict.lines > 0) + verdict.lines;
+    others = s->lines + TABLE_HEAD + (verdict.lines > 0) + verdict.lines;
+    if (collectives > 0)
+        others += 1 + TABLE_HEAD + collectives;
     if (lines > 0)
         rows = lines > others + RANKS_MIN ? lines - others : RANKS_MIN;
     put_ranks(s, w, rows);
-    if (w->rows.count > 0) {
+    if (collectives > 0) {
         screen_row(s, "");
         put_collectives(s, w);
     }

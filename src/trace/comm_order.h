@@ -16,15 +16,15 @@
  * never guessed into one. */
 void order_name_lanes(struct run *run, struct rank *rank, int64_t size, const char *unnamed);
 
-/* Communicators made so, or none (-1)? */
-#define ORDER_GUESSED "stream order "
+/* Returns whether the communicator was made so, or is none (-1). */
+#define ORDER_GUESSED "stream order " /* its id begins with */
 bool order_is_guessed(const struct run *run, int comm);
 
-/* In the order of the rank's ops: collectives are numbered by communicator, messages by
- * communicator, peer and direction. */
+/* Numbers the rank's communication in the order of its ops: collectives by communicator, messages
+ * by communicator, peer and direction. */
 void order_number(struct rank *rank);
 
-/* The messages alone: once their other ends are known. */
+/* Numbers the messages alone, once their other ends are known. */
 void order_number_messages(struct rank *rank);
 
 /* Notes what the traces of all ranks do not tell of their work, in place of what it noted before.

@@ -23,7 +23,7 @@
 
 #define EXCHANGE 1000 /* in place of an operation: a kernel that sends and receives */
 
-/* A communication kernel on its way to its call. */
+/* A communication kernel, before its call is found. */
 struct kernel {
     size_t member, op; /* indices */
     int32_t group;     /* -1: no call is known */
@@ -31,8 +31,8 @@ struct kernel {
     int64_t host_ns, start_ns;
 };
 
-/* Kernels of one kind that a group of calls launched on one device, and the calls that suit. */
-struct lot {
+/* Kernels of one kind that a group of calls launched on one device, and the calls that fit them. */
+struct kernel_set {
     struct nsys *n;
     struct nsys_process *process;
     struct rank *rank;
@@ -93,7 +93,8 @@ static const struct nsys_member *member_at(const struct nsys *n, const struct ns
 
 /* ---- one call, one kernel ---- */
 
-/* bytes: of the call's own count; all calls of a kernel together. */
+/* bytes: the size that the call's own count makes, of all calls of the kernel together; -1 unknown.
+ */
 static void set_call(struct run *run, struct op *op, const struct nsys_call *call, int64_t bytes)
 {
     int comm = comm_of(run, call);
@@ -116,44 +117,44 @@ static void set_call(struct run *run, struct op *op, const struct nsys_call *cal
 }
 
 /* Bytes of all calls; -1 when one does not say. */
-static int64_t sum_bytes(const struct lot *lot)
+static int64_t sum_bytes(const struct kernel_set *set)
 {
     int64_t sum = 0;
-    for (size_t i = 0; i < lot->ncalls; i++) {
-        if (lot->calls[i]->bytes < 0 || __builtin_add_overflow(sum, lot->calls[i]->bytes, &sum))
+    for (size_t i = 0; i < set->ncalls; i++) {
+        if (set->calls[i]->bytes < 0 || __builtin_add_overflow(sum, set->calls[i]->bytes, &sum))
             return -1;
     }
     return sum;
 }
 
-/* Returns whether all calls have one communicator (and one operation). */
-static bool alike(const struct lot *lot, bool same_op)
+/* Returns whether all calls have one communicator (and, with same_op, one operation). */
+static bool alike(const struct kernel_set *set, bool same_op)
 {
-    for (size_t i = 1; i < lot->ncalls; i++) {
-        if (lot->calls[i]->comm != lot->calls[0]->comm ||
-            lot->calls[i]->has_comm != lot->calls[0]->has_comm ||
-            (same_op && lot->calls[i]->op != lot->calls[0]->op))
+    for (size_t i = 1; i < set->ncalls; i++) {
+        if (set->calls[i]->comm != set->calls[0]->comm ||
+            set->calls[i]->has_comm != set->calls[0]->has_comm ||
+            (same_op && set->calls[i]->op != set->calls[0]->op))
             return false;
     }
-    return lot->ncalls > 0;
+    return set->ncalls > 0;
 }
 
-static struct op *op_of(const struct lot *lot, size_t i)
+static struct op *op_of(const struct kernel_set *set, size_t i)
 {
-    return &lot->rank->ops[lot->kernels[i].op];
+    return &set->rank->ops[set->kernels[i].op];
 }
 
 /* ---- a kernel that sends and receives ---- */
 
 /* Returns whether there is exactly one call of `op` for each of n peers. Their sizes are added;
  * *equal: all the same. */
-static bool one_each(const struct lot *lot, int op, int64_t n, int64_t *bytes, bool *equal)
+static bool one_each(const struct kernel_set *set, int op, int64_t n, int64_t *bytes, bool *equal)
 {
     bool *seen = array_new((size_t)n, sizeof *seen), good = true;
     int64_t count = 0, first = -1;
     *bytes = 0;
-    for (size_t i = 0; i < lot->ncalls; i++) {
-        const struct nsys_call *call = lot->calls[i];
+    for (size_t i = 0; i < set->ncalls; i++) {
+        const struct nsys_call *call = set->calls[i];
         if (call->op != op)
             continue;
         good &= call->peer >= 0 && call->peer < n && !seen[call->peer] && call->bytes >= 0 &&
@@ -167,109 +168,109 @@ static bool one_each(const struct lot *lot, int op, int64_t n, int64_t *bytes, b
     return good && count == n;
 }
 
-static bool set_alltoall(struct lot *lot, struct op *op)
+static bool set_alltoall(struct kernel_set *set, struct op *op)
 {
-    int comm = alike(lot, false) ? comm_of(lot->n->run, lot->calls[0]) : -1;
-    int64_t n = comm >= 0 ? lot->n->run->comms[comm].size : 0, sent, received;
+    int comm = alike(set, false) ? comm_of(set->n->run, set->calls[0]) : -1;
+    int64_t n = comm >= 0 ? set->n->run->comms[comm].size : 0, sent, received;
     struct nsys_call call;
     bool equal = true;
-    if (n < 2 || lot->ncalls != 2 * (size_t)n || !one_each(lot, SPECTER_SEND, n, &sent, &equal) ||
-        !one_each(lot, SPECTER_RECV, n, &received, &equal))
+    if (n < 2 || set->ncalls != 2 * (size_t)n || !one_each(set, SPECTER_SEND, n, &sent, &equal) ||
+        !one_each(set, SPECTER_RECV, n, &received, &equal))
         return false;
-    call = *lot->calls[0];
+    call = *set->calls[0];
     call.op = equal ? SPECTER_ALLTOALL : SPECTER_ALLTOALLV;
     call.peer = -1;
-    set_call(lot->n->run, op, &call, equal ? sent / n : sent);
+    set_call(set->n->run, op, &call, equal ? sent / n : sent);
     return true;
 }
 
-static bool peers_known(const struct lot *lot)
+static bool peers_known(const struct kernel_set *set)
 {
-    for (size_t i = 0; i < lot->ncalls; i++) {
-        if (lot->calls[i]->peer < 0 || !lot->calls[i]->has_comm)
+    for (size_t i = 0; i < set->ncalls; i++) {
+        if (set->calls[i]->peer < 0 || !set->calls[i]->has_comm)
             return false;
     }
-    return lot->ncalls > 0;
+    return set->ncalls > 0;
 }
 
 /* The kernel becomes its first message; the others are ops beside it. */
-static void set_messages(struct lot *lot)
+static void set_messages(struct kernel_set *set)
 {
-    size_t at = lot->kernels[0].op;
-    for (size_t i = 0; i < lot->ncalls; i++) {
-        struct op *op;
+    size_t at = set->kernels[0].op;
+    for (size_t i = 0; i < set->ncalls; i++) {
+        struct op *op = &set->rank->ops[at];
         if (i > 0) {
-            op = rank_add_op(lot->rank);
-            *op = lot->rank->ops[at];
+            op = rank_add_op(set->rank);
+            *op = set->rank->ops[at];
             op->flags |= OP_BYTES_UNKNOWN;
             op->bytes = op->coll.count = 0;
         }
-        op = i > 0 ? &lot->rank->ops[lot->rank->nops - 1] : &lot->rank->ops[at];
-        set_call(lot->n->run, op, lot->calls[i], lot->calls[i]->bytes);
-        op->coll.group = lot->ncalls > 1 ? lot->group : -1;
+        set_call(set->n->run, op, set->calls[i], set->calls[i]->bytes);
+        op->coll.group = set->ncalls > 1 ? set->group : -1;
     }
 }
 
-/* ---- a lot ---- */
+/* ---- the calls of a set of kernels ---- */
 
 /* Returns whether this call is of the kind that the kernels are. */
-static bool suits(const struct lot *lot, const struct nsys_call *call)
+static bool fits(const struct kernel_set *set, const struct nsys_call *call)
 {
-    if (lot->kernels[0].kind != EXCHANGE)
-        return call->op == lot->kernels[0].kind;
+    if (set->kernels[0].kind != EXCHANGE)
+        return call->op == set->kernels[0].kind;
     return specter_comm_op_is_p2p((enum specter_comm_op)call->op) || call->op == SPECTER_ALLTOALL ||
            call->op == SPECTER_GATHER || call->op == SPECTER_SCATTER;
 }
 
 /* The number of the process's devices that the call's communicator has, this one among them; 1
  * where it is unknown, 0 where it has only others. */
-static int devices_of(const struct lot *lot, const struct nsys_call *call)
+static int devices_of(const struct kernel_set *set, const struct nsys_call *call)
 {
-    const struct nsys_process *p = lot->process;
-    int comm = comm_of(lot->n->run, call);
+    const struct nsys_process *p = set->process;
+    int comm = comm_of(set->n->run, call);
     uint32_t at = comm >= 0 ? idmap_find(&p->comm_ids, comm) : IDMAP_NONE;
     if (at == IDMAP_NONE)
         return 1;
-    if (idmap_find(&p->joined, joined_key(comm, lot->device)) == IDMAP_NONE)
+    if (idmap_find(&p->joined, joined_key(comm, set->device)) == IDMAP_NONE)
         return 0;
     return p->comm_devices.list[at];
 }
 
-static void set_lot(struct lot *lot)
+static void match_calls(struct kernel_set *set)
 {
-    struct run *run = lot->n->run;
+    struct run *run = set->n->run;
     /* The calls that went to this device. Of a communicator with several devices of the process
      * each has its own call of the same collective, so that one in so many is taken; messages
      * differ from device to device, and nothing says whose they are. */
-    const struct nsys_process *p = lot->process;
-    const struct nsys_group *group = &p->groups.list[lot->group];
+    const struct nsys_process *p = set->process;
+    const struct nsys_group *group = &p->groups.list[set->group];
     size_t shared = 0;
-    lot->ncalls = 0;
+    set->ncalls = 0;
     for (size_t i = group->first; i < group->first + group->count; i++) {
         const struct nsys_call *call = &p->calls.list[p->ordered.list[i]];
-        int devices = suits(lot, call) ? devices_of(lot, call) : 0;
-        if (devices == 0 || (devices > 1 && lot->kernels[0].kind == EXCHANGE) ||
+        int devices = fits(set, call) ? devices_of(set, call) : 0;
+        if (devices == 0 || (devices > 1 && set->kernels[0].kind == EXCHANGE) ||
             (devices > 1 && shared++ % (size_t)devices != 0))
             continue;
-        ARRAY_GROW(lot->calls, lot->cap, lot->ncalls + 1);
-        lot->calls[lot->ncalls++] = call;
+        ARRAY_GROW(set->calls, set->cap, set->ncalls + 1);
+        set->calls[set->ncalls++] = call;
     }
-    if (lot->ncalls == 0)
+    if (set->ncalls == 0)
         return;
-    if (lot->nkernels == lot->ncalls) {
-        for (size_t i = 0; i < lot->nkernels; i++)
-            set_call(run, op_of(lot, i), lot->calls[i], lot->calls[i]->bytes);
-    } else if (lot->nkernels == 1 && lot->kernels[0].kind == EXCHANGE) {
-        if (!set_alltoall(lot, op_of(lot, 0)) && peers_known(lot))
-            set_messages(lot);
-    } else if (lot->nkernels == 1 && alike(lot, true)) {
-        set_call(run, op_of(lot, 0), lot->calls[0], sum_bytes(lot));
+    if (set->nkernels == set->ncalls) {
+        for (size_t i = 0; i < set->nkernels; i++)
+            set_call(run, op_of(set, i), set->calls[i], set->calls[i]->bytes);
+    } else if (set->nkernels == 1 && set->kernels[0].kind == EXCHANGE) {
+        if (!set_alltoall(set, op_of(set, 0)) && peers_known(set))
+            set_messages(set);
+    } else if (set->nkernels == 1 && alike(set, true)) {
+        set_call(run, op_of(set, 0), set->calls[0], sum_bytes(set));
     }
 }
 
 /* ---- all kernels ---- */
 
-static size_t collect(struct nsys *n, struct kernel **list)
+/* Lists the communication kernels, and sets the operations that annotations or names tell. */
+static size_t list_kernels(struct nsys *n, struct kernel **list)
 {
     size_t count = 0, cap = 0;
     for (size_t m = 0; m < n->members.count; m++) {
@@ -280,13 +281,11 @@ static size_t collect(struct nsys *n, struct kernel **list)
             uint32_t at =
                 (int64_t)op->id >= 0 ? idmap_find(&p->launch_ids, (int64_t)op->id) : IDMAP_NONE;
             const struct nsys_launch *launch = at != IDMAP_NONE ? &p->launches.list[at] : NULL;
-            int kind = op->class == OP_COLL && kernel_is_sendrecv(op->name)
-                           ? EXCHANGE
-                           : kernel_comm_op(op->name);
             if (launch != NULL)
                 op->caller = launch->caller;
             if (op->class != OP_COLL)
                 continue;
+            int kind = kernel_is_sendrecv(op->name) ? EXCHANGE : kernel_comm_op(op->name);
             /* The operation that an annotation around the launch names, else the kernel's. */
             int code = launch != NULL ? launch->annotated_op : SPECTER_COMM_OP_COUNT;
             if (code == SPECTER_COMM_OP_COUNT && kind != EXCHANGE)
@@ -308,7 +307,7 @@ static size_t collect(struct nsys *n, struct kernel **list)
     return count;
 }
 
-static int compare_lots(const struct kernel *a, const struct kernel *b)
+static int compare_sets(const struct kernel *a, const struct kernel *b)
 {
     if (a->member != b->member)
         return ORDER(a->member, b->member);
@@ -320,7 +319,7 @@ static int compare_lots(const struct kernel *a, const struct kernel *b)
 static int compare_kernels(const void *pa, const void *pb)
 {
     const struct kernel *a = pa, *b = pb;
-    int order = compare_lots(a, b);
+    int order = compare_sets(a, b);
     if (order == 0)
         order = ORDER(a->host_ns, b->host_ns);
     return order != 0 ? order : ORDER(a->start_ns, b->start_ns);
@@ -345,25 +344,25 @@ void nsys_comm(struct nsys *n)
                 join(n, p, m, comm, call->rank);
         }
     }
-    count = collect(n, &list);
-    struct lot lot = {.n = n};
+    count = list_kernels(n, &list);
+    struct kernel_set set = {.n = n};
     if (count > 0)
         qsort(list, count, sizeof *list, compare_kernels);
     for (size_t i = 0, end; i < count; i = end) {
         const struct nsys_member *m = &n->members.list[list[i].member];
-        for (end = i + 1; end < count && compare_lots(&list[i], &list[end]) == 0;)
+        for (end = i + 1; end < count && compare_sets(&list[i], &list[end]) == 0;)
             end++;
         if (list[i].group < 0)
             continue;
-        lot.process = &n->processes.list[m->process];
-        lot.rank = &n->run->ranks[m->rank];
-        lot.kernels = &list[i];
-        lot.nkernels = end - i;
-        lot.group = list[i].group;
-        lot.device = m->device;
-        set_lot(&lot);
+        set.process = &n->processes.list[m->process];
+        set.rank = &n->run->ranks[m->rank];
+        set.kernels = &list[i];
+        set.nkernels = end - i;
+        set.group = list[i].group;
+        set.device = m->device;
+        match_calls(&set);
     }
-    free(lot.calls);
+    free(set.calls);
     free(list);
 }
 

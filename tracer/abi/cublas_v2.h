@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * The part of cuBLAS that specter, its stand-ins and its example use, for machines without the
- * CUDA toolkit. Rules as in cuda.h beside this file. The products are declared by the hook table,
+ * CUDA toolkit. Rules as in cuda.h beside this file. The GEMMs are declared by the hook table,
  * those of __half among them, which the real header has for C++ only.
  */
 #ifndef SPECTER_ABI_CUBLAS_V2_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Inside a pipeline: for pipeline.c (which ranks, what schedule, messages and work of a
- * stage), pipeline_split.c (passes), pipeline_write.c (the longer run).
+ * Shared by pipeline.c (the ranks and schedule of a pipeline, messages and work of a stage),
+ * pipeline_split.c (its passes) and pipeline_write.c (the longer run).
  */
 #ifndef SPECTER_SIM_SCALING_PIPELINE_INTERNAL_H
 #define SPECTER_SIM_SCALING_PIPELINE_INTERNAL_H
@@ -25,13 +25,13 @@
  * after it; work that nothing separates is one token. */
 
 enum pipe_schedule {
-    PIPE_1F1B,       /* what goes one way is grouped with what comes the other */
-    PIPE_1F1B_APART, /* each message on its own */
+    PIPE_1F1B,       /* a message is grouped with the one that comes the other way */
+    PIPE_1F1B_APART, /* each message alone */
     PIPE_GPIPE,
     PIPE_SCHEDULES
 };
 
-/* Bits of an exchange. */
+/* The messages of an exchange, as bits. */
 enum pipe_message {
     PIPE_ACT_IN = 1,
     PIPE_ACT_OUT = 2,
@@ -49,7 +49,7 @@ struct pipe_part {
 #define PIPE_PARTS_MAX 4
 
 struct pipe_token {
-    unsigned exchange; /* of an exchange; 0: work */
+    unsigned exchange; /* bits of enum pipe_message; 0: work */
     int nparts;
     struct pipe_part parts[PIPE_PARTS_MAX];
 };
@@ -69,9 +69,9 @@ struct pipe_piece {
     uint32_t first, end;
 };
 
-/* Messages in one launch with what else the host did right after them, or work. */
+/* Messages in one launch with the host's other calls right after them, or work. */
 struct pipe_found {
-    unsigned exchange; /* 0: work */
+    unsigned exchange; /* as of a token */
     struct pipe_piece calls;
 };
 
@@ -80,8 +80,8 @@ struct pipe_iteration {
     struct pipe_found *list; /* begins and ends with work, which may be empty; owned */
     size_t count, cap;
     struct pipe_piece prologue, epilogue;
-    struct pipe_piece *forward,
-        *backward; /* [micro]; in the arena; NULL where they are not told apart */
+    /* [micro] in the arena; NULL where the passes are not told apart */
+    struct pipe_piece *forward, *backward;
 };
 
 struct pipe_stage {
@@ -90,7 +90,7 @@ struct pipe_stage {
     struct host_calls calls;
     int64_t *clock_ns; /* [calls.count] the host's clock before each; in the arena */
     struct pipe_iteration *iterations; /* [pl->niterations]; in the arena */
-    int32_t compute, device;           /* of its products: stream, device; -1 */
+    int32_t compute, device;           /* stream and device of its GEMMs; -1 */
 };
 
 struct pipeline {
@@ -101,25 +101,26 @@ struct pipeline {
     int nstages, micro;
     uint32_t niterations;
     enum pipe_schedule schedule;
-    struct pipe_piece *middle_forward,
-        *middle_backward; /* of two stages: [niterations] what of them */
+    /* [niterations] of a pipeline of two stages: the part of a pass that both stages have, which a
+     * stage between them has, too */
+    struct pipe_piece *middle_forward, *middle_backward;
     int64_t **clean_ns;   /* [run->nranks][nops] device times without waits; UNKNOWN_NS */
-    int64_t **untimed_ns; /* [run->nranks][nlaunches]; 0 */
-    int64_t **gap_ns;     /* [run->nranks][nops] in front of the operation (untimed.c); 0 */
+    int64_t **untimed_ns; /* [run->nranks][nlaunches] time of the kernels; 0: none is known */
+    int64_t **gap_ns;     /* [run->nranks][nops] in front of the operation (untimed.c); 0: none */
     const uint64_t ***untimed_classes; /* the kernels that share that time */
-    const char *why;                   /* not; in the arena */
+    const char *why;                   /* the reason of pipe_refuse(); in the arena */
     struct arena arena;
 };
 
-/* Says why not. Returns -1. */
+/* Sets `why`: the reason why the pipeline cannot be made longer. Returns -1. */
 int pipe_refuse(struct pipeline *pl, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
-/* Returns the kind of a message, as seen from that stage; 0: it is none of the pipeline. -1: it
- * skips stages. */
+/* Returns the kind of a message (enum pipe_message), as seen from that stage; 0: it is none of the
+ * pipeline; -1: it skips stages. */
 int pipe_message_of(const struct pipeline *pl, int stage, const struct op *op);
 
-/* pipeline_split.c: forward and backward passes, prologue and epilogue of all stages that are not
- * copied as a whole. 0 or -1. */
+/* pipeline_split.c: finds the forward and backward passes, prologue and epilogue of all stages that
+ * are not copied as a whole. 0, or -1 with `why` set. */
 int pipe_split(struct pipeline *pl);
 
 static inline bool pipe_is_work(const struct pipe_stage *s, uint32_t call)
