@@ -349,8 +349,10 @@ static void ring_pipeline(const struct topo_view *s, const struct nccl_operation
     double late = l->proto == NCCL_SIMPLE ? (s->ranks - 2.0) / 2 * chunk : 0;
     l->steps = s->ranks - s->nodes;
     l->hops = s->nodes - 1.0;
-    l->block_step = o->bytes / l->channels;
-    l->block_us = comm_us(fmax(0, l->block_step - LL_BLOCK_BYTES), 1, s->node.ll_GBps);
+    if (l->proto == NCCL_LL) {
+        l->block_step = o->bytes / l->channels;
+        l->block_us = comm_us(fmax(0, l->block_step - LL_BLOCK_BYTES), 1, s->node.ll_GBps);
+    } /* with Simple `late` holds the time in which a block moves the bytes of a step */
     l->one_way = true;
     l->late = late > 0 ? late / (o->bytes + late) : 0;
     flow(s, o, o->bytes + late, 1, 1, l);

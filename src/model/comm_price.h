@@ -19,7 +19,8 @@
  * - Start: start_us, and simple_us with Simple.
  * - Step: in a node intra_lat_us + step_us (LL), + 2.5 step_us (LL128: between NCCL's 2.1 for Tree
  *   and 3.2 for Ring), + sync_us (Simple; down to half of it, *measured*, where a block has less
- *   than 32 KiB a step). Hop: inter_lat_us + hop_us, or hop_sync_us (Simple).
+ *   than 32 KiB a step, and in a Broadcast or Reduce, where bytes count apart). Hop: inter_lat_us +
+ *   hop_us, or hop_sync_us (Simple).
  * - Links to p peers: min(intra_GBps, the GPU's own, pair_GBps*p) * link_share.
  * - NICs next to p GPUs: min(all, p*ceil(nics_per_node/gpus_per_node)) x nic_Gbps/8, at most
  *   p*pcie_GBps, over oversubscription, x nic_share; of the emptiest node, at most as many as

@@ -100,6 +100,21 @@ TEST(comm_closed_two_ranks_take_their_steps)
     }
 }
 
+/* Four ranks pass chunks of 8 x 512 KiB on. The last one has the way past the two others before it,
+ * half of it overlapped; its bytes count there, so that a step is the half that does not move
+ * any. */
+TEST(comm_closed_chunks_are_passed_on_once)
+{
+    const struct layout four = {4, 1, 4};
+    for (double bytes = 1 << 20; bytes <= 1 << 28; bytes *= 16) {
+        double chunk = fmin(bytes, 8 * 524288);
+        CHECK_DOUBLE(us(SPECTER_BROADCAST, bytes, four, "Simple"),
+                     12 + 3 * 1.5 + (bytes + chunk) / 100e3, 1e-6);
+        CHECK_DOUBLE(us(SPECTER_REDUCE, bytes, four, "Simple"),
+                     12 + 3 * 1.5 + (bytes + chunk) / 100e3, 1e-6);
+    }
+}
+
 TEST(comm_closed_two_messages_cross_one_link)
 {
     struct comm_cost half, whole;
