@@ -215,7 +215,7 @@ void describe_graph_destroy(struct call *c, CUgraph graph);
 void describe_exec_destroy(struct call *c, CUgraphExec exec);
 void describe_graph_launch(struct call *c, CUgraphExec exec, CUstream stream);
 void graph_launch_end(struct call *c); /* takes the launch's number */
-bool graph_any_capture(void);          /* has a capture begun that has not ended? */
+bool graph_any_capture(void);          /* a capture has begun and not ended */
 void graph_reset(void);
 
 void call_reset(void); /* for the child of a fork */

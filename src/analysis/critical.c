@@ -227,7 +227,7 @@ static void walk_host(struct path_ctx *w)
     explain(w, PATH_HOST, w->from_ns);
 }
 
-/* At the start of an operation: to what it waited for last. */
+/* Goes on from the start of an operation to the one that it waited for last. */
 static void walk_start(struct path_ctx *w)
 {
     const struct rank_links *l = &w->links[w->rank];

@@ -127,7 +127,7 @@ void calls_of_comm(const struct calls_made *c, int32_t comm, size_t *first, size
 
 /* ---- comparing ---- */
 
-/* One number of all that must be equal on all members; 0: the trace does not tell. */
+/* Returns a number for all that must be equal on all members; 0: the trace does not tell. */
 static uint64_t signature(const struct op *op)
 {
     uint64_t bytes = op->coll.op == SPECTER_ALLTOALLV ? 0 : op->bytes;
@@ -258,8 +258,8 @@ static void judge_member(struct call_verdict *v, const struct call_table *t, siz
     }
 }
 
-/* In a tie, a side that left a call out is at fault and the other one is not; when both sides fit
- * the other's next calls, or neither does, they are no more than tied. */
+/* Decides ties: a side that left a call out is at fault, and the other one is not. When both sides
+ * fit the other's next calls, or neither does, they stay tied. */
 static void settle_ties(struct call_verdict *verdicts, size_t n)
 {
     size_t skipped = 0, others = 0;

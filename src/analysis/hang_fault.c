@@ -159,8 +159,8 @@ static void add_untraced(struct hang_finder *f, uint32_t n, int member)
     add_fault(f, n, fault_of(HANG_NO_TRACE, number, w->seq));
 }
 
-/* One rank that is several members (on one device, or where the trace does not tell of devices)
- * calls one number several times. */
+/* Returns whether the rank called one number several times, as one that is several members does (on
+ * one device, or where the trace does not tell devices). */
 static bool called_twice(const struct calls_made *made, const struct numbered_call *key)
 {
     const struct numbered_call *call = calls_find(made, key), *end;

@@ -341,8 +341,8 @@ static void add_skews(struct skew_work *w, const struct match *match, int64_t fi
     }
 }
 
-/* By instance its place among the collectives that can be compared, in the order of their starts;
- * SIZE_MAX: it is none. The caller frees it. */
+/* Returns, by instance, its place among the collectives that can be compared, in the order of their
+ * starts; SIZE_MAX: it is none of them. The caller frees the list. */
 static size_t *order_collectives(const struct comm_study *study, size_t *count)
 {
     struct grid_collective *list = array_new(study->count, sizeof *list);

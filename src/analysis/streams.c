@@ -458,7 +458,7 @@ static void add_device(struct idle *i, struct idle_rank *r, const struct host_bl
         add_gap(i, r, &d, NULL, IDLE_unknown, step_window_ns(w) - step_window_at(w, d.until));
 }
 
-/* From the first start to the last end on the device. */
+/* Returns the time from the first start to the last end on the device. */
 static struct step_window whole_window(const struct rank *rank)
 {
     struct step_window w = {.start_ns = INT64_MAX, .end_ns = INT64_MIN};

@@ -55,7 +55,7 @@ static void put_rank(struct sheet *s, const struct analysis *a, const struct arr
     sheet_number(s, a->stragglers.steps > 0 ? (double)x->top_steps : NAN);
 }
 
-/* The same rank in most steps, or one after the other? */
+/* Notes whether one rank is the straggler of most steps, or one rank after the other. */
 static void note_steps(struct sheet *s, const struct analysis *a)
 {
     size_t top = 0;

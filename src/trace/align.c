@@ -292,7 +292,8 @@ static void note_unaligned(struct run *run, const struct walls *walls,
 
 /* ---- together ---- */
 
-/* Where nothing else is known the wall clocks are taken to agree, and the line is that. */
+/* Sets the mapping of a domain: its line where it is aligned; else the distance of the wall clocks,
+ * which are taken to agree. */
 static void set_domain(struct run *run, int d, const struct walls *walls,
                        const struct domain_map *map)
 {

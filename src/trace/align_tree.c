@@ -153,7 +153,8 @@ static int by_domain(const void *pa, const void *pb)
     return ORDER(a->end_ns, b->end_ns);
 }
 
-/* One end for each domain, the median of its members', in order of the domains; how many. */
+/* Finds one end for each domain, the median of its members', in order of the domains. Returns how
+ * many. */
 static size_t ends_of(struct gather *g, const struct match *m)
 {
     size_t n = 0, domains = 0;

@@ -222,7 +222,7 @@ struct coll_entry {
     uint32_t rank, op;
 };
 
-/* Those of one rank in one communicator and window. */
+/* The collectives of one rank in one communicator and window. */
 struct coll_row {
     const struct coll_entry *list;
     size_t n;
@@ -369,9 +369,9 @@ static int64_t overlap_ns(const struct op *a, const struct op *b)
     return alike(a, b) ? (a_end < b_end ? a_end : b_end) - from : -1;
 }
 
-/* By the time that two share, of places from i and the row from j: this pair unless one of them
- * shares more with the next of the other. Two of one rank share none, so that a collective's other
- * end is the one that ran beside it longest. */
+/* Returns whether place i and collective j of the row are the same one, by the time that they
+ * share: neither shares more with the next of the other. Two of one rank share none, so that a
+ * collective's other end is the one that ran beside it longest. */
 static bool is_pair(const struct resync *s, const struct order_place *places, size_t n, size_t i,
                     const struct coll_row *row, size_t j)
 {

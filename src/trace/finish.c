@@ -88,7 +88,7 @@ static void number_devices(struct run *run, int world)
     free(launcher);
 }
 
-/* As people count: host2 before host10. */
+/* Orders files as people count: host2 before host10. */
 static int compare_files(const void *pa, const void *pb)
 {
     const struct rank *const *a = pa, *const *b = pb;

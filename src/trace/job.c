@@ -24,7 +24,7 @@ struct hostlist {
 
 static int expand(struct hostlist *l, size_t used, const char *text, const char *end);
 
-/* One number of a range, then what follows the bracket. */
+/* Adds the names that go on with a number of a range and then with the text behind the bracket. */
 static int put_number(struct hostlist *l, size_t used, int64_t number, int width, const char *rest,
                       const char *end)
 {

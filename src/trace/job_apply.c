@@ -190,7 +190,7 @@ static size_t assign_by_name(struct apply *a)
     return found;
 }
 
-/* Where all ranks have a trace, they are on all nodes. */
+/* Notes nodes of the job that no rank is on, where all ranks have a trace. */
 static void note_idle_nodes(const struct apply *a)
 {
     bool *used = array_new(a->n, sizeof *used);

@@ -97,7 +97,7 @@ static bool are_parts(const struct batches *b, const struct op *op)
     return true;
 }
 
-/* One more operation with the times of the kernel. */
+/* Adds an operation with the times of the kernel. */
 static struct op *add_twin(struct kineto *k, size_t at)
 {
     struct op *op = rank_add_op(k->rank);

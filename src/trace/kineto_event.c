@@ -250,7 +250,7 @@ static void skip_arg(struct json *j)
     json_skip(j);
 }
 
-/* Of an operator nothing else is of use, and its id stands first. */
+/* Reads the id of an operator, which stands first; nothing else of it is of use. */
 static void take_external(struct event_args *args, struct json *j)
 {
     struct json_text key;
@@ -327,7 +327,7 @@ static bool decide(struct kineto_event *ev, struct partial *p, struct event_memo
     return ev->kind != EVENT_OTHER;
 }
 
-/* One key of the element; the value may be of interest only later, then it is kept as it stands. */
+/* Reads the value of a key; one that may be of interest only later is kept as it stands. */
 static void take_key(struct kineto_event *ev, struct partial *p, struct json_text key,
                      struct json *j)
 {

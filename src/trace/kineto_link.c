@@ -175,7 +175,7 @@ static int compare_named(const void *pa, const void *pb, void *kineto)
     return ORDER(a, b);
 }
 
-/* Nothing for what is in order already, as most traces are. */
+/* Sorts the places; does nothing where they are in order, as in most traces. */
 static void sort_places(struct kineto *k, uint32_t *list, size_t n,
                         int (*compare)(const void *, const void *, void *))
 {
@@ -214,8 +214,8 @@ struct running {
     size_t count, cap;
 };
 
-/* Of those running at the launch: the one of its id, else the innermost that outlasts the call,
- * else the innermost. NULL when none is. */
+/* Returns, of the operators that run at the launch, the one of its id, else the innermost that
+ * outlasts the call, else the innermost; NULL: none runs. */
 static const struct kineto_caller *choose(struct running *r, const struct op *q, uint32_t external)
 {
     const struct kineto_caller *lasting = NULL;

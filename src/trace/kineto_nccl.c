@@ -98,7 +98,8 @@ struct kineto_meta kineto_args_meta(struct kineto *k, const struct event_args *a
     return meta;
 }
 
-/* Of all inputs of an annotation; of the one that an operator sends. */
+/* Counts the elements of all inputs of an annotation, or of the input that an operator sends; -1.
+ */
 static int64_t sent_elements(const struct event_args *args, int input)
 {
     struct json j;
@@ -195,7 +196,7 @@ static int *parse_ranks(const char *text, int64_t size)
     return NULL;
 }
 
-/* From the first rank and the stride; owned, or NULL. */
+/* Makes the list of ranks from the first one and the stride; owned; NULL: not believable. */
 static int *count_ranks(const struct kineto_meta *meta, int64_t size)
 {
     int64_t first = meta->rank_start, stride = meta->rank_stride;

@@ -78,7 +78,7 @@ static int note_summary(const struct load *l, const struct source *source, struc
     return rc;
 }
 
-/* Those beside, or above, the traces that are read. */
+/* Reads the files beside, or above, the traces that are read. */
 static void read_beside(struct load *l)
 {
     for (size_t i = 0; i < l->nbeside; i++) {
@@ -292,7 +292,7 @@ static int join_files(struct reading *r, const struct reader *of, struct err *e)
     return rc;
 }
 
-/* Of files that are not joined. Returns -1. */
+/* Releases the parts of files that are not joined. Returns -1. */
 static int drop_parts(struct reading *r)
 {
     for (size_t i = 0; i < r->njobs; i++) {

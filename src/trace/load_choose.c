@@ -131,14 +131,14 @@ static void split_folders(struct load *l, const struct reader *reader)
     }
 }
 
-/* When a trace was begun; of those that do not say so, when the file was written. */
+/* Returns when a trace was begun; of one that does not say so, when its file was written. */
 static int64_t date_of(const struct load *l, const struct source *s)
 {
     return s->id.real_ns == 0 && l->by_folder ? s->mtime_ns : s->id.real_ns;
 }
 
-/* By run, then by begin: the launches of one run id come apart where a rank begins again, or the
- * folder is another one. */
+/* Orders sources by run, then by begin: a run id's launches are divided where a rank begins again,
+ * or the folder is another one. */
 static int compare_sources(const void *pa, const void *pb, void *by_folder)
 {
     const struct source *a = pa, *b = pb;

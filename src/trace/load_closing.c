@@ -296,7 +296,7 @@ static void read_file(struct closings *r, const struct source *source, struct fi
         read_packed(r, source, ends);
 }
 
-/* One file, or all members of an archive. */
+/* Reads one file, or all members of an archive. */
 static void do_job(void *arg, size_t i)
 {
     struct closings *r = arg;

@@ -153,7 +153,7 @@ static void not_a_trace(struct load *l, const char *label, const char *head, siz
     load_damaged(l, &e);
 }
 
-/* By content; else by name, where a format leaves nothing else. */
+/* Finds the reader of a file by its content; else by its name, where a format has nothing else. */
 static const struct reader *recognise(const char *label, const char *head, size_t len)
 {
     for (size_t i = 0; i < load_nreaders; i++) {
@@ -248,7 +248,7 @@ static int64_t file_key(const struct stat *st)
     return (int64_t)hash_mix(hash_mix(1, (uint64_t)st->st_dev), (uint64_t)st->st_ino);
 }
 
-/* Of two names of one file, that is the better one which is no link, or tells the rank. */
+/* Gives a file its other name where that is better: it is no link, or it tells the rank. */
 static void other_name(struct load *l, size_t at, const char *path, const char *folder, bool link)
 {
     struct source *source = &l->list[at];

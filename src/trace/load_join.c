@@ -70,7 +70,7 @@ static const char *job_name(const struct jobs *j, uint32_t job)
 
 /* ---- which is meant ---- */
 
-/* When it began, by its times; else when its files were written. */
+/* Returns when the job began, by its times; else when the last of its files was written. */
 static int64_t job_date(const struct jobs *j, uint32_t job, bool *dated)
 {
     int64_t date = 0, written = 0;

@@ -23,7 +23,7 @@ struct keys {
 
 #define NO_PAIR INT32_MIN
 
-/* Same match? */
+/* Orders keys by the match that they name. */
 static int compare_match(const struct key *a, const struct key *b)
 {
     if (a->comm != b->comm)
@@ -35,7 +35,7 @@ static int compare_match(const struct key *a, const struct key *b)
     return ORDER(a->dst, b->dst);
 }
 
-/* Same member of it? */
+/* Orders the members of a match. */
 static int compare_member(const struct key *a, const struct key *b)
 {
     if (a->role != b->role)

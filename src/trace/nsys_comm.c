@@ -56,16 +56,11 @@ static int comm_of(struct run *run, const struct nsys_call *call)
     return run_comm(run, id, (size_t)len, call->nranks > 0 ? call->nranks : 0);
 }
 
-static int64_t joined_key(int comm, int32_t device)
-{
-    return idmap_pair(comm, device);
-}
-
 static void join(struct nsys *n, struct nsys_process *p, const struct nsys_member *m, int comm,
                  int64_t comm_rank)
 {
     uint32_t before = p->joined.count, at;
-    if (idmap_add(&p->joined, joined_key(comm, m->device)) < before)
+    if (idmap_add(&p->joined, idmap_pair(comm, m->device)) < before)
         return;
     at = idmap_add(&p->comm_ids, comm);
     ARRAY_GROW(p->comm_devices.list, p->comm_devices.cap, (size_t)at + 1);
@@ -230,7 +225,7 @@ static int devices_of(const struct kernel_set *set, const struct nsys_call *call
     uint32_t at = comm >= 0 ? idmap_find(&p->comm_ids, comm) : IDMAP_NONE;
     if (at == IDMAP_NONE)
         return 1;
-    if (idmap_find(&p->joined, joined_key(comm, set->device)) == IDMAP_NONE)
+    if (idmap_find(&p->joined, idmap_pair(comm, set->device)) == IDMAP_NONE)
         return 0;
     return p->comm_devices.list[at];
 }

@@ -209,8 +209,8 @@ static const char *gpu_by_id(const struct gpus *g, int64_t id)
     return "";
 }
 
-/* By the driver's number; else by nsys's own, which is the same in most machines. All GPUs of one
- * name need neither. */
+/* Finds the name of a device by the driver's number, else by nsys's own, which is the same on most
+ * machines. Where all GPUs have one name, neither is needed. */
 static const char *gpu_of(const struct gpus *g, int64_t device)
 {
     bool same = g->count > 0;

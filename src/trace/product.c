@@ -199,7 +199,7 @@ static int value_flag(struct json_text values, int i)
     return json_text_is(text, "False") || json_text_is(text, "0") ? 0 : -1;
 }
 
-/* One number for each of n dimensions, from a list that has so many or one for all. */
+/* Reads a number for each of n dimensions, from a list that has so many, or one for all. */
 static bool value_list(struct json_text values, int i, int64_t *out, int n)
 {
     struct json_text text = value_at(values, i);
@@ -341,7 +341,7 @@ static bool is_second_pass(const char *kernel)
     return false;
 }
 
-/* In what a product of fp32 is computed, where the kernel's name says it. */
+/* Returns the type in which a GEMM of fp32 is computed, where the kernel's name tells it. */
 static uint8_t compute_of(const struct op *op, const struct product *product)
 {
     bool tf32 = product->dtype == SPECTER_FP32 &&
@@ -384,7 +384,7 @@ static int compare_kernels(const void *pa, const void *pb, void *ops)
     return ORDER(a->op, b->op);
 }
 
-/* One call's kernels, by time. */
+/* Gives the arithmetic of a call to its kernels, which come in order of time. */
 static void assign(struct rank *rank, const struct product_kernel *list, size_t n,
                    product_chosen *chosen, void *ctx)
 {

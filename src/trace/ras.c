@@ -65,7 +65,7 @@ void ras_count_snapshot(struct ras_file *f)
 
 /* ---- JSON ---- */
 
-/* Of a ncclResult_t what is an error: neither success nor "in progress". */
+/* Returns the error that a ncclResult_t is; 0: success, or "in progress". */
 static int ras_error(int64_t result)
 {
     return result > 0 && result != NCCL_IN_PROGRESS && result < 100 ? (int)result : 0;

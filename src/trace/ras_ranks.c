@@ -11,7 +11,7 @@
 #define PLACES_NOTED 8                 /* members behind whose process is in a note, */
 #define TROUBLES_NOTED 32              /* and members with a trouble */
 
-/* By process and GPU, the largest communicator first. */
+/* Orders members by process and GPU, those of the largest communicator first. */
 static int by_gpu(const void *pa, const void *pb, void *file)
 {
     const struct ras_member *a = pa, *b = pb;
@@ -31,8 +31,8 @@ static int by_gpu(const void *pa, const void *pb, void *file)
     return a->comm != b->comm ? (a->comm < b->comm ? -1 : 1) : a->comm_rank - b->comm_rank;
 }
 
-/* Also gives the communicators their place in the run, with NCCL's hash for a name where no other
- * has it. */
+/* Counts the calls of the members of each communicator, and adds the communicators to the run,
+ * named by NCCL's hash where no other one has it. */
 static void count_calls(struct ras_file *f)
 {
     for (size_t i = 0; i < f->ncomms; i++) {
@@ -225,8 +225,8 @@ static void put_behind(struct ras_file *f)
     }
 }
 
-/* Of equally many calls, and not the same: "rank 5 of communicator 0x1a2b has called other
- * collectives than rank 0: AllGather 11 times, not 10". */
+/* Notes members that made as many calls as the others, and not the same ones: "rank 5 of
+ * communicator 0x1a2b has called other collectives than rank 0: AllGather 11 times, not 10". */
 static void note_other_calls(struct ras_file *f)
 {
     for (size_t i = 0; i < f->nmembers; i++) {

@@ -214,7 +214,7 @@ static void add_all(struct ras_text *t, size_t comm)
     free(list);
 }
 
-/* Of a communicator whose ranks are unknown: those with a trouble. */
+/* Adds the ranks of a communicator that have a trouble, where its other ranks are unknown. */
 static void add_troubles(struct ras_text *t, size_t comm)
 {
     for (size_t i = 0; i < t->nsets; i++) {

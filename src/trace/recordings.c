@@ -306,7 +306,7 @@ static bool same_class(const struct recorded_rank *a, const struct recorded_rank
            (a->rank->pid >= 0 ? a->rank->pid == b->rank->pid : a->rank->rank == b->rank->rank);
 }
 
-/* Nothing says that they are different processes, and enough that they are one. */
+/* Returns whether nothing tells the two apart as processes, and enough says that they are one. */
 static bool same_process(const struct recording_group *g, const struct recorded_rank *a,
                          const struct recorded_rank *b)
 {
@@ -376,14 +376,14 @@ static void chain_windows(struct recording_group *g, struct recorded_rank **list
     free(ends);
 }
 
-/* Of a recording without times only the moment is known at which it was written: all that was
- * written soon before or after it goes with it. */
+/* Returns whether only the moment is known at which the recording was written, as it has no times:
+ * what was written soon before or after it goes with it. */
 static bool is_moment(const struct recorded_rank *item)
 {
     return item->begin_ns == item->end_ns;
 }
 
-/* Where files without any time name their processes, those of one are parts of it. */
+/* Returns whether a file without any time names its process: all such files of it are its parts. */
 static bool is_part_of_process(const struct recorded_rank *item)
 {
     return item->begin_ns == UNKNOWN_NS && item->rank->pid >= 0 && item->host[0] != '\0';
@@ -496,7 +496,7 @@ static int64_t under_way_until(const struct recorded_rank *item)
     return is_moment(item) ? ns_add(item->end_ns, RECORDINGS_SKEW_NS) : item->end_ns;
 }
 
-/* Those that overlap, `order`: all that are dated, by their begins. */
+/* Joins recordings that overlap. order: all that are dated, by their begins. */
 static void join_overlapping(struct recording_group *g, struct recorded_rank **order, size_t n,
                              bool in_folder)
 {
@@ -529,7 +529,8 @@ static void join_overlapping(struct recording_group *g, struct recorded_rank **o
 
 /* ---- where nothing tells ---- */
 
-/* Of one machine as far as is known: by name, else by the block of ranks that share one. */
+/* Returns whether both are of one machine, by its name, else by the block of ranks that share one.
+ */
 static bool same_host(const struct recorded_rank *a, const struct recorded_rank *b)
 {
     int gpus = a->rank->host_gpus;

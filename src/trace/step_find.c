@@ -50,8 +50,8 @@ static bool has_host_times(const struct rank *rank)
     return false;
 }
 
-/* When an operation was called for; UNKNOWN_NS. Where the rank's recording holds no call at all,
- * which host_times tells, when it began. */
+/* Returns when an operation was called for; UNKNOWN_NS. host_times false: the rank's recording
+ * holds no call at all, and the operation's start stands for it. */
 static int64_t called_ns(const struct op *op, bool host_times)
 {
     return host_times ? op->host_ns : op->start_ns;
@@ -284,7 +284,7 @@ static uint32_t align_ranks(struct found *list, const struct run *run)
     return high > low ? (uint32_t)(high - low) : 0;
 }
 
-/* Of one repetition; NAN where an operation that begins one has no time. */
+/* Returns the mean length of a repetition; NAN where an operation that begins one has no time. */
 static double mean_length(const struct found *f)
 {
     int64_t from_ns = f->list[0].from_ns, to_ns = f->list[f->count - 1].from_ns;
@@ -488,7 +488,8 @@ static void drop_first(struct job_steps *steps, const struct run *run, uint32_t 
 
 /* ---- all of it ---- */
 
-/* Of a loop's losses that are read one by one after it, no copy has a time of its own. */
+/* Finds the operations whose ends are ends of steps: those that have times, or all where none has.
+ */
 static void find_ends(struct rank_steps *s, const struct rank *rank)
 {
     bool any = false;

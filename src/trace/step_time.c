@@ -28,7 +28,7 @@ static int64_t later(int64_t a, int64_t b)
     return a > b ? a : b; /* UNKNOWN_NS is the smallest */
 }
 
-/* Of one part, of which list holds the bounds of n ranks, each nparts after the one before. */
+/* Returns the window of one part. list: its bounds of n ranks, each nparts after the one before. */
 static struct step_window part_window(const struct step_part *part, const struct step_bounds *list,
                                       size_t n, size_t nparts)
 {
@@ -236,8 +236,8 @@ static size_t slowest_host(const struct step_bounds *list, const struct job_step
     return found;
 }
 
-/* In a part that the host's time is the length of, a step ends as long before the last one as its
- * last call lies before the last of all. */
+/* Sets the ends of the steps of a part whose length is the host's time: a step ends as long before
+ * the last one as its last call lies before the last call of all. */
 static void end_with_calls(int64_t *ends_ns, const struct rank_steps *s, const struct rank *rank,
                            const struct step_part *part)
 {

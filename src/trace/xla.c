@@ -465,7 +465,8 @@ static void xla_finish(struct run *run)
         run_note(run, false, "the traces mark no steps (jax.profiler.StepTraceAnnotation)");
 }
 
-/* With create_perfetto_link JAX writes the trace of one host a second time, without its name. */
+/* Returns the length of the folder of a trace that JAX writes a second time, without the name of
+ * its host (create_perfetto_link); 0: it is no such trace. */
 static size_t xla_from_stem(const char *from)
 {
     static const char twice[] = "perfetto_trace.json";
