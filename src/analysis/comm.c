@@ -92,11 +92,12 @@ void coll_timing_init(struct coll_timing *m, const struct run *run,
     m->first_rank = m->last_rank = RANK_UNKNOWN;
 }
 
-static void set_moving(struct coll_timing *m, int64_t from, int64_t to)
+static void set_moving(struct coll_timing *m, int64_t from, int64_t to, uint32_t clock_rank)
 {
     m->moved_ns = to - from;
     m->from_ns = from;
     m->to_ns = to;
+    m->clock_rank = clock_rank;
 }
 
 /* Sets the time of a message without starts: the shorter duration. */
@@ -124,18 +125,18 @@ void coll_timing_of_message(struct coll_timing *m, const struct run *run,
     m->two_sided = timed[0] && timed[1];
     if (!m->two_sided) {
         if (timed[0] || timed[1])
-            set_moving(m, start[timed[1]], end[timed[1]]);
+            set_moving(m, start[timed[1]], end[timed[1]], members[timed[1]].rank);
         else
             set_unplaced(m, run, members, n);
         return;
     }
     if (m->last_start_ns == UNKNOWN_NS) {
         int64_t send = end[0] - start[0], recv = end[1] - start[1];
-        set_moving(m, end[1] - (send < recv ? send : recv), end[1]);
+        set_moving(m, end[1] - (send < recv ? send : recv), end[1], members[1].rank);
     } else if (end[0] <= start[1]) {
-        set_moving(m, start[0], end[0]);
+        set_moving(m, start[0], end[0], members[0].rank);
     } else {
-        set_moving(m, m->last_start_ns, m->last_end_ns);
+        set_moving(m, m->last_start_ns, m->last_end_ns, members[1].rank);
     }
 }
 

@@ -36,6 +36,7 @@ struct coll_timing {
     bool two_sided;     /* a message: [from_ns, to_ns) is seen from both ends */
     /* A message: how long its data moved, and when (coll_timing_of_message()); UNKNOWN_NS. */
     int64_t moved_ns, from_ns, to_ns;
+    uint32_t clock_rank; /* from_ns and to_ns are on its clock; index into run->ranks */
 };
 
 struct comm_instance {

@@ -470,13 +470,17 @@ static void add_pair(struct pairs *p, const struct pair_message *list, size_t n,
                      const struct run *run, const struct node_map *node_map)
 {
     struct pair_row *row;
-    int64_t until_ns = INT64_MIN;
+    int64_t until_ns[2] = {INT64_MIN, INT64_MIN}; /* on the sender's clock, and on another one */
+    int sender = rank_index(run, list[0].src);
     ARRAY_GROW(p->list, p->cap, p->count + 1);
     row = &p->list[p->count++];
     *row = (struct pair_row){.src = list[0].src, .dst = list[0].dst};
     row->across = node_map_across(node_map, run, row->src, row->dst, list[0].in->comm);
-    for (size_t i = 0; i < n; i++)
-        add_message(row, list[i].in, &until_ns);
+    for (size_t i = 0; i < n; i++) {
+        const uint32_t clock = list[i].in->timing.clock_rank;
+        bool other = sender >= 0 && !ranks_comparable(run, (size_t)sender, clock);
+        add_message(row, list[i].in, &until_ns[other]);
+    }
     row->bw_GBps = row->time_ns > 0 ? row->timed_bytes / row->time_ns : NAN;
     if (row->timed == 0)
         row->time_ns = NAN;

@@ -305,6 +305,25 @@ TEST(pairs_by_hand)
     device_done(&a, &run);
 }
 
+/* Times on the sender's clock and on the receiver's say nothing of each other. */
+TEST(pairs_on_two_clocks)
+{
+    static const char *const hosts[] = {"a", "b"};
+    struct run run;
+    struct analysis a;
+    make_run(&run, 2, hosts);
+    run.ranks[0].mono_ns = run.ranks[1].mono_ns = UNKNOWN_NS;
+    message(&run, 0, 1, 0, 0, 100, 0, 0)->timing = SPECTER_TIMING_NONE;
+    message(&run, 0, 1, 1, 1000, 1100, 50, 150);
+    message(&run, 0, 1, 2, 60, 110, 0, 0)->timing = SPECTER_TIMING_NONE;
+    device_analyze(&a, &run);
+    CHECK(!run.clock_aligned);
+    CHECK_INT((int64_t)a.traffic.pairs.count, 1);
+    CHECK_INT((int64_t)a.traffic.pairs.list[0].two_sided, 1);
+    CHECK_DOUBLE(a.traffic.pairs.list[0].time_ns, 110 + 100, 0);
+    device_done(&a, &run);
+}
+
 TEST(pairs_without_a_common_clock)
 {
     struct run run;
