@@ -29,7 +29,7 @@ void sheet_of_idle(struct sheet *s, const struct analysis *a)
     int n = idle_by_cost(sum, order);
     int64_t all = idle_sum_ns(sum);
     sheet_init(s, "idle",
-               a->nranks > 1 ? "Idle devices by cause, all ranks added" : "Idle device by cause",
+               a->nranks > 1 ? "Idle devices by cause, sum of all ranks" : "Idle device by cause",
                SHEET_COLUMNS(columns));
     s->off_page = !(share_of(a->total.idle_ns, a->total.span_ns) >= IDLE_ON_PAGE) ||
                   (n > 0 && a->coverage & COVER_KERNELS &&

@@ -123,7 +123,7 @@ void sheet_of_top(struct sheet *s, const struct analysis *a)
         {"median_us", "median", SHEET_TIME, 0},
     };
     sheet_init(s, "top",
-               a->nranks > 1 ? "Top operations by device time, all ranks added"
+               a->nranks > 1 ? "Top operations by device time, sum of all ranks"
                              : "Top operations by device time, this rank",
                SHEET_COLUMNS(columns));
     s->off_page = framework_ops_known(&a->work.framework_ops) || shown_elsewhere(&a->work);
