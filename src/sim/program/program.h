@@ -217,6 +217,19 @@ void program_measured(struct program *p);
  */
 int program_run(struct program *p, struct err *e);
 
+/* Returns when the data of an operation's transfer moved, up to the end of its own part in it; both
+ * -1 when it is part of none. */
+struct sim_span program_moved(const struct program *p, size_t rank, size_t op);
+
+/* Returns when an operation ran; both -1 when it did not. */
+struct sim_span program_span(const struct program *p, size_t rank, size_t op);
+
+/* ---- learn.c ---- */
+
+/* Finds the transfers whose data go one way, and tells the engine. All ranks must have been added
+ * to the program. */
+void program_find_one_ways(struct program *p);
+
 /* The launch latency that the recording itself shows. A blocked host's time from one
  * synchronisation to the next is the work on its way plus one launch latency plus the wake-up;
  * durations are measured, so what recorded periods took longer than simulated ones (the median)
@@ -232,12 +245,5 @@ int64_t program_fit_latency(struct program *isolated, int64_t latency_ns);
  * transfers tied by groups, the shortest recorded time is the cost, without lags: of tied ones that
  * of all, but for those by which all their groups end later. */
 void program_learn(struct program *p, const struct program *isolated);
-
-/* Returns when the data of an operation's transfer moved, up to the end of its own part in it; both
- * -1 when it is part of none. */
-struct sim_span program_moved(const struct program *p, size_t rank, size_t op);
-
-/* Returns when an operation ran; both -1 when it did not. */
-struct sim_span program_span(const struct program *p, size_t rank, size_t op);
 
 #endif
