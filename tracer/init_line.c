@@ -54,8 +54,8 @@ static void take_notes(struct library *l, const unsigned char *p, const unsigned
     while ((size_t)(end - p) >= sizeof(ElfW(Nhdr))) {
         const ElfW(Nhdr) *note = (const void *)p;
         const unsigned char *name = p + sizeof *note;
-        const size_t name_size = (note->n_namesz + 3u) & ~(size_t)3;
-        const size_t text_size = (note->n_descsz + 3u) & ~(size_t)3;
+        const size_t name_size = ((size_t)note->n_namesz + 3) & ~(size_t)3;
+        const size_t text_size = ((size_t)note->n_descsz + 3) & ~(size_t)3;
         if (name_size > (size_t)(end - name) || text_size > (size_t)(end - name) - name_size)
             return;
         if (note->n_type == NT_GNU_BUILD_ID && note->n_namesz == 4 && memcmp(name, "GNU", 4) == 0)
@@ -165,7 +165,7 @@ static void put_coverage(struct out *o, const struct config *c)
     cover(o, "nccl", wanted[RECORD_NCCL]);
     cover(o, "cublas", cuda && wanted[RECORD_GEMM]);
     cover(o, "cublaslt", cuda && wanted[RECORD_GEMM]);
-    cover(o, "deps", cuda && wanted[RECORD_RECORD]);
+    cover(o, "deps", runtime && wanted[RECORD_RECORD]);
     cover(o, "copies", (runtime || (loaded && lookup_wants(RECORD_COPY))) && wanted[RECORD_COPY]);
     cover(o, "launches",
           (runtime || (loaded && lookup_wants(RECORD_UNTRACED))) && wanted[RECORD_UNTRACED]);

@@ -161,8 +161,6 @@ struct ras_text {
     /* A process that does not answer: the last that a list of them names, and how many there are */
     struct ras_listed lost;
     size_t nlost;
-    int64_t *group_of; /* owned: of each communicator of the file */
-    size_t cap_group_of;
     bool *joins; /* owned: of each communicator, whether its ranks are ranks of the run */
     size_t cap_joins;
 };

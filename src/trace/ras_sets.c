@@ -13,11 +13,13 @@
 #include <string.h>
 
 #define LISTED_SHOWN 3
+#define COMMS_NOTED 8
 #define SETS_COMPARED 4096 /* of more, it is not asked whether they have all ranks */
 
 /* ---- communicators ---- */
 
-static bool lags(const struct ras_text *t, size_t comm)
+/* Returns whether ranks of the communicator have called something differently often. */
+static bool counts_differ(const struct ras_text *t, size_t comm)
 {
     for (size_t i = 0; i < t->nsets; i++) {
         if (t->sets[i].comm == comm && t->sets[i].kind == SET_CALLS)
@@ -51,9 +53,9 @@ static size_t main_comm(const struct ras_text *t)
 {
     const struct ras_file *f = t->f;
     size_t found = f->ncomms;
-    for (int behind = 1; behind >= 0 && found == f->ncomms; behind--) {
+    for (int differing = 1; differing >= 0 && found == f->ncomms; differing--) {
         for (size_t c = 0; c < f->ncomms; c++) {
-            if (f->comms[c].size > 0 && lags(t, c) == behind &&
+            if (f->comms[c].size > 0 && counts_differ(t, c) == differing &&
                 (found == f->ncomms || f->comms[c].size > f->comms[found].size))
                 found = c;
         }
@@ -180,8 +182,11 @@ static void count_function(struct ras_text *t, size_t comm, int function, struct
                 list[rank].of[function] = s->value;
         }
     }
-    for (int64_t i = 0; i < size; i++) { /* in no set: of a text that was cut */
-        if (list[i].of[function] < 0)
+    for (int64_t i = 0; i < size; i++) {
+        if (list[i].of[function] >= 0)
+            continue;
+        list[i].of[function] = 0;
+        if (list[i].answer == RAS_HERE) /* it answers, and is in no set: of a text that was cut */
             list[i].comm_rank = -1;
     }
     if (sets.unlisted > 1 && sets.least_listed >= sets.least)
@@ -239,10 +244,8 @@ int ras_conclude(struct ras_text *t)
     f->nmembers = 0;
     size_comms(t);
     chosen = main_comm(t);
-    if (chosen == f->ncomms) { /* none is named: all is well, and its ranks have no numbers */
+    if (chosen == f->ncomms) /* no named one has a known size: its ranks have no numbers */
         ras_add_comm(f)->size = t->gpus > 0 && t->ngroups > 0 ? t->gpus : largest_group(t);
-        ARRAY_GROW(t->group_of, t->cap_group_of, f->ncomms);
-    }
     size = f->comms[chosen].size;
     if (size <= 0 || size > RAS_TEXT_RANKS_MAX)
         return -1;
@@ -294,7 +297,6 @@ static void note_calls(struct ras_text *t, size_t comm, bool answer)
     }
     run_note(t->f->run, false, "%s: in communicator %s (%lld ranks) %s", t->f->label, c->name,
              (long long)c->size, text.data);
-    t->f->run->unnamed_hangs++;
     if (answer)
         buf_printf(&t->f->summary,
                    "Possible hang: in communicator %s (%lld ranks) %s; `ncclras -f json` tells "
@@ -336,13 +338,19 @@ void ras_note_sets(struct ras_text *t)
     const size_t chosen = main_comm(t);
     size_t noted = 0;
     for (size_t c = 0; c < f->ncomms; c++) {
-        if (lags(t, c) && t->joins[c] && !f->comms[c].unclear)
+        if (!counts_differ(t, c))
+            continue;
+        if (t->joins[c] && !f->comms[c].unclear) {
             note_numbers(t, c);
-        else if (lags(t, c) && noted++ < 8)
+            continue;
+        }
+        f->run->unnamed_hangs++;
+        if (noted++ < COMMS_NOTED)
             note_calls(t, c, t->joins[c]);
     }
-    if (noted > 8)
-        run_note(f->run, false, "%s: so it is in %zu more communicators", f->label, noted - 8);
+    if (noted > COMMS_NOTED)
+        run_note(f->run, false, "%s: the same holds for %zu more communicators", f->label,
+                 noted - COMMS_NOTED);
     for (size_t i = 0; i < t->nsets; i++) {
         const struct ras_set *s = &t->sets[i];
         const char *plural = s->count > 1 ? "s" : "";
@@ -353,10 +361,12 @@ void ras_note_sets(struct ras_text *t)
                        (long long)s->count, plural, f->comms[s->comm].name,
                        s->count > 1 ? "" : "es");
         run_note(f->run, true,
-                 "%s: %lld rank%s of communicator %s not answering RAS and not listed: %s counts "
-                 "are not known; they are assumed equal to those of the other ranks; `ncclras -v` "
+                 "%s: %lld rank%s of communicator %s do%s not answer RAS and %s not listed: %s "
+                 "counts are not known; they are assumed equal to those of the other ranks; "
+                 "`ncclras -v` "
                  "lists the rank%s",
                  f->label, (long long)s->count, plural, f->comms[s->comm].name,
+                 s->count > 1 ? "" : "es", s->count > 1 ? "are" : "is",
                  s->count > 1 ? "their" : "its", plural);
     }
     if (chosen < f->ncomms && t->gpus > f->comms[chosen].size)

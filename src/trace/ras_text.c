@@ -183,8 +183,6 @@ static bool read_heading(struct ras_text *t, struct place *at, const char *text)
     c->id = id;
     c->name = name;
     at->comm = (uint32_t)f->ncomms - 1;
-    ARRAY_GROW(t->group_of, t->cap_group_of, f->ncomms);
-    t->group_of[at->comm] = group;
     if (group >= 0 && (size_t)group < t->ngroups)
         c->size = t->groups[group].size;
     return true;
@@ -458,7 +456,6 @@ int ras_read_text(struct ras_file *f, struct err *e)
     free(t.sets);
     free(t.listed);
     free(t.dead);
-    free(t.group_of);
     free(t.joins);
     return rc;
 }

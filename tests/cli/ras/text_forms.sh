@@ -68,6 +68,27 @@ silent INCOMPLETE >stopped && answer stopped
 silent DEAD >dead && answer dead
 silent INCOMPLETE | sed 's/from 1 rank/from 2 ranks/; s/rank: 21/ranks: 3 21/' >stopped2 && answer stopped2
 silent INCOMPLETE | sed '/The missing/d' >unlisted && answer unlisted
+{ # every set has its list, and so has the rank that does not answer
+    of_32 1 3 'INCOMPLETE MISMATCH' | sed '/^Errors$/,$d'
+    printf '%s\n' Errors ====== '' INCOMPLETE '  Missing communicator data from 1 job process' \
+        '  Process 1002 on node n1 managing GPU 2' '' '#0-0 (00000000000000ab) INCOMPLETE' \
+        '  Missing communicator data from 1 rank' '  The missing rank: 2' '' Warnings ======== '' \
+        '#0-0 (00000000000000ab) MISMATCH' '  Communicator ranks have different AllReduce operation counts' \
+        '  Rank 0 has launched up to operation 9 -- GPU 0 managed by process 1000 on node n1' \
+        '  Rank 1 has launched up to operation 8 -- GPU 1 managed by process 1001 on node n1'
+} >all_listed && answer all_listed
+
+echo "== many communicators"
+{
+    of_32 20 4
+    for comm in $(seq 0 19); do
+        printf '%s\n' "#0-$comm (00000000000000$(printf '%02x' "$comm")) MISMATCH" \
+            '  Communicator ranks have different AllReduce operation counts' '  2 ranks have launched up to operation 9' \
+            '  2 ranks have launched up to operation 8' ''
+    done
+} >many && answer many
+"$SPECTER" analyze many --fail-on 'hangs>19' >/dev/null 2>err
+echo "status $?: $(tail -n 1 err)"
 
 echo "== wider columns, as 2.30 prints them; parts of a text"
 sed 's/^Group     Comms     Nodes/Group     Comms      Nodes/; 1,/^=============$/d' of_2_24 >wider && answer wider
