@@ -43,13 +43,21 @@ static bool has_sheet(const struct analyze_page *x, const char *name, size_t len
 
 /* ---- the first screen ---- */
 
+static void put_text(struct buf *b, const char *text, size_t len)
+{
+    struct buf part = BUF_INIT;
+    buf_put(&part, text, len);
+    html_text(b, part.data);
+    buf_release(&part);
+}
+
 static void put_title(struct analyze_page *x)
 {
     const struct finding *f = x->f->count > 0 ? &x->f->list[0] : NULL;
     struct buf *b = &x->page.body, head = BUF_INIT;
     answer_head(&head, x->a);
     buf_puts(b, "<h1>");
-    if (f != NULL && isinf(f->weight)) { /* a hang, of which the first finding tells */
+    if (x->a->hangs.count > 0) {
         struct buf who = BUF_INIT;
         html_text(b, hang_culprits_text(&who, &x->a->hangs) ? "Possible hang: " : "Possible hang");
         html_text(b, who.data);
@@ -57,6 +65,8 @@ static void put_title(struct analyze_page *x)
         buf_release(&who);
     } else if (x->timed) {
         html_text(b, x->answer.verdict);
+    } else if (f != NULL && isinf(f->weight)) { /* the answer of a recording without times */
+        put_text(b, f->text, f->headline);
     } else {
         buf_puts(b, "No operation has a device time.");
     }
@@ -155,14 +165,11 @@ static void put_advice(struct analyze_page *x, const char *advice)
     static const char option[] = "--table ";
     struct buf *b = &x->page.body;
     const char *tables = strstr(advice, option);
-    char *before;
     if (tables == NULL) {
         html_text(b, advice);
         return;
     }
-    before = strndup(advice, (size_t)(tables - advice));
-    html_text(b, before);
-    free(before);
+    put_text(b, advice, (size_t)(tables - advice));
     for (const char *name = tables + strlen(option); *name != '\0';) {
         size_t len = 0;
         while (islower((unsigned char)name[len]) || isdigit((unsigned char)name[len]) ||
@@ -186,23 +193,25 @@ static void put_finding(struct analyze_page *x, const struct finding *f)
 {
     struct buf *b = &x->page.body, cost = BUF_INIT;
     const char *rest = f->text + f->headline;
-    char *headline = strndup(f->text, f->headline);
     buf_puts(b, "<li><b>");
-    html_text(b, headline);
+    put_text(b, f->text, f->headline);
     buf_puts(b, "</b>");
     answer_cost(&cost, x->a, f);
     if (cost.len > 0)
         buf_printf(b, ": <span class=cost>%s</span>", cost.data);
     rest += strspn(rest, ".:;, ");
     if (*rest != '\0') {
-        buf_printf(b, "<p class=note>%c", toupper((unsigned char)*rest));
-        html_text(b, rest + 1);
+        struct buf note = BUF_INIT;
+        buf_puts(&note, rest);
+        note.data[0] = (char)toupper((unsigned char)*rest);
+        buf_puts(b, "<p class=note>");
+        html_text(b, note.data);
         buf_puts(b, "</p>");
+        buf_release(&note);
     }
     buf_puts(b, "<p class=note>");
     put_advice(x, answer_advice(x->a, f));
     buf_puts(b, "</p></li>\n");
-    free(headline);
     buf_release(&cost);
 }
 
@@ -294,7 +303,7 @@ static void put_timeline(struct page *p, const struct analysis *a)
                        " of %" PRIu32 ", the one of median length, on each rank.</p>",
                        part.step + 1, a->job_steps.count);
         if (part.every > 1)
-            buf_printf(&p->body, "<p class=note>One of %zu ranks is shown.</p>", part.every);
+            buf_printf(&p->body, "<p class=note>Only one rank in %zu is shown.</p>", part.every);
         if (a->run->nranks > 1 && !a->run->clock_aligned)
             buf_puts(&p->body, "<p class=note>Clocks of the ranks cannot be compared: each rank's "
                                "times are its own.</p>");
@@ -307,7 +316,8 @@ static void put_timeline(struct page *p, const struct analysis *a)
 
 /* ---- tables ---- */
 
-/* Groups of tables, by the first of each in the order of SHEETS. */
+/* A group begins with the table `first` and ends before the next group's: a new table in SHEETS
+ * joins the group that it stands in. */
 static const struct {
     const char *first, *title;
 } groups[] = {
@@ -351,16 +361,6 @@ static void put_tables(struct analyze_page *x)
 
 /* ---- the page ---- */
 
-static const char *gpu_text(const struct analysis *a)
-{
-    const char *name = a->ranks[0].rank->gpu;
-    for (size_t i = 1; i < a->nranks; i++) {
-        if (strcmp(a->ranks[i].rank->gpu, name) != 0)
-            return "several models";
-    }
-    return name[0] != '\0' ? name : NULL;
-}
-
 /* Writes the input: the files that were read, and the machine that is assumed. */
 static void put_input(struct analyze_page *x)
 {
@@ -380,7 +380,7 @@ static void put_input(struct analyze_page *x)
     if (a->nranks == 1 && run->nranks > 1)
         buf_printf(b, ", only rank %d below", a->ranks[0].rank->rank);
     buf_puts(b, "</dd>");
-    html_fact(b, "GPU", gpu_text(a));
+    html_fact(b, "GPU", analyze_gpu(a)[0] != '\0' ? analyze_gpu(a) : NULL);
     if (m->net != NULL)
         html_fact(b, m->by == NETWORK_TOLD ? "network" : "network (the usual one)", m->net->name);
     if (run->ndomains >= 2) {

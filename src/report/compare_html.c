@@ -136,7 +136,7 @@ static void put_timeline_notes(struct page *p, const struct drawn_side sides[2])
     if (sides[0].drawn.only != STEP_NONE && steps)
         buf_puts(&b, " The recordings are too large for a page: these steps are shown alone.");
     if (sides[0].part.every > 1)
-        buf_printf(&b, " One of %zu ranks is shown.", sides[0].part.every);
+        buf_printf(&b, " Only one rank in %zu is shown.", sides[0].part.every);
     buf_puts(&b, " Pointing at an operation shows it on both sides.");
     for (int i = 0; i < 2; i++) {
         if (sides[i].a->job_steps.apart) {
