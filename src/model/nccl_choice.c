@@ -31,6 +31,7 @@ const char *const nccl_why_text[NCCL_WHYS] = {
     [NCCL_GPUS_PER_NODE] = "needs one rank a node and compute capability 6.0",
     [NCCL_LL128_PATH] = "needs NVLink and NICs beside the GPUs",
     [NCCL_LL128_GPU] = "needs compute capability 7.0",
+    [NCCL_RCCL_NO_PAT] = "not modelled for RCCL",
     [NCCL_RCCL_OFF] = "off in RCCL on one node",
     [NCCL_PRESET_OFF] = "off in this network's settings",
     [NCCL_FORBIDDEN] = "not allowed by the settings",

@@ -42,7 +42,9 @@ static const double hw_lat[NCCL_LINKS][NCCL_ALGOS][NCCL_PROTOS] = {
     },
 };
 
-/* GB/s of a whole communicator, and of a channel; [generation][one node, two, more] */
+/* Upper limits in GB/s: ll_max_bw of a whole communicator, the others of one channel. Columns: one
+ * node, two, more. Rows: generations; in ll_max_bw between nodes, rows 0 and 1 are Intel's and AMD's
+ * processors. */
 static const double ll_max_bw[GENERATIONS][SCALES] = {
     {39, 39, 20.4}, {87.7, 22.5, 19}, {141, 45, 35}, {282, 90, 70},
 };
@@ -60,7 +62,6 @@ static const double nvls_efficiency[GENERATIONS] = {0, 0, .85, .74};
 
 /* RCCL. us; Tree and Ring alike */
 static const double rccl_base_lat[NCCL_PROTOS] = {12, 12, 17};
-#define RCCL_PAT_BASE_LAT 8
 
 /* us a step; [link][Tree, Ring][protocol] */
 static const double rccl_hw_lat[NCCL_LINKS][2][NCCL_PROTOS] = {
@@ -78,7 +79,7 @@ static const double rccl_bw_share[2][2][NCCL_PROTOS] = {
 
 /* The operations that an algorithm does, as 1 << class. */
 #define BIT(_class) (1u << (_class))
-static const unsigned does[NCCL_ALGOS] = {
+static const unsigned supported_ops[NCCL_ALGOS] = {
     [NCCL_TREE] = BIT(NCCL_CLASS_ALLREDUCE),
     [NCCL_RING] = BIT(NCCL_CLASS_ALLREDUCE) | BIT(NCCL_CLASS_GATHER) | BIT(NCCL_CLASS_ROOTED),
     [NCCL_COLLNET_DIRECT] = BIT(NCCL_CLASS_ALLREDUCE) | BIT(NCCL_CLASS_GATHER),
@@ -159,8 +160,8 @@ const struct nccl_graph *nccl_graph_of(const struct nccl_comm *c, enum nccl_algo
                            : &g->tree;
 }
 
-/* In the order in which a reader would ask. */
-static enum nccl_why nvls_gate(const struct nccl_comm *c, enum nccl_class class, enum nccl_algo a)
+static enum nccl_why nvls_unavailable(const struct nccl_comm *c, enum nccl_class class,
+                                      enum nccl_algo a)
 {
     if (c->graphs.nvls.channels < 2)
         return NCCL_NO_NVLS;
@@ -172,7 +173,7 @@ static enum nccl_why nvls_gate(const struct nccl_comm *c, enum nccl_class class,
     return class != NCCL_CLASS_ALLREDUCE && c->where.per_node > most ? NCCL_NODE_TOO_BIG : NCCL_ON;
 }
 
-static enum nccl_why collnet_gate(const struct nccl_comm *c, enum nccl_class class)
+static enum nccl_why collnet_unavailable(const struct nccl_comm *c, enum nccl_class class)
 {
     if (c->where.nodes == 1)
         return NCCL_ONE_NODE;
@@ -182,7 +183,7 @@ static enum nccl_why collnet_gate(const struct nccl_comm *c, enum nccl_class cla
     return c->where.per_node > most ? NCCL_NODE_TOO_BIG : NCCL_ON;
 }
 
-static enum nccl_why ll128_gate(const struct nccl_comm *c, const struct nccl_graph *g)
+static enum nccl_why ll128_unavailable(const struct nccl_comm *c, const struct nccl_graph *g)
 {
     enum nccl_path most = c->topo.cc >= 90 ? NCCL_PATH_PXN : NCCL_PATH_PXB;
     if (g->type_intra > NCCL_PATH_NVL || g->type_inter > most)
@@ -190,29 +191,30 @@ static enum nccl_why ll128_gate(const struct nccl_comm *c, const struct nccl_gra
     return c->topo.cc != 0 && c->topo.cc < 70 ? NCCL_LL128_GPU : NCCL_ON;
 }
 
-static enum nccl_why gate(const struct nccl_comm *c, enum nccl_class class, enum nccl_algo a,
-                          enum nccl_proto p)
+static enum nccl_why why_unavailable(const struct nccl_comm *c, enum nccl_class class,
+                                     enum nccl_algo a, enum nccl_proto p)
 {
     enum nccl_why why = NCCL_ON;
-    if ((does[a] & BIT(class)) == 0)
+    if ((supported_ops[a] & BIT(class)) == 0)
         return NCCL_NOT_FOR_OP;
     if (a > NCCL_RING && p != NCCL_SIMPLE)
         return NCCL_NO_PROTO;
     if (is_nvls(a))
-        why = nvls_gate(c, class, a);
+        why = nvls_unavailable(c, class, a);
     else if (is_collnet(a))
-        why = collnet_gate(c, class);
+        why = collnet_unavailable(c, class);
+    else if (a == NCCL_PAT && c->topo.cc == 0)
+        why = NCCL_RCCL_NO_PAT;
     else if (a == NCCL_PAT && (c->where.ranks != c->where.nodes || c->topo.cc < 60))
         why = NCCL_GPUS_PER_NODE;
     else if (p == NCCL_LL128)
-        why = ll128_gate(c, nccl_graph_of(c, a));
-    /* Tree and Ring are what there is in RCCL: no NVLS, no SHARP, and PAT is off unless asked for.
-     */
+        why = ll128_unavailable(c, nccl_graph_of(c, a));
+    /* RCCL has no Tree with Simple within a node. */
     bool rccl_off = c->topo.cc == 0 && a == NCCL_TREE && p == NCCL_SIMPLE && c->where.nodes == 1;
     return why == NCCL_ON && rccl_off ? NCCL_RCCL_OFF : why;
 }
 
-/* Bus bandwidth of one NVLS channel, and its fit to the network. */
+/* Bandwidth of one NVLS channel: the lower of what NVLink and the network allow. */
 static double nvls_bw(const struct nccl_comm *c, enum nccl_class class, enum nccl_algo a)
 {
     const struct nccl_graph *g = &c->graphs.nvls;
@@ -269,7 +271,7 @@ static double rccl_busbw(const struct nccl_comm *c, enum nccl_class class, enum 
 {
     if (a > NCCL_RING)
         return 0;
-    bw *= rccl_bw_share[c->where.nodes > 2][a][p];
+    bw *= rccl_bw_share[c->where.nodes > 2][a == NCCL_TREE ? 0 : 1][p];
     bool rooted_ll = class == NCCL_CLASS_ROOTED && p == NCCL_LL && c->where.nodes == 1;
     return rooted_ll ? bw * RCCL_ROOTED_LL_GAIN : bw;
 }
@@ -361,9 +363,7 @@ static double latency(const struct nccl_comm *c, enum nccl_class class, enum ncc
                       enum nccl_proto p)
 {
     int ranks = c->where.ranks, nodes = c->where.nodes, local = ranks / nodes;
-    double base = c->topo.cc != 0  ? base_lat[a][p]
-                  : a <= NCCL_RING ? rccl_base_lat[p]
-                                   : RCCL_PAT_BASE_LAT;
+    double base = c->topo.cc != 0 || a > NCCL_RING ? base_lat[a][p] : rccl_base_lat[p];
     struct step_latency s = {
         step_us(c, intra_link(nccl_graph_of(c, a)), a, p),
         step_us(c, NCCL_LINK_NET, ranks == nodes ? NCCL_TREE : a, p),
@@ -387,8 +387,9 @@ static double latency(const struct nccl_comm *c, enum nccl_class class, enum ncc
 }
 
 /* Settings leave out what they do not name, and switch LL128 on where it is off by default. */
-static enum nccl_why settle(const struct nccl_allowed *allowed, const struct nccl_allowed *preset,
-                            enum nccl_algo a, enum nccl_proto p, enum nccl_why why)
+static enum nccl_why apply_settings(const struct nccl_allowed *allowed,
+                                    const struct nccl_allowed *preset, enum nccl_algo a,
+                                    enum nccl_proto p, enum nccl_why why)
 {
     bool named = allowed->protos != nccl_any.protos || preset->protos != nccl_any.protos;
     if (why == NCCL_LL128_PATH && named)
@@ -403,8 +404,8 @@ static enum nccl_why settle(const struct nccl_allowed *allowed, const struct ncc
 /* The network's preset, which matters between nodes only, for what a user's settings leave open. */
 static struct nccl_allowed preset_of(const struct nccl_comm *c, const struct nccl_allowed *allowed)
 {
-    bool free = c->where.nodes == 1 || (c->topo.net == NCCL_NET_EFA && c->topo.cc >= 90);
-    struct nccl_allowed p = presets[free ? NCCL_NET_FREE : c->topo.net];
+    bool no_preset = c->where.nodes == 1 || (c->topo.net == NCCL_NET_EFA && c->topo.cc >= 90);
+    struct nccl_allowed p = presets[no_preset ? NCCL_NET_FREE : c->topo.net];
     if (c->topo.tree_max_bytes > 0)
         p = (struct nccl_allowed){BIT(NCCL_RING) | BIT(NCCL_TREE), BIT(NCCL_SIMPLE)};
     if (allowed->algos != nccl_any.algos)
@@ -425,8 +426,8 @@ bool nccl_tune(const struct nccl_comm *c, enum specter_comm_op op,
     for (int a = 0; a < NCCL_ALGOS; a++) {
         for (int p = 0; p < NCCL_PROTOS; p++) {
             struct nccl_estimate *e = &out->of[a][p];
-            *e =
-                (struct nccl_estimate){.why = settle(allowed, &preset, a, p, gate(c, class, a, p))};
+            *e = (struct nccl_estimate){
+                .why = apply_settings(allowed, &preset, a, p, why_unavailable(c, class, a, p))};
             if (e->why != NCCL_ON || c->where.ranks == 1)
                 continue;
             e->lat_us = latency(c, class, a, p);

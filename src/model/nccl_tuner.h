@@ -84,6 +84,7 @@ enum nccl_why {
     NCCL_GPUS_PER_NODE, /* PAT: one rank a node only */
     NCCL_LL128_PATH,    /* LL128 needs NVLink in a node and a NIC beside the GPU */
     NCCL_LL128_GPU,     /* LL128 needs compute capability 7.0 */
+    NCCL_RCCL_NO_PAT,   /* RCCL has PAT off, and its use is not modelled */
     NCCL_RCCL_OFF,      /* RCCL has no Tree with Simple within an MI300X node */
     NCCL_PRESET_OFF,    /* by the network's own settings, see nccl_tuner.c */
     NCCL_FORBIDDEN,     /* by struct nccl_allowed */

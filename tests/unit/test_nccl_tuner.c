@@ -403,6 +403,7 @@ TEST(nccl_tuner_mi300x_is_rccl)
     struct tuned gather = tune(topo_mi300x(), layout_of(4, 8), SPECTER_ALLGATHER);
     CHECK(why(&node, NCCL_TREE, NCCL_SIMPLE) == NCCL_RCCL_OFF);
     CHECK(why(&node, NCCL_NVLS, NCCL_SIMPLE) == NCCL_NO_NVLS);
+    CHECK(why(&gather, NCCL_PAT, NCCL_SIMPLE) == NCCL_RCCL_NO_PAT);
     CHECK_DOUBLE(node.tuning.of[NCCL_RING][NCCL_SIMPLE].lat_us, 17 + 14 * 2.1, 1e-9);
     CHECK_DOUBLE(node.tuning.of[NCCL_RING][NCCL_SIMPLE].bw_GBps, 336 * 8.0 / 14, 1e-9);
     CHECK(choose(&node, 64 * KIB).proto == NCCL_LL);
