@@ -21,6 +21,15 @@ static inline uint64_t hash_mix(uint64_t hash, uint64_t value)
     return hash ^ hash >> 32;
 }
 
+/* The finalizer of SplitMix64 (Steele, Lea and Flood 2014): each bit of the input changes about
+ * half of the output's bits. Of all 64-bit numbers, one to one. */
+static inline uint64_t hash_finalize(uint64_t x)
+{
+    x = (x ^ x >> 30) * UINT64_C(0xBF58476D1CE4E5B9);
+    x = (x ^ x >> 27) * UINT64_C(0x94D049BB133111EB);
+    return x ^ x >> 31;
+}
+
 static inline uint64_t hash_byte(uint64_t hash, unsigned char byte)
 {
     return (hash ^ byte) * UINT64_C(0x100000001b3);

@@ -2,6 +2,7 @@
 #include "bench/p2p.h"
 
 #include "base/arena.h"
+#include "base/hash.h"
 #include "bench/gpu.h"
 #include "bench/state.h"
 
@@ -29,10 +30,7 @@ const char *bench_p2p_mode_name(enum bench_p2p_mode mode)
 
 static uint64_t splitmix64(uint64_t *state)
 {
-    uint64_t z = *state += UINT64_C(0x9E3779B97F4A7C15);
-    z = (z ^ z >> 30) * UINT64_C(0xBF58476D1CE4E5B9);
-    z = (z ^ z >> 27) * UINT64_C(0x94D049BB133111EB);
-    return z ^ z >> 31;
+    return hash_finalize(*state += UINT64_C(0x9E3779B97F4A7C15));
 }
 
 size_t bench_p2p_configs(int ranks, const uint64_t *sizes, size_t nsizes, uint64_t seed,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "calib/predict_row.h"
 
+#include "base/hash.h"
 #include "calib/fit.h"
 #include "model/nccl_graph.h"
 
@@ -243,13 +244,10 @@ void fit_rows_release(struct fit_rows *f)
     memset(f, 0, sizeof *f);
 }
 
-/* A fixed, well mixed number below 2^32 (the finaliser of splitmix64). */
+/* A fixed, well mixed number below 2^32. */
 static uint32_t mix(uint64_t x)
 {
-    x += 0x9e3779b97f4a7c15u;
-    x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9u;
-    x = (x ^ x >> 27) * 0x94d049bb133111ebu;
-    return (uint32_t)(x >> 32);
+    return (uint32_t)(hash_finalize(x + UINT64_C(0x9E3779B97F4A7C15)) >> 32);
 }
 
 bool *fit_rows_thinned(const struct fit_rows *rows, size_t most)

@@ -13,6 +13,7 @@
  * (spread x computation)^2 to s^2.
  */
 #include "base/order.h"
+#include "base/stats.h"
 #include "sim/whatif/whatif.h"
 
 #include <math.h>
@@ -486,12 +487,11 @@ static void summarise(struct draws *d, struct jitter_result *out)
     double sum = 0;
     for (size_t i = 0; i < d->nsamples; i++)
         sum += d->samples[i];
-    random_sort(d->samples, d->nsamples);
     *out = (struct jitter_result){.draws = d->count,
                                   .samples = d->nsamples,
                                   .mean_ns = d->nsamples > 0 ? sum / (double)d->nsamples : 0,
-                                  .p50_ns = random_quantile(d->samples, d->nsamples, 0.5),
-                                  .p95_ns = random_quantile(d->samples, d->nsamples, 0.95)};
+                                  .p50_ns = stats_quantile(d->samples, d->nsamples, 0.5),
+                                  .p95_ns = stats_quantile(d->samples, d->nsamples, 0.95)};
 }
 
 static int second_round(struct draws *d, struct err *e)

@@ -51,7 +51,8 @@ static uint32_t usual_count(const struct counter *c, uint32_t k)
     uint32_t usual;
     for (uint32_t i = 1; i < k; i++)
         list[i - 1] = c->count[i];
-    random_sort(list, k - 1);
+    if (k > 1)
+        qsort(list, k - 1, sizeof *list, order_doubles);
     usual = k > 1 ? (uint32_t)list[(k - 1) / 2] : 0;
     free(list);
     return usual;

@@ -1,28 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 #include "sim/whatif/whatif.h"
 
-#include "base/order.h"
+#include "base/hash.h"
 
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
-/* The finalizer of SplitMix64 (Steele, Lea, Flood 2014): every bit of a key moves half of all. */
-static uint64_t scatter(uint64_t x)
-{
-    x = (x ^ x >> 30) * 0xBF58476D1CE4E5B9u;
-    x = (x ^ x >> 27) * 0x94D049BB133111EBu;
-    return x ^ x >> 31;
-}
 
 uint64_t random_key(uint64_t key, uint64_t part)
 {
-    return scatter(key + 0x9E3779B97F4A7C15u) ^ scatter(part + 0xD1B54A32D192ED03u) * 3;
+    return hash_finalize(key + 0x9E3779B97F4A7C15u) ^ hash_finalize(part + 0xD1B54A32D192ED03u) * 3;
 }
 
 double random_uniform(uint64_t key)
 {
-    return ((double)(scatter(key) >> 11) + 0.5) * 0x1p-53;
+    double u = ((double)(hash_finalize(key) >> 11) + 0.5) * 0x1p-53;
+    return u < 1 ? u : 1 - 0x1p-53; /* the largest is rounded up to 1 */
 }
 
 double random_normal(uint64_t key)
@@ -38,7 +29,7 @@ static double polynomial(const double *c, int n, double x)
     return sum;
 }
 
-/* Below LOW: in the tail, by the square root of the logarithm. */
+/* Below this probability another approximation holds, in sqrt(-2 ln p). */
 #define LOW 0.02425
 
 static double lower_tail(double p)
@@ -68,7 +59,8 @@ double random_quantile_of_normal(double p)
     return polynomial(a, 6, r) * q / polynomial(b, 6, r);
 }
 
-/* By the probability to be later, which keeps its digits where that to be earlier is next to 1. */
+/* Computed from the probability that one is later than z, which keeps digits that the probability
+ * that all are earlier loses near 1. */
 double random_latest(double u, double count)
 {
     double later = -expm1(log(u) / count);
@@ -91,21 +83,4 @@ double random_skewed(double z, double skewness)
 {
     double cv = 2 * sinh(asinh(skewness / 2) / 3);
     return cv > 1e-6 ? (random_factor(z, cv) - 1) / cv : z;
-}
-
-void random_sort(double *list, size_t n)
-{
-    if (n > 0)
-        qsort(list, n, sizeof *list, order_doubles);
-}
-
-double random_quantile(const double *sorted, size_t n, double share)
-{
-    double at;
-    size_t i;
-    if (n == 0)
-        return NAN;
-    at = share * (double)(n - 1);
-    i = (size_t)at;
-    return i + 1 < n ? sorted[i] + (at - (double)i) * (sorted[i + 1] - sorted[i]) : sorted[n - 1];
 }

@@ -208,10 +208,4 @@ double random_skewed(double z, double skewness);
 /* The skewness of such a factor. */
 double random_skewness(double cv);
 
-/* The value that `share` of the n values, sorted in ascending order, do not exceed: interpolated
- * between order statistics, 0.5 giving the median. NaN for none. */
-double random_quantile(const double *sorted, size_t n, double share);
-
-void random_sort(double *list, size_t n);
-
 #endif
