@@ -66,9 +66,9 @@ static bool take_turn(uint32_t of)
     return false;
 }
 
-/* Returns whether a record is wanted while `closed` is set: the delay is over, or this is the mark
- * that ended the last iteration. */
-static bool is_open_for(enum record_kind kind)
+/* Returns whether a record is wanted while `closed` is set: the delay is over, which is noted, or
+ * this is the one mark that ended the last iteration. */
+static bool reopen_or_refuse(enum record_kind kind)
 {
     unsigned why = atomic_load_explicit(&closed, memory_order_relaxed);
     if (kind == RECORD_MARK && closing) {
@@ -85,7 +85,7 @@ bool filter_wants(enum record_kind kind)
     uint32_t of;
     if (!config->record_ops || !config->wanted[kind])
         return false;
-    if (atomic_load_explicit(&closed, memory_order_relaxed) != 0 && !is_open_for(kind))
+    if (atomic_load_explicit(&closed, memory_order_relaxed) != 0 && !reopen_or_refuse(kind))
         return false;
     if (kind != RECORD_GEMM)
         return true;
@@ -125,16 +125,18 @@ int64_t filter_iterations(void)
     return atomic_load(&iterations);
 }
 
+/* "delay 1.500 s", with a part of a millisecond "delay 0.000250 s". */
 static size_t add_seconds(char text[128], size_t len, const char *what, int64_t ns)
 {
+    const bool micro = ns % 1000000 != 0;
     if (ns == 0)
         return len;
-    return len + (size_t)snprintf(text + len, 128 - len, "%s%s %lld.%03lld s", len > 0 ? ", " : "",
-                                  what, (long long)(ns / 1000000000),
-                                  (long long)(ns / 1000000 % 1000));
+    return len + (size_t)snprintf(text + len, 128 - len, "%s%s %lld.%0*lld s", len > 0 ? ", " : "",
+                                  what, (long long)(ns / 1000000000), micro ? 6 : 3,
+                                  (long long)(ns % 1000000000 / (micro ? 1000 : 1000000)));
 }
 
-bool filter_is_windowed(char text[128])
+bool filter_describe_window(char text[128])
 {
     const struct setting_value *steps = &config->iterations;
     size_t len = add_seconds(text, 0, "delay", config->delay_ns);
@@ -152,7 +154,7 @@ bool filter_is_windowed(char text[128])
 /* ---- sampling when recording costs too much ---- */
 
 #define UPDATE_NS INT64_C(500000000)
-#define UPDATES_OVER 2 /* in a row: a burst at the start is no habit */
+#define UPDATES_OVER 2 /* in a row: a short burst, such as at the start, does not count */
 #define TRIES 256
 #define RING 16
 
@@ -163,7 +165,7 @@ struct pace_counts {
 
 static struct {
     double limit;     /* share of the program's time; 0: no governor */
-    double record_ns; /* of a record without events */
+    double record_ns; /* cost of a record without a pair of CUDA events */
     int64_t since_ns; /* on the pacing clock */
     uint32_t rate, over;
     struct pace_counts now;
@@ -224,7 +226,7 @@ uint32_t governor_update(double pair_ns)
     if (governor.over < UPDATES_OVER || governor.rate >= GOVERNOR_RATE_MAX)
         return 0;
     governor.over = 0;
-    governor.rate *= 2;
+    governor.rate = governor.rate > GOVERNOR_RATE_MAX / 2 ? GOVERNOR_RATE_MAX : 2 * governor.rate;
     atomic_store(&rate, governor.rate);
     return governor.rate;
 }

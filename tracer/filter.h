@@ -38,9 +38,9 @@ void filter_iteration(void);
 /* Returns whether a record that was made lies in the window in time. */
 bool filter_admits(const struct record *r);
 
-uint64_t filter_skipped(void);           /* GEMMs that sampling has left out so far */
-int64_t filter_iterations(void);         /* iterations that have begun */
-bool filter_is_windowed(char text[128]); /* true: text says which part of the run is recorded */
+uint64_t filter_skipped(void);               /* GEMMs that sampling has left out so far */
+int64_t filter_iterations(void);             /* iterations that have begun */
+bool filter_describe_window(char text[128]); /* true: text says which part of the run is recorded */
 
 /* ---- sampling when recording costs too much ----
  *

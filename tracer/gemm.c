@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Fills GEMM records from calls of cuBLAS and cublasLt.
+ * Fills the GEMM part of struct record (record.h) from calls of cuBLAS and cublasLt; format.c
+ * writes it under the keys of specter/trace.h.
  */
 #include "call.h"
 
@@ -11,11 +12,11 @@
  */
 #define GETTER(_c, _fn) ((__typeof__(&_fn))resolve_beside(GETTER_##_fn, (_c)->real))
 
-/* cublasComputeType_t: the type that sets the pace, and the type of alpha and beta. Older headers
- * lack the names of those that emulate. */
+/* cublasComputeType_t: the data type that determines the speed, and the type of alpha and beta.
+ * Older headers lack the names of those that emulate. */
 static const struct compute {
     int value;
-    uint8_t pace; /* enum specter_dtype or enum gemm_compute */
+    uint8_t type; /* enum specter_dtype or enum gemm_compute */
     int scale;    /* cudaDataType_t */
 } computes[] = {
     {CUBLAS_COMPUTE_16F, SPECTER_FP16, CUDA_R_16F},
@@ -50,7 +51,7 @@ static bool is_complex(int type)
     return (type >= CUDA_C_32F && type <= 7) || (type > 8 && type <= 27 && type % 2 == 1);
 }
 
-/* IEEE 754 binary16. false: not finite. */
+/* IEEE 754 binary16. Returns false where it is not finite. */
 static bool half_value(uint16_t bits, double *value)
 {
     int exponent = bits >> 10 & 31;
@@ -73,8 +74,8 @@ static bool half_value(uint16_t bits, double *value)
     X(CUDA_R_64F, double) \
     X(CUDA_R_32I, int32_t)
 
-/* Element `at` of an array in host memory. Returns false for an exotic type, and for a half that is
- * not finite. */
+/* Element `at` of an array in host memory. Returns false for a type that is neither in SCALARS nor
+ * fp16, and for a half that is not finite. */
 static bool real_value(const void *array, int64_t at, int type, double *value)
 {
     uint16_t half;
@@ -96,7 +97,7 @@ static bool real_value(const void *array, int64_t at, int type, double *value)
     }
 }
 
-/* Returns NAN for what is not real, and for an exotic type. */
+/* Returns NAN for a value that is not real, and for another type. */
 static double scalar_value(const void *array, int64_t at, int type)
 {
     double value, imaginary = 0;
@@ -113,8 +114,11 @@ static double scalar_value(const void *array, int64_t at, int type)
     return known && imaginary == 0 ? value : NAN;
 }
 
+/* 0: not known. */
 static char trans_letter(int operation)
 {
+    if (operation < 0)
+        return 0;
     return operation == CUBLAS_OP_N ? 'N' : operation == CUBLAS_OP_T ? 'T' : 'C';
 }
 
@@ -166,7 +170,7 @@ static bool beta_is_on_host(struct call *c, cublasHandle_t handle)
            mode == CUBLAS_POINTER_MODE_HOST;
 }
 
-/* false: the handle's stream cannot be asked, so the call has no time either. */
+/* Returns false where the handle's stream cannot be asked, so the call has no time either. */
 static bool find_stream(struct call *c, cublasHandle_t handle)
 {
     cublasStatus_t (*get)(cublasHandle_t, cudaStream_t *) = GETTER(c, cublasGetStream_v2);
@@ -195,7 +199,7 @@ static uint32_t batch_count(int64_t batch)
     return batch >= 0 && batch < (int64_t)NO_ID ? (uint32_t)batch : NO_ID;
 }
 
-/* Describes what all calls with a handle have. false: the call leaves no record. */
+/* Describes what all calls with a handle have. Returns false: the call leaves no record. */
 static bool start_gemm(struct call *c, cublasHandle_t handle, const struct gemm_types *t)
 {
     struct record *r = &c->r;
@@ -205,7 +209,7 @@ static bool start_gemm(struct call *c, cublasHandle_t handle, const struct gemm_
         return false;
     }
     set_types(r, t->a, t->b, t->c);
-    r->gemm.compute = find_compute(t->compute)->pace;
+    r->gemm.compute = find_compute(t->compute)->type;
     if (obeys_math_mode(t))
         r->gemm.compute = compute_of_handle(c, handle, r->gemm.compute);
     r->gemm.beta = NAN;
@@ -273,7 +277,8 @@ static double common_beta(const struct grouped_args *a)
     return beta;
 }
 
-/* Products of all groups, and operations; -1 and UINT64_MAX where they cannot be told. */
+/* Number of products in all groups, and their floating-point operations; -1 and UINT64_MAX where
+ * they are not known. */
 static void add_groups(const struct grouped_args *a, uint8_t unit, int64_t *batch, uint64_t *flop)
 {
     bool known = a->m != NULL && a->n != NULL && a->k != NULL;
@@ -375,12 +380,13 @@ static double lt_beta(struct lt_desc d, const void *beta)
 }
 
 /* Rows and columns are the matrix's own, whether it is stored by column or by row. */
-static void set_lt_shape(struct record *r, struct lt_layout a, struct lt_layout d, bool a_plain)
+static void set_lt_shape(struct record *r, struct lt_layout a, struct lt_layout d, int32_t transa)
 {
+    const int inner =
+        transa == CUBLAS_OP_N ? CUBLASLT_MATRIX_LAYOUT_COLS : CUBLASLT_MATRIX_LAYOUT_ROWS;
     r->gemm.m = layout64(d, CUBLASLT_MATRIX_LAYOUT_ROWS, -1);
     r->gemm.n = layout64(d, CUBLASLT_MATRIX_LAYOUT_COLS, -1);
-    r->gemm.k =
-        layout64(a, a_plain ? CUBLASLT_MATRIX_LAYOUT_COLS : CUBLASLT_MATRIX_LAYOUT_ROWS, -1);
+    r->gemm.k = transa >= 0 ? layout64(a, inner, -1) : -1;
     r->gemm.batch = batch_count(layout32(d, CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT, -1));
     if (r->gemm.n < 0)
         r->gemm.flop = UINT64_MAX; /* in the place of m */
@@ -397,13 +403,13 @@ void describe_lt_matmul(struct call *c, const struct lt_args *args)
     struct lt_layout a = {GETTER(c, cublasLtMatrixLayoutGetAttribute), args->a};
     struct lt_layout b = {a.get, args->b}, d = {a.get, args->d};
     c->stream = args->stream;
-    transa = desc32(desc, CUBLASLT_MATMUL_DESC_TRANSA, CUBLAS_OP_N);
-    transb = desc32(desc, CUBLASLT_MATMUL_DESC_TRANSB, CUBLAS_OP_N);
+    transa = desc32(desc, CUBLASLT_MATMUL_DESC_TRANSA, -1);
+    transb = desc32(desc, CUBLASLT_MATMUL_DESC_TRANSB, -1);
     set_types(r, layout32(a, CUBLASLT_MATRIX_LAYOUT_TYPE, -1),
               layout32(b, CUBLASLT_MATRIX_LAYOUT_TYPE, -1),
               layout32(d, CUBLASLT_MATRIX_LAYOUT_TYPE, -1));
-    set_lt_shape(r, a, d, transa == CUBLAS_OP_N);
-    r->gemm.compute = find_compute(desc32(desc, CUBLASLT_MATMUL_DESC_COMPUTE_TYPE, -1))->pace;
+    set_lt_shape(r, a, d, transa);
+    r->gemm.compute = find_compute(desc32(desc, CUBLASLT_MATMUL_DESC_COMPUTE_TYPE, -1))->type;
     r->gemm.lda = layout64(a, CUBLASLT_MATRIX_LAYOUT_LD, -1);
     r->gemm.ldb = layout64(b, CUBLASLT_MATRIX_LAYOUT_LD, -1);
     r->gemm.ldc = layout64(d, CUBLASLT_MATRIX_LAYOUT_LD, -1);
@@ -412,6 +418,7 @@ void describe_lt_matmul(struct call *c, const struct lt_args *args)
     r->gemm.order[2] = (uint8_t)layout32(d, CUBLASLT_MATRIX_LAYOUT_ORDER, CUBLASLT_ORDER_COL);
     r->gemm.trans[0] = trans_letter(transa);
     r->gemm.trans[1] = trans_letter(transb);
-    r->gemm.epilogue = (uint16_t)desc32(desc, CUBLASLT_MATMUL_DESC_EPILOGUE, 1);
+    r->gemm.epilogue =
+        (uint16_t)desc32(desc, CUBLASLT_MATMUL_DESC_EPILOGUE, CUBLASLT_EPILOGUE_DEFAULT);
     r->gemm.beta = lt_beta(desc, args->beta);
 }

@@ -206,7 +206,7 @@ void init_line_put(struct out *o, const struct config *c, int64_t mono_ns, int64
                        .coverage = coverage,
                        .gpus = gpus,
                        .env = c->env,
-                       .window = filter_is_windowed(window) ? window : NULL,
+                       .window = filter_describe_window(window) ? window : NULL,
                        .ring = (uint64_t)c->ring,
                    });
 }

@@ -19,9 +19,10 @@
  * A pointer that the program got from dlsym() is different: it belongs to one library, whichever
  * object calls. It leads to an entry (dlsym.c) that says which before it goes on to the wrapper.
  *
- * Nothing is loaded and no library is kept from being unloaded. Our own functions are never the
- * answer. Answers are kept per (function, calling place) until a library is unloaded, and per
- * (function, object) where the object refers to the function: all of its places are bound together.
+ * Nothing is loaded, and resolve_library() alone keeps a library from being unloaded. Our own
+ * functions are never the answer. Answers are kept per (function, calling place) until a library is
+ * unloaded, and per (function, object) where the object refers to the function: all of its places
+ * are bound together.
  */
 #ifndef SPECTER_TRACER_RESOLVE_H
 #define SPECTER_TRACER_RESOLVE_H
@@ -35,7 +36,7 @@
 #include <stdint.h>
 
 /* The real function for a call from `caller` (a return address). NULL: there is none; a warning was
- * given. Lock-free after the first call from a place. */
+ * given. Lock-free after the first call from a place that found one. */
 function resolve(enum hook_id id, const void *caller);
 
 /* Copies of one function that pointers can tell apart. The entries' code, dlsym_entry.S, has as
@@ -48,7 +49,8 @@ int resolve_entry(enum hook_id id, function real);
 /* Left by an entry for the resolve() of the wrapper after it: 1 + id * RESOLVE_ENTRIES + entry. */
 extern __thread uint32_t resolve_entered __attribute__((tls_model("initial-exec")));
 
-/* The function of that name in the library that holds `neighbour`, or NULL. */
+/* The function of hook `id` in the library that holds `neighbour`; where that library has none, the
+ * one that a call from there would reach. NULL: there is none. */
 function resolve_beside(enum hook_id id, function neighbour);
 
 /* The function in whatever copy is loaded, or NULL; for what is asked once. */

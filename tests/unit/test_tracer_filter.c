@@ -44,10 +44,13 @@ TEST(tracer_filter_delay_and_duration)
     r.host_ns = 3500000000;
     CHECK(!filter_admits(&r));
     CHECK(!filter_wants(RECORD_NCCL)); /* the writer saw that it is over */
-    CHECK(filter_is_windowed(text));
+    CHECK(filter_describe_window(text));
     CHECK_STR(text, "delay 1.000 s, duration 2.500 s");
+    BEGIN("SPECTER_DELAY=0.00025");
+    CHECK(filter_describe_window(text));
+    CHECK_STR(text, "delay 0.000250 s");
     BEGIN("A=b");
-    CHECK(filter_wants(RECORD_NCCL) && !filter_is_windowed(text));
+    CHECK(filter_wants(RECORD_NCCL) && !filter_describe_window(text));
     clock_use(NULL);
 }
 
@@ -72,12 +75,12 @@ TEST(tracer_filter_iterations)
     CHECK(!filter_wants(RECORD_MARK) && !filter_wants(RECORD_GEMM));
     CHECK(!step());
     CHECK_INT(filter_iterations(), 5);
-    CHECK(filter_is_windowed(text));
+    CHECK(filter_describe_window(text));
     CHECK_STR(text, "iterations 2 to 3");
     BEGIN("SPECTER_ITERATIONS=1:");
     for (int i = 0; i < 10; i++)
         CHECK(step());
-    CHECK(filter_is_windowed(text));
+    CHECK(filter_describe_window(text));
     CHECK_STR(text, "iterations 1 to the end");
     clock_use(NULL);
 }
