@@ -57,7 +57,8 @@ void run_rename(struct run *part, const struct name_map *names)
         struct rank *rank = &part->ranks[r];
         rename_text(names, &rank->host);
         rename_text(names, &rank->gpu);
-        struct name_pair name = {"", ""}, caller = {"", ""}; /* the last ones: they come in rows */
+        struct name_pair name = {"", ""},
+                         caller = {"", ""}; /* the last pair: equal names follow each other */
         for (size_t i = 0; i < rank->nops; i++) {
             struct op *op = &rank->ops[i];
             if (op->name != name.from) {
@@ -119,6 +120,8 @@ static const char *absorbed_id(struct run *run, const struct comm *from)
         id = i == 1 ? arena_printf(&run->arena, "%s:%d", from->id, from->ranks[0])
                     : arena_printf(&run->arena, "%s:%d:%d", from->id, from->ranks[0], i);
     }
+    run_note(run, true, "more than %d communicators of one name have other members: some are mixed",
+             SAME_NAME_MAX);
     return id;
 }
 
@@ -195,8 +198,8 @@ void run_absorb(struct run *run, struct run *part)
             for (size_t i = 0; i < rank->nin; i++)
                 rank->in[i].comm = numbers[rank->in[i].comm];
         }
-        /* Places that a communicator does not have, as the first trace that names it has it, are
-         * none. Who refers to memberships by number did so before. */
+        /* A comm rank outside the communicator, whose size the first trace sets, is dropped.
+         * devices_split(), which indexes `in`, has run before. */
         size_t kept = 0;
         for (size_t i = 0; i < rank->nin; i++) {
             int size = run->comms[rank->in[i].comm].size;

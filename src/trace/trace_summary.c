@@ -114,29 +114,48 @@ static bool read_init(int fd, char *block, struct line *init)
            init->record == SPECTER_REC_INIT;
 }
 
-/* Whole lines of the last block; unseen may be NULL. Where no closing record counts operations, the
- * highest number does. */
-static struct ending read_ending(int fd, char *block, off_t size, struct buf *unseen)
+/* Takes the whole lines of a block, which begins with one and which `is_last` of the file. Returns
+ * the bytes of these lines. unseen may be NULL. */
+static size_t read_lines(struct ending *end, const char *block, size_t len, bool is_last,
+                         struct buf *unseen)
 {
-    struct ending end = {false, 0, 0};
     struct line line = LINE_INIT;
-    off_t from = size > (off_t)BLOCK_SIZE ? size - (off_t)BLOCK_SIZE : 0;
-    size_t len = read_at(fd, block, BLOCK_SIZE, from);
-    const char *p = from > 0 ? memchr(block, '\n', len) : block, *newline;
-    p = from > 0 && p != NULL ? p + 1 : p;
-    for (; p != NULL && (newline = memchr(p, '\n', (size_t)(block + len - p))) != NULL;
-         p = newline + 1) {
+    const char *p = block, *newline;
+    for (; (newline = memchr(p, '\n', (size_t)(block + len - p))) != NULL; p = newline + 1) {
         if (!line_parse(&line, p, (size_t)(newline - p), 0))
             continue;
         if (line.record == SPECTER_REC_SHUTDOWN) {
-            end =
-                (struct ending){newline + 1 == block + len, line_u64(&line, SHUTDOWN_total_ops, 0),
-                                line_u64(&line, SHUTDOWN_dropped, 0)};
+            *end = (struct ending){is_last && newline + 1 == block + len,
+                                   line_u64(&line, SHUTDOWN_total_ops, 0),
+                                   line_u64(&line, SHUTDOWN_dropped, 0)};
             if (unseen != NULL)
                 note_unseen(unseen, find_unseen(line_text(&line, SHUTDOWN_summary)));
-        } else if (ops_so_far(&line) > end.ops) {
-            end.ops = ops_so_far(&line);
+        } else if (ops_so_far(&line) > end->ops) {
+            end->ops = ops_so_far(&line);
         }
+    }
+    return (size_t)(p - block);
+}
+
+/* Reads the last block, or all of a ring, whose newest operation may be anywhere in it. Where no
+ * closing record counts operations, the highest number does. */
+static struct ending read_ending(int fd, char *block, off_t size, bool is_ring, struct buf *unseen)
+{
+    struct ending end = {false, 0, 0};
+    off_t at = !is_ring && size > (off_t)BLOCK_SIZE ? size - (off_t)BLOCK_SIZE : 0;
+    size_t len = read_at(fd, block, BLOCK_SIZE, at), used = 0;
+    if (at > 0) { /* it begins within a line */
+        const char *newline = memchr(block, '\n', len);
+        used = newline != NULL ? (size_t)(newline + 1 - block) : len;
+        at += (off_t)used;
+        len = read_at(fd, block, BLOCK_SIZE, at);
+    }
+    while (len > 0) {
+        used = read_lines(&end, block, len, at + (off_t)len >= size, unseen);
+        if (used == 0)
+            break;
+        at += (off_t)used;
+        len = read_at(fd, block, BLOCK_SIZE, at);
     }
     return end;
 }
@@ -155,7 +174,7 @@ static void trace_summary_file(struct trace_summary *g, int dirfd, const char *n
         !belongs(&init, run))
         goto out;
     ring = line_u64(&init, INIT_ring, 0);
-    end = read_ending(fd, block, st.st_size, &g->unseen);
+    end = read_ending(fd, block, st.st_size, ring > 0, &g->unseen);
     if (ring > 0 && !end.closed && end.ops > ring)
         end.ops = ring; /* newer operations overwrote the others */
     g->files++;
@@ -208,7 +227,7 @@ static void add_head(struct trace_heads *heads, int dirfd, const char *name, cha
                                     .pid = (int64_t)line_u64(&init, INIT_pid, UINT64_MAX),
                                     .real_ns = line_real_ns(&init),
                                     .ring = line_u64(&init, INIT_ring, 0) > 0};
-        head->closed = read_ending(fd, block, st.st_size, NULL).closed;
+        head->closed = read_ending(fd, block, st.st_size, false, NULL).closed;
     }
     close(fd);
 }

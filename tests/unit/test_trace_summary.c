@@ -97,6 +97,23 @@ TEST(trace_summary_counts_what_a_ring_keeps)
     trace_summary_release(&g);
 }
 
+/* Where the ring has come round, its newest operations may lie far before the end. */
+TEST(trace_summary_reads_all_of_a_ring)
+{
+    struct buf text = BUF_INIT;
+    struct named_text file = {"specter_trace_rank0.jsonl", NULL};
+    struct trace_summary g;
+    buf_puts(&text, RING("5") "{\"id\":3,\"type\":\"nccl\",\"op\":\"AllReduce\"}\n");
+    for (int i = 0; i < 3 * SPECTER_LINE_MAX / 100; i++)
+        buf_printf(&text, "%99s\n", "");
+    file.content = text.data;
+    g = trace_summary_of(&file, 1);
+    CHECK_INT(g.ops, 4);
+    CHECK_INT(g.open, 1);
+    trace_summary_release(&g);
+    buf_release(&text);
+}
+
 TEST(trace_summary_passes_over_what_is_not_a_trace)
 {
     static const struct named_text files[] = {
