@@ -3,10 +3,12 @@
  * Conditions (base/condition.h) on an analysis: `exposed_comm>0.3`, for `analyze --fail-on`, and
  * for `compare --fail-on`, which takes these names, too.
  *
- * A name is a share (pooled over the selected ranks: sum over sum), a count, or a time in the unit
- * that its name ends in. docs/analyze.md, "--fail-on", defines each.
+ * FAIL_ON_SHARES are sums over the selected ranks, divided. FAIL_ON_VALUES are other shares,
+ * counts, and times in the unit that their name ends in. docs/analyze.md, "--fail-on", defines
+ * each.
  *
- * To add one: a line in FAIL_ON_VALUES, a function in fail_on.c, a row in the document.
+ * To add a share of time: a line in FAIL_ON_SHARES. To add another value: a line in FAIL_ON_VALUES
+ * and its function in fail_on.c. Either: a row in the document.
  */
 #ifndef SPECTER_ANALYSIS_FAIL_ON_H
 #define SPECTER_ANALYSIS_FAIL_ON_H
@@ -39,7 +41,7 @@
     X(gemm_of_peak, SHARE, "GEMMs with times on a known GPU",                                     \
       "flops of the GEMMs over what the dense peak gives")                                        \
     X(untimed, SHARE, "operations", "share of the operations that have no device time")           \
-    X(lost, COUNT, "count of what was lost: a recording has no end",                              \
+    X(lost, COUNT, "count of lost operations: the recording of a rank was cut off",               \
       "operations and lines that recorder or reader lost (a count)")
 
 /* Each returns its number; NAN: not known. */

@@ -121,7 +121,7 @@ static void take_waiters(struct hang *hang, const struct hang_finder *f,
     bool any = false; /* waiters are in order of rank: the first is the lowest */
     hang->timeout_ns = UNKNOWN_NS;
     for (size_t i = node->first; i < node->first + node->count; i++) {
-        const struct blocked_rank *w = &f->waiters[i];
+        const struct waiter *w = &f->waiters[i];
         const struct rank *rank = &f->run->ranks[w->rank];
         int64_t end_ns = f->heads[w->rank].last_ns;
         if (w->head == HEAD_NONE || rank->undated)
@@ -187,7 +187,7 @@ static void store_hang(struct hangs *h, const struct hang *hang)
 static void add_hang(struct hangs *h, struct hang_finder *f, uint32_t n)
 {
     const struct wait_node *node = &f->nodes[n];
-    const struct blocked_rank *w = &f->waiters[node->first];
+    const struct waiter *w = &f->waiters[node->first];
     struct hang hang = {.cause = finder_cause(f, node),
                         .comm = w->comm,
                         .seq = w->seq,

@@ -44,7 +44,7 @@ static bool wait_for_head(struct hang_finder *f, uint32_t n, uint32_t r, uint32_
     bool any = false;
     for (int depth = 0; head != HEAD_NONE && !any && depth < EVENTS_FOLLOWED; depth++) {
         for (size_t i = f->rank_first[r]; i < f->rank_first[r + 1]; i++) {
-            const struct blocked_rank *w = &f->waiters[f->by_rank[i]];
+            const struct waiter *w = &f->waiters[f->by_rank[i]];
             if (w->head == head)
                 any |= add_edge(f, n, w->node);
         }
@@ -104,7 +104,7 @@ static void check_member(struct hang_finder *f, uint32_t n, uint32_t r,
                          const struct numbered_call *key)
 {
     const struct rank *rank = &f->run->ranks[r];
-    const struct blocked_rank *w = finder_waiter(f, &f->nodes[n], r);
+    const struct waiter *w = finder_waiter(f, &f->nodes[n], r);
     const struct numbered_call *call = calls_find(&f->made[r], key);
     struct fault fault = fault_of(HANG_NOT_CALLED, rank->rank, key->seq);
     const struct op *op = call != NULL ? &rank->ops[call->op] : NULL;
@@ -117,7 +117,7 @@ static void check_member(struct hang_finder *f, uint32_t n, uint32_t r,
         return;
     }
     if (w != NULL || op != NULL) {
-        head = w == NULL              ? heads_before(&f->heads[r], op)
+        head = w == NULL              ? heads_of_op(&f->heads[r], op)
                : w->head != HEAD_NONE ? f->heads[r].list[w->head].behind
                                       : HEAD_NONE;
         if (head == HEAD_NONE || wait_for_head(f, n, r, head))
@@ -141,20 +141,19 @@ int finder_rank_of_member(struct hang_finder *f, int32_t c, int member)
     const struct comm *comm = &f->run->comms[c];
     if (comm->ranks[member] >= 0)
         return comm->ranks[member];
-    if (f->numbered[c] == NUMBERED_NOT_ASKED) {
-        f->numbered[c] =
-            comm->size == f->run->world_size ? NUMBERED_AS_MEMBERS : NUMBERED_OTHERWISE;
-        for (int i = 0; i < comm->size && f->numbered[c] == NUMBERED_AS_MEMBERS; i++) {
+    if (f->ranks_global[c] == RANKS_NOT_CHECKED) {
+        f->ranks_global[c] = comm->size == f->run->world_size ? RANKS_GLOBAL : RANKS_RENUMBERED;
+        for (int i = 0; i < comm->size && f->ranks_global[c] == RANKS_GLOBAL; i++) {
             if (comm->ranks[i] >= 0 && comm->ranks[i] != i)
-                f->numbered[c] = NUMBERED_OTHERWISE;
+                f->ranks_global[c] = RANKS_RENUMBERED;
         }
     }
-    return f->numbered[c] == NUMBERED_AS_MEMBERS ? member : -1;
+    return f->ranks_global[c] == RANKS_GLOBAL ? member : -1;
 }
 
 static void add_untraced(struct hang_finder *f, uint32_t n, int member)
 {
-    const struct blocked_rank *w = &f->waiters[f->nodes[n].first];
+    const struct waiter *w = &f->waiters[f->nodes[n].first];
     int number = finder_rank_of_member(f, w->comm, member);
     add_fault(f, n, fault_of(HANG_NO_TRACE, number, w->seq));
 }
@@ -215,7 +214,7 @@ static const struct members *traced_members(struct hang_finder *f, int32_t c)
 static void add_unfinished(struct hang_finder *f, uint32_t n)
 {
     const struct wait_node *node = &f->nodes[n];
-    const struct blocked_rank *first = &f->waiters[node->first];
+    const struct waiter *first = &f->waiters[node->first];
     const struct comm *comm = &f->run->comms[first->comm];
     bool sends =
         first->sender >= 0 && comm->ranks[first->sender] == f->run->ranks[first->rank].rank;
@@ -228,7 +227,7 @@ static void add_unfinished(struct hang_finder *f, uint32_t n)
           specter_comm_op_waits_for_all(f->run->ranks[first->rank].ops[first->op].coll.op)))
         return;
     for (size_t i = node->first; i < node->first + node->count; i++) {
-        const struct blocked_rank *w = &f->waiters[i];
+        const struct waiter *w = &f->waiters[i];
         add_fault(f, n, fault_of(HANG_UNFINISHED, f->run->ranks[w->rank].rank, w->seq));
     }
 }
@@ -251,7 +250,7 @@ static void add_different(struct hang_finder *f, uint32_t n, const struct member
 
 static void check_collective(struct hang_finder *f, uint32_t n)
 {
-    const struct blocked_rank *w = &f->waiters[f->nodes[n].first];
+    const struct waiter *w = &f->waiters[f->nodes[n].first];
     const struct comm *comm = &f->run->comms[w->comm];
     struct numbered_call key = {
         .comm = w->comm, .kind = CALL_COLLECTIVE, .peer = -1, .seq = w->seq};
@@ -277,7 +276,7 @@ static void check_collective(struct hang_finder *f, uint32_t n)
 bool finder_differs_later(struct hang_finder *f, uint32_t n)
 {
     struct wait_node *node = &f->nodes[n];
-    const struct blocked_rank *w = &f->waiters[node->first];
+    const struct waiter *w = &f->waiters[node->first];
     const struct members *m;
     struct wait_node before = *node;
     int64_t last = INT64_MAX; /* number that all of them have recorded */
@@ -306,7 +305,7 @@ bool finder_differs_later(struct hang_finder *f, uint32_t n)
 
 static void check_message(struct hang_finder *f, uint32_t n)
 {
-    const struct blocked_rank *w = &f->waiters[f->nodes[n].first];
+    const struct waiter *w = &f->waiters[f->nodes[n].first];
     const struct comm *comm = &f->run->comms[w->comm];
     int32_t ends[2] = {w->sender, w->receiver};
     const struct op *ops[2];
@@ -354,7 +353,7 @@ static void assume_order(struct hang_finder *f, uint32_t r, const bool *open)
     size_t first = f->rank_first[r], n = f->rank_first[r + 1] - first;
     struct wait_place *places = array_new(n, sizeof *places);
     for (size_t i = 0; i < n; i++) {
-        const struct blocked_rank *w = &f->waiters[f->by_rank[first + i]];
+        const struct waiter *w = &f->waiters[f->by_rank[first + i]];
         const struct op *op = &f->run->ranks[r].ops[w->op];
         places[i] = (struct wait_place){op->host_ns, op->id, w->node, op->start_ns != UNKNOWN_NS};
     }
@@ -383,7 +382,7 @@ void finder_find_faults(struct hang_finder *f)
         if (node->nfaults > 0 || node->nedges > 0)
             continue;
         for (size_t i = node->first; i < node->first + node->count; i++) {
-            const struct blocked_rank *w = &f->waiters[i];
+            const struct waiter *w = &f->waiters[i];
             if (w->head != HEAD_NONE)
                 wait_for_head(f, n, w->rank, w->head);
         }

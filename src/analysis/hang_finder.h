@@ -64,7 +64,7 @@ struct call_verdict {
 /* ---- the search ---- */
 
 /* A rank that is in an operation. Sorted, all that are in one operation lie side by side. */
-struct blocked_rank {
+struct waiter {
     int64_t seq;
     int32_t comm, sender, receiver; /* comm ranks; -1 for a collective */
     uint32_t rank, op;              /* index into run->ranks, its ops */
@@ -111,8 +111,8 @@ struct members {
     struct call_verdict *verdicts; /* filled by calls_compare() */
 };
 
-/* The answer so far to whether the numbers of a communicator are those of its members. */
-enum numbered { NUMBERED_NOT_ASKED, NUMBERED_AS_MEMBERS, NUMBERED_OTHERWISE };
+/* Whether the comm ranks of a communicator equal the global ranks of its members. */
+enum ranks_global { RANKS_NOT_CHECKED, RANKS_GLOBAL, RANKS_RENUMBERED };
 
 struct hang_finder {
     const struct run *run;
@@ -122,7 +122,7 @@ struct hang_finder {
     int64_t deadline_ns;     /* when the first time-out of what those have not finished is over */
     bool in_order;           /* messages of undated traces: see calls_made() */
     struct calls_made *made; /* [nranks] */
-    struct blocked_rank *waiters; /* by operation, rank */
+    struct waiter *waiters;  /* by operation, rank */
     size_t nwaiters, cap_waiters;
     uint32_t *by_rank;  /* [nwaiters] indices of waiters, by rank */
     size_t *rank_first; /* [nranks + 1] where a rank begins in by_rank */
@@ -134,20 +134,20 @@ struct hang_finder {
     size_t nedges, cap_edges;
     struct edge *out;       /* [nedges] the same by source; nodes tell where theirs begin */
     struct members members; /* of the communicator that was looked at last */
-    uint8_t *numbered;      /* [ncomms] enum numbered */
+    uint8_t *ranks_global;  /* [ncomms] enum ranks_global */
     struct arena arena;
 };
 
 /* ---- hang_wait.c: who waits ---- */
 
-/* Lists the operations in which ranks wait. False: no rank waits, and there is nothing to look at.
+/* Lists the operations in which ranks wait. False: nothing in the traces can show a wait.
  * To be released in either case. */
 bool finder_init(struct hang_finder *f, const struct run *run);
 void finder_release(struct hang_finder *f);
 
-/* The head after which the operation waits on its stream (which may be itself, or of one group
- * with it); HEAD_NONE. */
-uint32_t heads_before(const struct heads *h, const struct op *op);
+/* The head of the operation's stream, where it is unfinished; HEAD_NONE. The head may be the
+ * operation itself, or of one group with it. */
+uint32_t heads_of_op(const struct heads *h, const struct op *op);
 
 /* Index of a global rank; NONE when it has no trace, or one that records nothing. */
 uint32_t finder_rank(const struct hang_finder *f, int number);
@@ -156,8 +156,8 @@ uint32_t finder_rank(const struct hang_finder *f, int number);
 int64_t finder_end_ns(const struct hang_finder *f, uint32_t rank);
 
 /* The entry of the rank among those that wait in the operation; NULL: it does not. */
-const struct blocked_rank *finder_waiter(const struct hang_finder *f, const struct wait_node *node,
-                                         uint32_t rank);
+const struct waiter *finder_waiter(const struct hang_finder *f, const struct wait_node *node,
+                                   uint32_t rank);
 
 /* ---- hang_calls.c: what each rank called ---- */
 

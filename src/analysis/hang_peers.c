@@ -7,8 +7,8 @@
  * collectives they call as many others, in their own communicators of equal size. Where most
  * members of such a communicator agree and one is a call behind or ahead of them, or goes on with
  * what they called next, that one left a call out or made one too many. It needs three members, so
- * that there is a majority. Ranks of other roles (stages of a pipeline) have no majority there, or
- * differ in calls that are not asked about.
+ * that there is a majority. Ranks of different pipeline stages call different things: they form no
+ * majority.
  */
 #include "analysis/hang_finder.h"
 
@@ -22,12 +22,13 @@
 #define WIDTH_MAX ((size_t)2048) /* and calls of a rank from the first of these on */
 #define CELLS_MAX ((size_t)1 << 22)
 
+/* From the least sure to the surest: find_verdict() keeps the largest. */
 enum order_fault {
     ORDER_UNKNOWN,
     ORDER_SAME,
     ORDER_OTHER, /* went on with something else, and no more is recorded */
-    ORDER_MORE,
-    ORDER_FEWER
+    ORDER_MORE,  /* made one too many */
+    ORDER_FEWER  /* left a call out */
 };
 
 /* The evidence of one communicator about a member's calls in another (or in itself). */
@@ -94,7 +95,7 @@ static int64_t common_number(const struct rows *rows)
         from = first > from ? first : from;
         to = last < to ? last : to;
     }
-    return to != INT64_MAX && to - from > ANCHORS ? to - ANCHORS : from;
+    return to != INT64_MAX && to - from >= ANCHORS ? to - ANCHORS + 1 : from;
 }
 
 /* Fills row m with the rank's calls from number `from` of the shared communicator on. A dump may
@@ -208,7 +209,7 @@ static int32_t own_comm(const struct rows *rows, size_t m, const struct op *of_o
 
 static struct order_verdict judge_member(const struct rows *rows, size_t m)
 {
-    struct order_verdict v = {rows->members[m], rows->shared, -1, ORDER_UNKNOWN};
+    struct order_verdict v = {.rank = rows->members[m], .shared = rows->shared, .comm = -1};
     const struct op *own = call_at(rows, m, 0), *most = majority_call(rows, 0);
     size_t k = 0;
     while (own != NULL && most != NULL && same_place(rows, own, most)) {
@@ -310,7 +311,8 @@ static bool mark_shared(const struct hang_finder *f, bool *shared)
     bool any = false;
     for (uint32_t n = 0; n < f->nnodes; n++) {
         const struct comm *comm = &f->run->comms[f->waiters[f->nodes[n].first].comm];
-        for (int i = 0; i < comm->size && is_doubtful(f, n); i++) {
+        bool doubtful = is_doubtful(f, n);
+        for (int i = 0; i < comm->size && doubtful; i++) {
             uint32_t r = finder_rank(f, comm->ranks[i]);
             for (size_t k = 0; r != NONE && k < f->run->ranks[r].nin; k++)
                 shared[f->run->ranks[r].in[k].comm] = any = true;
@@ -324,7 +326,7 @@ static bool mark_shared(const struct hang_finder *f, bool *shared)
 static bool make_fault(struct fault *fault, const struct hang_finder *f,
                        const struct wait_node *node, uint32_t r, enum order_fault found)
 {
-    const struct blocked_rank *w = &f->waiters[node->first];
+    const struct waiter *w = &f->waiters[node->first];
     int rank = f->run->ranks[r].rank;
     const struct fault *before = NULL; /* that the operation has of this rank already */
     bool differs;
@@ -336,7 +338,8 @@ static bool make_fault(struct fault *fault, const struct hang_finder *f,
         before = one->rank == rank ? one : NULL;
     }
     differs = before != NULL && before->cause == HANG_DIFFER;
-    *fault = (struct fault){HANG_SKIPPED, rank, w->seq, w->seq, called, -1, false};
+    *fault = (struct fault){
+        .rank = rank, .seq = w->seq, .first = w->seq, .instead = called, .shared = -1};
     if (before != NULL)
         *fault = *before;
     fault->cause = found == ORDER_FEWER  ? HANG_SKIPPED
@@ -353,7 +356,7 @@ static bool make_fault(struct fault *fault, const struct hang_finder *f,
 static void replace_faults(struct hang_finder *f, uint32_t n, const struct order_verdicts *v)
 {
     struct wait_node *node = &f->nodes[n];
-    const struct blocked_rank *w = &f->waiters[node->first];
+    const struct waiter *w = &f->waiters[node->first];
     const struct comm *comm = &f->run->comms[w->comm];
     size_t first = f->nfaults, same = 0;
     for (int i = 0; i < comm->size; i++) {

@@ -99,18 +99,19 @@ static uint32_t head_on(const struct heads *h, int32_t device, int32_t stream)
     return HEAD_NONE;
 }
 
-/* Notes that the head of the wait's stream waits for the head `recorded`, whose stream recorded the
- * event, where it was called after the wait and has not started. */
+/* Sets what the head of the waiting stream waits for: the head `before`, of the stream that
+ * recorded the event. Does so only where the waiting head was called after the wait and has not
+ * started. */
 static void set_behind(struct heads *h, const struct rank *rank, const struct sync_call *wait,
-                       uint32_t recorded)
+                       uint32_t before)
 {
     uint32_t at = head_on(h, wait->device, wait->stream);
     const struct op *op;
-    if (at == HEAD_NONE || at == recorded || h->list[at].behind != HEAD_NONE)
+    if (at == HEAD_NONE || at == before || h->list[at].behind != HEAD_NONE)
         return;
     op = &rank->ops[h->list[at].op];
     if (op->start_ns == UNKNOWN_NS && op->host_ns >= wait->host_ns)
-        h->list[at].behind = recorded;
+        h->list[at].behind = before;
 }
 
 /* Finds the heads that wait for an event behind another head. */
@@ -172,7 +173,7 @@ static void find_heads(struct heads *h, const struct rank *rank, int64_t called_
     find_waits(h, rank);
 }
 
-uint32_t heads_before(const struct heads *h, const struct op *op)
+uint32_t heads_of_op(const struct heads *h, const struct op *op)
 {
     return is_pending(op) ? head_on(h, op->device, op->stream) : HEAD_NONE;
 }
@@ -202,7 +203,7 @@ static void add_waiter(struct hang_finder *f, uint32_t r, uint32_t op, uint32_t 
 {
     const struct rank *rank = &f->run->ranks[r];
     struct numbered_call call;
-    struct blocked_rank w = {.sender = -1, .receiver = -1, .rank = r, .op = op, .head = head};
+    struct waiter w = {.sender = -1, .receiver = -1, .rank = r, .op = op, .head = head};
     const struct membership *in;
     int32_t own;
     if (!calls_of_op(&f->made[r], rank, op, &call))
@@ -231,7 +232,7 @@ static void add_waiters_at_heads(struct hang_finder *f, uint32_t r)
     const struct heads *h = &f->heads[r];
     for (uint32_t i = 0; i < rank->nops && h->count > 0; i++) {
         const struct op *op = &rank->ops[i], *first;
-        uint32_t head = heads_before(h, op);
+        uint32_t head = heads_of_op(h, op);
         if (head == HEAD_NONE || !op_is_comm(op))
             continue;
         first = &rank->ops[h->list[head].op];
@@ -279,7 +280,7 @@ static void add_waiters_of_uneven(struct hang_finder *f, int32_t c)
 
 /* ---- operations in which ranks wait ---- */
 
-static int by_operation(const struct blocked_rank *a, const struct blocked_rank *b)
+static int by_operation(const struct waiter *a, const struct waiter *b)
 {
     if (a->comm != b->comm)
         return ORDER(a->comm, b->comm);
@@ -292,7 +293,7 @@ static int by_operation(const struct blocked_rank *a, const struct blocked_rank 
 
 static int by_waiter(const void *pa, const void *pb)
 {
-    const struct blocked_rank *a = pa, *b = pb;
+    const struct waiter *a = pa, *b = pb;
     int order = by_operation(a, b);
     if (order == 0)
         order = ORDER(a->rank, b->rank);
@@ -323,8 +324,8 @@ static void make_nodes(struct hang_finder *f)
         f->by_rank[next[f->waiters[i].rank]++] = (uint32_t)i;
 }
 
-const struct blocked_rank *finder_waiter(const struct hang_finder *f, const struct wait_node *node,
-                                         uint32_t r)
+const struct waiter *finder_waiter(const struct hang_finder *f, const struct wait_node *node,
+                                   uint32_t r)
 {
     struct bisect find = {.low = node->first, .high = node->first + node->count};
     while (bisect_next(&find))
@@ -389,7 +390,8 @@ static void find_deadline(struct hang_finder *f)
     }
 }
 
-/* Returns whether undated traces lost messages that came before the unfinished ones. */
+/* Returns whether an unfinished message of an undated trace has no number: the trace lost messages
+ * before it. */
 static bool lacks_numbers(const struct run *run)
 {
     for (size_t r = 0; r < run->nranks; r++) {
@@ -410,7 +412,7 @@ bool finder_init(struct hang_finder *f, const struct run *run)
     arena_init(&f->arena);
     f->heads = arena_alloc(&f->arena, run->nranks * sizeof *f->heads);
     f->made = arena_alloc(&f->arena, run->nranks * sizeof *f->made);
-    f->numbered = arena_alloc(&f->arena, run->ncomms * sizeof *f->numbered);
+    f->ranks_global = arena_alloc(&f->arena, run->ncomms * sizeof *f->ranks_global);
     f->members.comm = -1;
     for (size_t r = 0; r < run->nranks; r++) {
         bool undated = run->ranks[r].undated;

@@ -5,8 +5,8 @@
  *
  *     NAME >|>=|<|<= NUMBER[%]
  *
- * In a table that has changes a signed percentage is one: `step_ms>+5%` holds where the number grew
- * by more than 5 % and by more than its noise.
+ * Where the table knows changes, a percentage with a sign is a condition on the change:
+ * `step_ms>+5%` holds where the number grew by more than 5 % and by more than its noise.
  *
  * The caller describes its numbers by a table: their names and kinds, and functions that give their
  * values.
@@ -45,7 +45,8 @@ struct condition_table {
     /* The value of names[i] in `of`; NAN with *lacks set to what `of` lacks for it. */
     double (*value)(const void *of, size_t i, const char **lacks);
 
-    /* The same of the change of names[i], i below nchanges; .change NAN as above. */
+    /* The same of the change of names[i], i below nchanges; .change NAN as above.
+     * NULL where nchanges is 0. */
     struct condition_change (*change)(const void *of, size_t i, const char **lacks);
 };
 

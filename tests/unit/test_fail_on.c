@@ -95,7 +95,7 @@ TEST(fail_on_values_that_are_not_known)
         {"step_cv>=0", "series of three steps"},
         {"gemm_of_peak<2", "GEMMs with times on a known GPU"},
         {"untimed<2", "operations"},
-        {"lost<1", "count of what was lost: a recording has no end"},
+        {"lost<1", "count of lost operations: the recording of a rank was cut off"},
     };
     struct run run;
     struct analysis a;
