@@ -90,8 +90,9 @@ static struct closing_comm *find_comm(struct closing_sums *s, const struct closi
 
 /* Keeps the extremes: of equal times that of the lower rank, so that the order of the processes
  * does not matter. */
-static void note_extremes(struct closing_extremes *x, int64_t ns, int64_t rank, bool first)
+static void note_extremes(struct closing_extremes *x, int64_t ns, int64_t rank)
 {
+    bool first = x->timed++ == 0;
     if (first || ns < x->least_ns || (ns == x->least_ns && rank < x->least)) {
         x->least_ns = ns;
         x->least = rank;
@@ -109,7 +110,8 @@ static void add_comm(struct closing_sums *s, const struct closing_row *row, int6
         s->comms_left++;
         return;
     }
-    note_extremes(&c->of_ranks, row->ns, rank, c->members == 0);
+    if (row->spans > 0)
+        note_extremes(&c->of_ranks, row->ns, rank);
     c->spans_min = c->members == 0 || row->spans < c->spans_min ? row->spans : c->spans_min;
     c->spans_max = row->spans > c->spans_max ? row->spans : c->spans_max;
     c->count += row->count;
@@ -166,27 +168,27 @@ static int64_t add_time(int64_t a, int64_t b)
 
 static void add_rows(struct closing_sums *s, const struct closing *c)
 {
-    static const int64_t none = -1;
-    int64_t ns[SPECTER_COMM_OP_COUNT][CLOSING_SIZES]; /* of this process, by class */
-    for (int op = 0; op < SPECTER_COMM_OP_COUNT; op++) {
-        for (int size = 0; size < CLOSING_SIZES; size++)
-            ns[op][size] = none;
-    }
+    /* of this process, by class */
+    struct {
+        int64_t ns;
+        bool has_row, timed;
+    } own[SPECTER_COMM_OP_COUNT][CLOSING_SIZES] = {0};
     for (size_t i = 0; i < c->nrows; i++) {
         const struct closing_row *row = &c->rows[i];
-        int64_t *sum = &ns[row->op][size_class(row->size)];
-        add_to_class(&s->classes[row->op][size_class(row->size)], row);
-        *sum = add_time(*sum == none ? 0 : *sum, row->ns);
+        int size = size_class(row->size);
+        add_to_class(&s->classes[row->op][size], row);
+        own[row->op][size].ns = add_time(own[row->op][size].ns, row->ns);
+        own[row->op][size].has_row = true;
+        own[row->op][size].timed |= row->spans > 0;
         if (row->known_comm)
             add_comm(s, row, c->rank);
     }
     for (int op = 0; op < SPECTER_COMM_OP_COUNT; op++) {
         for (int size = 0; size < CLOSING_SIZES; size++) {
             struct closing_class *class = &s->classes[op][size];
-            if (ns[op][size] == none)
-                continue;
-            note_extremes(&class->of_ranks, ns[op][size], c->rank, class->ranks == 0);
-            class->ranks++;
+            class->ranks += own[op][size].has_row;
+            if (own[op][size].timed)
+                note_extremes(&class->of_ranks, own[op][size].ns, c->rank);
         }
     }
 }

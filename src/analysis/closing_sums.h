@@ -43,8 +43,10 @@ struct closing_rank {
  * so on by powers of two. */
 #define CLOSING_SIZES 23
 
-/* The processes that spend least and most time in something: the time, and the rank. */
+/* The processes that spend least and most time in something: the time, and the rank. Processes
+ * without device times of it have no part in this. */
 struct closing_extremes {
+    uint64_t timed; /* processes with device times; 0: the rest says nothing */
     int64_t least_ns, most_ns;
     int64_t least, most;
 };

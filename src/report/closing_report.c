@@ -137,6 +137,14 @@ static void quantile_cells(struct sheet *s, const struct closing_class *c, doubl
     sheet_number(s, to);
 }
 
+static void extremes_cells(struct sheet *s, const struct closing_extremes *x)
+{
+    sheet_number(s, x->timed > 0 ? (double)x->least_ns : NAN);
+    sheet_number(s, x->timed > 0 ? rank_number(x->least) : NAN);
+    sheet_number(s, x->timed > 0 ? (double)x->most_ns : NAN);
+    sheet_number(s, x->timed > 0 ? rank_number(x->most) : NAN);
+}
+
 static void op_cells(struct sheet *s, const struct closing_sums *sums, struct class_place place)
 {
     const struct closing_class *c = &sums->classes[place.op][place.size];
@@ -153,7 +161,7 @@ static void op_cells(struct sheet *s, const struct closing_sums *sums, struct cl
     sheet_number(s, (double)c->timed);
     sheet_number(s, (double)c->spans);
     sheet_number(s, long_sum_value(c->ns));
-    sheet_number(s, long_sum_value(c->ns) / (double)c->ranks);
+    sheet_number(s, long_sum_value(c->ns) / (double)c->of_ranks.timed);
     sheet_number(s, long_sum_value(c->ns) / (double)c->spans);
     sheet_number(s, timed ? (double)c->min_ns : NAN);
     quantile_cells(s, c, 0.5);
@@ -161,10 +169,7 @@ static void op_cells(struct sheet *s, const struct closing_sums *sums, struct cl
     sheet_number(s, timed ? (double)c->max_ns : NAN);
     sheet_number(s, rate_GBps(c->timed_bytes, c));
     sheet_number(s, rate_GBps(c->bus_bytes, c));
-    sheet_number(s, (double)c->of_ranks.least_ns);
-    sheet_number(s, rank_number(c->of_ranks.least));
-    sheet_number(s, (double)c->of_ranks.most_ns);
-    sheet_number(s, rank_number(c->of_ranks.most));
+    extremes_cells(s, &c->of_ranks);
 }
 
 static void sheet_of_summary_ops(struct sheet *s, const struct closing_report *r)
@@ -236,11 +241,8 @@ static void sheet_of_summary_comms(struct sheet *s, const struct closing_report 
         sheet_number(s, c->members);
         sheet_number(s, (double)c->count);
         sheet_number(s, long_sum_value(c->bytes));
-        sheet_number(s, long_sum_value(c->ns) / c->members);
-        sheet_number(s, (double)c->of_ranks.least_ns);
-        sheet_number(s, rank_number(c->of_ranks.least));
-        sheet_number(s, (double)c->of_ranks.most_ns);
-        sheet_number(s, rank_number(c->of_ranks.most));
+        sheet_number(s, long_sum_value(c->ns) / (double)c->of_ranks.timed);
+        extremes_cells(s, &c->of_ranks);
         sheet_number(s, closing_wait_ns(c) / c->members);
     }
     sheet_note(s, "device time of one rank; the rank that comes last has the shortest; waits: of a "

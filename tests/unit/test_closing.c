@@ -4,6 +4,7 @@
  */
 #include "analysis/closing_sums.h"
 #include "made_jsonl.h"
+#include "report/analyze_report.h"
 
 #include <math.h>
 
@@ -287,6 +288,59 @@ TEST(closing_sums_without_device_times)
     closing_sums_finish(&s);
     CHECK(isnan(s.recorded.median) && isnan(s.communication.median));
     CHECK(!closing_quantile(&s.classes[0][0], 0.5, &from, &to));
+    closing_sums_release(&s);
+}
+
+/* Compares three cells of a row, which are found by the keys of their columns. */
+static void check_numbers(const struct sheet *s, size_t row, const char *const keys[3],
+                          const double values[3])
+{
+    for (int i = 0; i < 3; i++) {
+        size_t c = 0;
+        while (c < s->ncolumns && (s->columns[c].key == NULL || strcmp(s->columns[c].key, keys[i])))
+            c++;
+        CHECK(c < s->ncolumns);
+        double value = s->cells[row * s->ncolumns + c].number;
+        if (isnan(values[i]) ? !isnan(value) : value != values[i])
+            test_fail(__FILE__, __LINE__, "%s of row %zu is %g", keys[i], row, value);
+    }
+}
+
+/* Rank 0 has counts and no times: it is not the fastest, and no part of the means. */
+TEST(closing_ranks_without_device_times_are_no_extremes)
+{
+    struct closing_sums s;
+    struct run run = {.world_size = 3};
+    struct sheet sheets[CLOSING_SHEET_COUNT];
+    closing_sums_init(&s);
+    for (int64_t rank = 0; rank < 3; rank++) {
+        struct closing_row rows[2] = {row_of(1, 3, 10000 * rank, 5), row_of(2, 3, 0, 5)};
+        for (int i = 0; i < 2; i++)
+            rows[i].spans = i == 0 && rank > 0 ? 5 : 0;
+        rows[1].op = SPECTER_BROADCAST; /* of which no rank has times */
+        add_rank(&s, rank, rows, 2);
+    }
+    closing_sums_finish(&s);
+    const struct closing_class *reduces = &s.classes[SPECTER_ALLREDUCE][3];
+    CHECK_INT(reduces->ranks, 3);
+    CHECK_INT(reduces->of_ranks.timed, 2);
+    CHECK_INT(reduces->of_ranks.least, 1);
+    CHECK_INT(reduces->of_ranks.least_ns, 10000);
+    CHECK_INT(reduces->of_ranks.most, 2);
+    CHECK(s.comms[0].op == SPECTER_ALLREDUCE);
+    CHECK_INT(s.comms[0].members, 3);
+    CHECK_INT(s.comms[0].of_ranks.least, 1);
+    closing_sheets(sheets, &(struct closing_report){&s, &run});
+    check_numbers(&sheets[1], 0, (const char *const[]){"rank_us", "least_us", "least_rank"},
+                  (const double[]){15000, 10000, 1});
+    check_numbers(&sheets[1], 1, (const char *const[]){"rank_us", "least_us", "least_rank"},
+                  (const double[]){NAN, NAN, NAN});
+    check_numbers(&sheets[2], 0, (const char *const[]){"mean_us", "most_us", "most_rank"},
+                  (const double[]){15000, 20000, 2});
+    check_numbers(&sheets[2], 1, (const char *const[]){"mean_us", "most_us", "most_rank"},
+                  (const double[]){NAN, NAN, NAN});
+    for (int i = 0; i < CLOSING_SHEET_COUNT; i++)
+        sheet_release(&sheets[i]);
     closing_sums_release(&s);
 }
 
