@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "report/plot.h"
 
-#include "base/arena.h"
 #include "report/page.h"
 #include "report/table.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 double plot_round_up(double value)
@@ -217,6 +215,15 @@ static void put_address(struct buf *b, const char *text)
     }
 }
 
+/* Writes a text from outside as a cell of the CSV. */
+static void put_text_cell(struct buf *b, const char *text)
+{
+    struct buf cell = BUF_INIT;
+    csv_put_text(&cell, text);
+    put_address(b, cell.data);
+    buf_release(&cell);
+}
+
 static void begin_csv(struct buf *b)
 {
     buf_puts(b, "<p class=soft><a download=data.csv href=\"data:text/csv;charset=utf-8,");
@@ -268,14 +275,14 @@ void plot_curves(struct buf *b, const struct plot *p)
     buf_puts(b, "</div>");
     begin_csv(b);
     put_address(b, "series,");
-    put_address(b, p->x.name);
+    put_text_cell(b, p->x.name);
     buf_putc(b, ',');
-    put_address(b, p->y.name);
+    put_text_cell(b, p->y.name);
     put_address(b, ",high\n");
     for (size_t i = 0; i < p->nseries; i++) {
         const struct plot_series *s = &p->series[i];
         for (size_t k = 0; k < s->n; k++) {
-            put_address(b, s->name);
+            put_text_cell(b, s->name);
             put_number(b, s->x[k]);
             put_number(b, s->y[k]);
             put_number(b, s->form == PLOT_BAND ? s->high[k] : (double)NAN);
@@ -351,16 +358,23 @@ void plot_matrix(struct buf *b, const struct plot_matrix *m)
 #define HEAT_LEFT 40.0
 #define HEAT_LEVELS 10
 #define HEAT_SPAN 1.2 /* shades reach that far above the least: what hardly differs looks alike */
-#define HEAT_LABELS 24.0 /* of a row's name, and of a column's number */
 
-/* The largest of the values that are drawn as one cell; NAN: none is known. */
-static double cell_value(const struct plot_heat *m, size_t row, size_t column, size_t rows,
-                         size_t columns)
+/* The largest of the values that are drawn as one cell, and where it stands; NAN: none is known. */
+struct heat_cell {
+    double ns;
+    size_t row, column;
+};
+
+static struct heat_cell heat_cell_of(const struct plot_heat *m, size_t row, size_t column,
+                                     const size_t each[2])
 {
-    double most = NAN;
-    for (size_t r = row * rows; r < (row + 1) * rows && r < m->nrows; r++) {
-        for (size_t c = column * columns; c < (column + 1) * columns && c < m->ncolumns; c++)
-            most = fmax(most, m->ns[r * m->ncolumns + c]);
+    struct heat_cell most = {NAN, row * each[0], column * each[1]};
+    for (size_t r = row * each[0]; r < (row + 1) * each[0] && r < m->nrows; r++) {
+        for (size_t c = column * each[1]; c < (column + 1) * each[1] && c < m->ncolumns; c++) {
+            double ns = m->ns[r * m->ncolumns + c];
+            if (!isnan(ns) && !(ns <= most.ns))
+                most = (struct heat_cell){ns, r, c};
+        }
     }
     return most;
 }
@@ -371,23 +385,18 @@ static void put_heat_row(struct buf *b, const struct plot_heat *m, size_t row, c
 {
     const size_t n = (m->ncolumns + each[1] - 1) / each[1];
     const double width = (WIDTH - HEAT_LEFT) / (double)n;
-    double most = NAN;
-    size_t at = 0;
+    const struct heat_cell most = heat_cell_of(m, row, 0, (const size_t[]){each[0], m->ncolumns});
     char text[32];
-    buf_printf(b, "<g class=k2><title>%s %s", m->row_name, m->rows[row * each[0]]);
-    for (size_t c = 0; c < n; c++) {
-        double value = cell_value(m, row, c, each[0], each[1]);
-        at = isnan(most) || value > most ? c : at;
-        most = fmax(most, value);
-    }
-    if (isfinite(most))
-        buf_printf(b, ": most %s, %s %zu", text_ns(text, sizeof text, most), m->column_name,
-                   at * each[1] + 1);
+    buf_printf(b, "<g class=k2><title>%s ", m->row_name);
+    html_text(b, m->rows[most.row]);
+    if (isfinite(most.ns))
+        buf_printf(b, ": most %s, %s %zu", text_ns(text, sizeof text, most.ns), m->column_name,
+                   most.column + 1);
     buf_puts(b, "</title>");
     for (size_t c = 0, end; c < n; c = end) {
         int level = -1;
         for (end = c; end < n; end++) {
-            double value = cell_value(m, row, end, each[0], each[1]);
+            double value = heat_cell_of(m, row, end, each).ns;
             int now =
                 !isfinite(value) ? 0
                 : !(range[1] > range[0])
@@ -410,13 +419,9 @@ static void put_heat_row(struct buf *b, const struct plot_heat *m, size_t row, c
 static void put_heat_names(struct buf *b, const struct plot_heat *m, size_t rows,
                            const size_t each[2])
 {
-    double free = 0;
     const double bottom = 4 + HEAT_CELL * (double)rows + 14;
     for (size_t r = 0; r < rows; r++) {
         double y = 4 + HEAT_CELL * (double)r + 12;
-        if (y < free)
-            continue;
-        free = y + HEAT_CELL - 1;
         buf_printf(b, "<text x=%.0f y=%.0f text-anchor=end>", HEAT_LEFT - 6, y);
         html_text(b, m->rows[r * each[0]]);
         buf_puts(b, "</text>");
@@ -453,7 +458,7 @@ void plot_heat(struct buf *b, const struct plot_heat *m)
     for (size_t i = 0; i < m->nrows * m->ncolumns; i++) {
         if (!isfinite(m->ns[i]))
             continue;
-        put_address(b, m->rows[i / m->ncolumns]);
+        put_text_cell(b, m->rows[i / m->ncolumns]);
         buf_printf(b, ",%zu,%.0f%%0A", i % m->ncolumns + 1, m->ns[i]);
     }
     end_csv(b);

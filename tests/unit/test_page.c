@@ -8,6 +8,8 @@
 #include "report/page_timeline.h"
 #include "report/plot.h"
 
+#include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 /* FIPS 180-4 and its examples: one block, two blocks, and lengths around the padding. */
@@ -146,4 +148,52 @@ TEST(plots_end_at_round_numbers)
     static const double values[][2] = {{0, 1}, {1, 1}, {1.1, 1.2}, {13, 16}, {0.3, 0.4}, {91, 100}};
     for (size_t i = 0; i < sizeof values / sizeof *values; i++)
         CHECK_DOUBLE(plot_round_up(values[i][0]), values[i][1], 1e-9);
+}
+
+/* ---- charts ---- */
+
+TEST(plot_names_with_commas_and_quotes_are_one_cell)
+{
+    const double x[] = {8}, y[] = {12.5};
+    const struct plot_series series[] = {
+        {"lr 1,\"b\"", PLOT_POINTS, 0, x, y, 1, NULL},
+        {"=1+1", PLOT_POINTS, 1, x, y, 1, NULL},
+    };
+    struct buf b = BUF_INIT;
+    plot_curves(&b, &(struct plot){.title = "t",
+                                   .x = {"bytes", PLOT_BYTES, false},
+                                   .y = {"us", PLOT_US, false},
+                                   .series = series,
+                                   .nseries = 2});
+    CHECK(strstr(b.data, "series,bytes,us,high%0A"
+                         "%22lr%201,%22%22b%22%22%22,8,12.5,%0A"
+                         "%27%3D1%2B1,8,12.5,%0A\"") != NULL);
+    buf_release(&b);
+}
+
+TEST(plot_of_many_ranks_names_the_rank_of_the_longest_step)
+{
+    enum { RANKS = 130, STEPS = 250 };
+    static double ns[RANKS * STEPS];
+    static char texts[RANKS][8];
+    const char *rows[RANKS];
+    struct buf b = BUF_INIT;
+    for (int r = 0; r < RANKS; r++) {
+        snprintf(texts[r], sizeof texts[r], "%d", r);
+        rows[r] = texts[r];
+        for (int s = 0; s < STEPS; s++)
+            ns[r * STEPS + s] = r < 3 ? (double)NAN : 1e6;
+    }
+    ns[100 * STEPS + 200] = 3e6; /* of the 34th group of ranks: 99 to 101 */
+    plot_heat(&b, &(struct plot_heat){.title = "t",
+                                      .rows = rows,
+                                      .row_name = "rank",
+                                      .column_name = "step",
+                                      .ns = ns,
+                                      .nrows = RANKS,
+                                      .ncolumns = STEPS});
+    CHECK(strstr(b.data, "<title>rank 100: most 3.00 ms, step 201</title>") != NULL);
+    CHECK(strstr(b.data, "<title>rank 102: most 1.00 ms, step 1</title>") != NULL);
+    CHECK(strstr(b.data, "<title>rank 0</title>") != NULL); /* nothing is known of 0 to 2 */
+    buf_release(&b);
 }
