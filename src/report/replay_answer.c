@@ -8,10 +8,8 @@
 #include "report/table.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
-#define SHOWN 0.00005 /* smaller shares round to 0.0 % everywhere: no column */
 #define LIMIT_MIN 0.1 /* of the critical path: the second largest part is named from here on */
 #define BASIS_MIN 0.005
 
@@ -80,16 +78,6 @@ void replay_limit_text(struct buf *b, const struct replay_scale *s, size_t colum
 
 void replay_basis_text(struct buf *b, const struct replay *rep)
 {
-    static const char *const names[] = {[BASIS_KEPT] = "measured times",
-                                        [BASIS_COLLECTIVE] = "model of collectives",
-                                        [BASIS_P2P] = "model of messages",
-                                        [BASIS_GEMM] = "model of GEMMs",
-                                        [BASIS_RULE] = "ratios of hardware figures",
-                                        [BASIS_WAIT] = "waits for absent ranks",
-                                        /* its share is of the step: */
-                                        [BASIS_UNSIZED] = "communication of unknown size",
-                                        /* has no share: */
-                                        [BASIS_LATE] = "slowed members"};
     const struct replay_scale *last = &rep->scales[rep->nscales - 1];
     const struct uncertainty *u = &last->error;
     bool told[BASIS_COUNT] = {false};
@@ -115,7 +103,7 @@ void replay_basis_text(struct buf *b, const struct replay *rep)
         buf_printf(b, "%s%s %.0f %%", k == 0 ? "" : ", ",
                    !rep->gpu_known && (top == BASIS_GEMM || top == BASIS_RULE)
                        ? "times of an unknown GPU"
-                       : names[top],
+                       : basis_words[top].path_text,
                    100 * u->shares[top]);
     }
     buf_puts(b, replay_unmeasured(last) ? "; ?: assumed in part." : ".");
@@ -174,7 +162,7 @@ char *replay_interval(char *buf, size_t size, const double ends_ns[2])
 
 bool replay_unmeasured(const struct replay_scale *s)
 {
-    return isfinite(s->error.share) && s->error.unmeasured > SHOWN;
+    return isfinite(s->error.share) && s->error.unmeasured > SHARE_SHOWN;
 }
 
 /* ---- parts of a step ---- */
@@ -200,7 +188,7 @@ double replay_part_share(const struct iteration_time *time, int part)
 bool replay_part_seen(const struct replay *rep, int part)
 {
     for (size_t i = 0; i < rep->nscales; i++) {
-        if (replay_part_share(&rep->scales[i].time, part) >= SHOWN)
+        if (replay_part_share(&rep->scales[i].time, part) >= SHARE_SHOWN)
             return true;
     }
     return part == 0;

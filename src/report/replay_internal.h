@@ -8,6 +8,8 @@
 #include "report/page_timeline.h"
 #include "sim/replay/replay.h"
 
+#define SHARE_SHOWN 0.0005 /* a smaller share is printed as 0.0 % */
+
 /* The parts of an iteration, which add up to it. */
 #define REPLAY_PARTS 9
 
@@ -19,7 +21,9 @@ struct replay_part {
 extern const struct replay_part replay_parts[REPLAY_PARTS];
 
 double replay_part_share(const struct iteration_time *time, int part); /* of the iteration */
-bool replay_part_seen(const struct replay *rep, int part);             /* at any scale */
+
+/* Returns whether the part has SHARE_SHOWN at any scale; the first is always seen. */
+bool replay_part_seen(const struct replay *rep, int part);
 
 /* "9.10 to 11.2 ms"; "not known"; in buf, which it returns. */
 char *replay_interval(char *buf, size_t size, const double ends_ns[2]);
@@ -27,7 +31,7 @@ char *replay_interval(char *buf, size_t size, const double ends_ns[2]);
 /* "+2.1 %", "-0.3 %", "+0.0 %". */
 char *replay_change(char *buf, size_t size, double share);
 
-/* Returns whether the interval is known, and part of it rests on something that was never measured.
+/* Returns whether the interval is known, and SHARE_SHOWN of it rests on what was never measured.
  * Then a "?" is behind it. */
 bool replay_unmeasured(const struct replay_scale *s);
 
@@ -79,7 +83,7 @@ const char *replay_bounds_cause(enum bounds_cause cause);
 
 /* Lists what the intervals rest on: the sentence that is returned leads to those of the list, NULL
  * after the last. In the arena. */
-#define REPLAY_BARS_MAX 7
+#define REPLAY_BARS_MAX (BASIS_COUNT - 1) /* measured times have no error */
 const char *replay_error_text(struct replay *rep, const char *list[REPLAY_BARS_MAX + 1]);
 
 /* "15.7 ms recorded, 15.8 ms replayed on the same hardware (+0.6 %)". */

@@ -263,7 +263,7 @@ static void add_error(cJSON *o, const struct uncertainty *u)
         if (!(u->shares[b] > 0) && !(u->longer_ns[b] > 0) && !(u->shorter_ns[b] > 0))
             continue;
         one = json_add_object(list);
-        cJSON_AddStringToObject(one, "what", basis_name((enum basis)b));
+        cJSON_AddStringToObject(one, "what", basis_words[b].name);
         json_add_number(one, "share", u->shares[b]);
         json_add_number(one, "error", u->errors[b]);
         json_add_number(one, "unmeasured", u->unknown[b]);

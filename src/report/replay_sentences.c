@@ -10,8 +10,6 @@
 #include <math.h>
 #include <string.h>
 
-#define SHARE_SHOWN 0.0005 /* a smaller share reads 0.0 % */
-
 /* ---- critical paths ---- */
 
 #define NAMED_LEAST 0.03      /* smaller parts go into the rest of a sentence */
@@ -163,14 +161,6 @@ static char *percent_text(char *buf, size_t size, double share)
 
 static const char *basis_text(struct replay *rep, enum basis basis)
 {
-    static const char *const names[] = {[BASIS_COLLECTIVE] = "collectives",
-                                        [BASIS_P2P] = "messages",
-                                        [BASIS_GEMM] = "GEMMs",
-                                        [BASIS_RULE] = "ratios of the hardware's figures",
-                                        [BASIS_WAIT] = "waits for ranks that were not recorded",
-                                        [BASIS_UNSIZED] =
-                                            "communication of unknown size or communicator",
-                                        [BASIS_LATE] = "collectives with a straggler"};
     const struct replay_scale *s = scale_most_on(rep, basis);
     const struct uncertainty *u = &s->error;
     char share[32], error[32], shorter[32], longer[32];
@@ -181,11 +171,11 @@ static const char *basis_text(struct replay *rep, enum basis basis)
     percent_text(shorter, sizeof shorter, u->shorter_ns[basis] / s->time.span_ns);
     percent_text(longer, sizeof longer, u->longer_ns[basis] / s->time.span_ns);
     if (basis == BASIS_LATE)
-        return arena_printf(&rep->arena, "%s: %s; a step up to %s shorter", names[basis],
-                            reason_text(rep, u, basis), shorter);
+        return arena_printf(&rep->arena, "%s: %s; a step up to %s shorter",
+                            basis_words[basis].error_text, reason_text(rep, u, basis), shorter);
     return arena_printf(
         &rep->arena, "%s: %s of the critical path%s%s (%s); a step %s shorter to %s longer",
-        names[basis], share, u->shares[basis] > 0 ? ", error " : "",
+        basis_words[basis].error_text, share, u->shares[basis] > 0 ? ", error " : "",
         u->shares[basis] > 0 ? error : "", reason_text(rep, u, basis), shorter, longer);
 }
 
@@ -194,7 +184,7 @@ const char *replay_error_text(struct replay *rep, const char *list[REPLAY_BARS_M
     char off[32];
     bool unmeasured = false;
     int n = 0;
-    for (int b = BASIS_KEPT + 1; b < BASIS_COUNT && rep->nscales > 0; b++) {
+    for (int b = BASIS_KEPT + 1; b < BASIS_COUNT; b++) {
         const char *words = basis_text(rep, (enum basis)b);
         if (words != NULL)
             list[n++] = words;

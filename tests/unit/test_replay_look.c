@@ -30,6 +30,21 @@ static const struct path_part *part(const struct path_summary *s, const char *na
 
 /* ---- texts ---- */
 
+/* What is printed as 0.0 % has no column, and no "?". */
+TEST(replay_shares_below_a_digit_are_not_seen)
+{
+    struct replay_scale scale = {.time.span_ns = 1e6};
+    struct replay rep = {.scales = &scale, .nscales = 1};
+    scale.time.exposed_comm_ns = 300;
+    CHECK(replay_part_seen(&rep, 0) && !replay_part_seen(&rep, 2));
+    scale.time.exposed_comm_ns = 600;
+    CHECK(replay_part_seen(&rep, 2));
+    scale.error.unmeasured = 0.0003;
+    CHECK(!replay_unmeasured(&scale));
+    scale.error.unmeasured = 0.0006;
+    CHECK(replay_unmeasured(&scale));
+}
+
 /* Ends of two units are told in that of the upper one, each rounded by itself. */
 TEST(replay_interval_text)
 {

@@ -13,15 +13,11 @@ static const enum accuracy_kind kinds[BASIS_COUNT] = {
     [BASIS_GEMM] = ACCURACY_GEMM,
 };
 
-const char *basis_name(enum basis basis)
-{
-    static const char *const names[] = {
-        [BASIS_KEPT] = "measured",        [BASIS_COLLECTIVE] = "collectives",
-        [BASIS_P2P] = "messages",         [BASIS_GEMM] = "gemms",
-        [BASIS_RULE] = "rules",           [BASIS_WAIT] = "absent_waits",
-        [BASIS_UNSIZED] = "unknown_size", [BASIS_LATE] = "late_members"};
-    return names[basis];
-}
+const struct basis_words basis_words[BASIS_COUNT] = {
+#define X(id, name, path_text, error_text) {name, path_text, error_text},
+    BASES(X)
+#undef X
+};
 
 static enum basis basis_of(const struct retarget *t, const struct program_cost *cost)
 {

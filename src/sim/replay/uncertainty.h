@@ -53,19 +53,39 @@
 #define UNCERTAINTY_WAIT 0.5
 #define UNCERTAINTY_HALF 0.526 /* half of a normal distribution is within so much of its 80 % */
 
-/* The basis of a cost, and of a part of the path. */
+/* The basis of a cost, and of a part of the path: X(ID, name in JSON, words for its part
+ * of the path, words for what its error is of)
+ *
+ *   KEPT     measured times; host time
+ *   RULE     kernels, copies, graphs: a ratio of the hardware's figures
+ *   WAIT     waits for ranks that were not recorded
+ *   UNSIZED  communication of unknown size, or in an unknown communicator: its share is of the step
+ *   LATE     what is done of transfers before a slowed member is there: it has no part of the path
+ *            of its own
+ */
+#define BASES(X)                                                                                \
+    X(KEPT, "measured", "measured times", "measured times")                                     \
+    X(COLLECTIVE, "collectives", "model of collectives", "collectives")                         \
+    X(P2P, "messages", "model of messages", "messages")                                         \
+    X(GEMM, "gemms", "model of GEMMs", "GEMMs")                                                 \
+    X(RULE, "rules", "ratios of hardware figures", "ratios of the hardware's figures")          \
+    X(WAIT, "absent_waits", "waits for absent ranks", "waits for ranks that were not recorded") \
+    X(UNSIZED, "unknown_size", "communication of unknown size",                                 \
+      "communication of unknown size or communicator")                                          \
+    X(LATE, "late_members", "slowed members", "collectives with a straggler")
+
 enum basis {
-    BASIS_KEPT, /* measured times; host time */
-    BASIS_COLLECTIVE,
-    BASIS_P2P,
-    BASIS_GEMM,
-    BASIS_RULE,    /* kernels, copies, graphs: a ratio of the hardware's figures */
-    BASIS_WAIT,    /* waits for ranks that were not recorded */
-    BASIS_UNSIZED, /* communication of unknown size, or in an unknown communicator */
-    BASIS_LATE,    /* what is done of transfers before a slowed member is there: it has no part of
-                      the path of its own */
-    BASIS_COUNT
+#define X(id, name, path_text, error_text) BASIS_##id,
+    BASES(X)
+#undef X
+        BASIS_COUNT
 };
+
+struct basis_words {
+    const char *name, *path_text, *error_text;
+};
+
+extern const struct basis_words basis_words[BASIS_COUNT];
 
 struct uncertainty {
     double interval50[2], interval80[2]; /* ns, low and high; NAN: not known, or not asked for */
@@ -121,7 +141,5 @@ void uncertainty_sum(struct uncertainty *u, double span_ns, const double half[BA
 
 /* Makes the intervals unknown. */
 void uncertainty_forget(struct uncertainty *u);
-
-const char *basis_name(enum basis basis); /* "collectives", ... */
 
 #endif
