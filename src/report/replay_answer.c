@@ -50,7 +50,8 @@ void replay_answer_text(struct buf *b, const struct replay *rep)
         put_change(b, rep, s->time.span_ns);
         buf_putc(b, '.');
     } else if (!rep->gpu_known) {
-        buf_puts(b, ", with the recorded times: --from-gpu NAME retargets.");
+        buf_puts(b, ", with the recorded times; name the recorded GPU (--from-gpu) to predict "
+                    "another one.");
     } else if (fabs(ratio - 1) < 0.005) {
         buf_puts(b, ", the same.");
     } else if (isfinite(ratio) && ratio > 0) {
@@ -83,7 +84,8 @@ void replay_basis_text(struct buf *b, const struct replay *rep)
     bool told[BASIS_COUNT] = {false};
     char time[32];
     if (!is_own(rep)) {
-        buf_printf(b, "%s replays to %s", rep->gpu_known ? "Own hardware" : "With its own times it",
+        buf_printf(b, "%s replays to %s",
+                   rep->gpu_known ? "The recording" : "With its own times it",
                    text_ns(time, sizeof time, rep->own.span_ns));
         put_change(b, rep, rep->own.span_ns);
         buf_puts(b, ". ");
@@ -106,7 +108,7 @@ void replay_basis_text(struct buf *b, const struct replay *rep)
                        : basis_words[top].path_text,
                    100 * u->shares[top]);
     }
-    buf_puts(b, replay_unmeasured(last) ? "; ?: assumed in part." : ".");
+    buf_puts(b, replay_unmeasured(last) ? "; ? marks what is assumed in part." : ".");
 }
 
 /* ---- numbers ---- */

@@ -83,7 +83,7 @@ static void put_replay_off(struct buf *b, const struct fact_value *v)
         {"", " communication operations name no communicator or number"},
     };
     buf_printf(b,
-               "no speed-up and efficiency: on the recording's own hardware a step of %.3g ms was "
+               "no speed-up and efficiency: on the recording's hardware a step of %.3g ms was "
                "recorded and one of %.3g ms is replayed; ",
                v[0].number, v[1].number);
     if (put_list(b, v + 2, lacks, 4) == 0)
@@ -111,7 +111,7 @@ static void put_bounds(struct buf *b, const struct fact_value *v)
 const char *replay_bounds_cause(enum bounds_cause cause)
 {
     static const char *const texts[BOUNDS_CAUSES] = {
-        [BOUNDS_REPLAY_OFF] = "the replay is far off the recording on its own hardware",
+        [BOUNDS_REPLAY_OFF] = "the replay is far off the recording on the same hardware",
         [BOUNDS_UNTIMED] = "what was not timed is work here, and idle time to analyze",
         [BOUNDS_TARGET] = "on the target the parts of a step take other times",
         [BOUNDS_WAITS_UNKNOWN] =

@@ -59,14 +59,13 @@ struct buf;
 /* "8 h100_sxm: 4.18 ms a step, recorded. 8 a100_sxm: 10.0 ms, 2.4 times as long." Appended. */
 void replay_answer_text(struct buf *b, const struct replay *rep);
 
-#define REPLAY_NOT_TRUSTED \
-    "Not to be trusted: on the recording's own hardware the replay is far off."
+#define REPLAY_NOT_TRUSTED "Not to be trusted: on the recording's hardware the replay is far off."
 
 /* Appends what limits a step: the largest part of its critical path, and the second where it has
  * 10 % and fits into `columns`; "-": nothing. */
 void replay_limit_text(struct buf *b, const struct replay_scale *s, size_t columns);
 
-/* "Own hardware replays to 4.18 ms (+0.0 %). At 64 GPUs the critical path rests on: measured times
+/* "The recording replays to 4.18 ms (+0.0 %). At 64 GPUs the critical path rests on: measured times
  * 71 %, model of GEMMs 29 %." Appended. */
 void replay_basis_text(struct buf *b, const struct replay *rep);
 
@@ -92,7 +91,8 @@ const char *replay_own_text(struct replay *rep);
 /* "4 of known length: median 1.00 ms, 0.98 ms to 1.02 ms"; NULL: there was one only. */
 const char *replay_spread_text(struct replay *rep);
 
-/* Work of an iteration, and the peak: "4.19e+06 tokens, 3.2e+15 FLOPs (told); ..."; NULL: none. */
+/* Work of an iteration, and the peak: "4190000 tokens, 3.2e+15 FLOPs an iteration (given); ...";
+ * NULL: none. */
 const char *replay_work_text(struct replay *rep);
 
 /* ---- the timeline of the page ----

@@ -92,7 +92,8 @@ bool replay_next_path(struct replay *rep, size_t *at, char gpus[64], const char 
 
 /* ---- intervals ---- */
 
-/* By how much the step may be longer for it, as a share. */
+/* Returns by how much the step may be shorter or longer because of this basis, whichever is more,
+ * as a share. */
 static double effect_of(const struct replay_scale *s, enum basis basis)
 {
     const struct uncertainty *u = &s->error;
@@ -100,7 +101,7 @@ static double effect_of(const struct replay_scale *s, enum basis basis)
                                : 0;
 }
 
-/* The scale whose step rests most on this. */
+/* Returns the scale whose step this basis may change most. */
 static const struct replay_scale *scale_most_on(const struct replay *rep, enum basis basis)
 {
     const struct replay_scale *top = &rep->scales[0];
@@ -141,8 +142,8 @@ static const char *reason_text(struct replay *rep, const struct uncertainty *u, 
     case BASIS_RULE:
         return "not validated, the change is taken as the error";
     default:
-        return known ? "the model's, on such machines that had no part in its fit"
-                     : "not measured on such hardware: the model's on other hardware";
+        return known ? "the model's error on such machines outside its fit"
+                     : "not measured on such hardware: the model's error on other hardware";
     }
 }
 
@@ -181,36 +182,39 @@ static const char *basis_text(struct replay *rep, enum basis basis)
 
 const char *replay_error_text(struct replay *rep, const char *list[REPLAY_BARS_MAX + 1])
 {
+    const struct uncertainty *u = &rep->scales[0].error;
+    struct buf b = BUF_INIT;
     char off[32];
     bool unmeasured = false;
     int n = 0;
-    for (int b = BASIS_KEPT + 1; b < BASIS_COUNT; b++) {
-        const char *words = basis_text(rep, (enum basis)b);
+    for (int basis = BASIS_KEPT + 1; basis < BASIS_COUNT; basis++) {
+        const char *words = basis_text(rep, (enum basis)basis);
         if (words != NULL)
             list[n++] = words;
     }
     list[n] = NULL;
     for (size_t i = 0; i < rep->nscales; i++)
         unmeasured = unmeasured || replay_unmeasured(&rep->scales[i]);
-    percent_text(off, sizeof off, rep->scales[0].error.replay);
-    return arena_printf(
-        &rep->arena, "%s%s%s%s%s",
-        rep->own_error >= SHARE_SHOWN /* of the replay; the head line has it of the recorded step */
-            ? arena_printf(&rep->arena,
-                           "on the recording's own hardware a step takes %s %s than its replay",
-                           off, rep->recorded.span_ns > rep->own.span_ns ? "more" : "less")
-            : arena_printf(&rep->arena, "the replay is %s off on the recording's own hardware",
-                           off),
-        rep->scales[0].error.steps > 0
-            ? arena_printf(&rep->arena, "; %s: %.0f %%",
-                           rep->lengths < STEPS_FEW ? "too few steps" : "steps differ",
-                           100 * rep->scales[0].error.steps)
-            : "",
-        unmeasured ? "; ? marks an interval that is assumed in part" : "",
-        rep->same_hardware
-            ? ""
-            : "; a target slower than its profile is not covered (specter bench measures that)",
-        n > 0 ? "; and errors of" : "");
+    percent_text(off, sizeof off, u->replay);
+    /* own_error is relative to the replayed step; the headline has it of the recorded step. */
+    if (rep->own_error >= SHARE_SHOWN)
+        buf_printf(&b, "on the recording's hardware a step takes %s %s than its replay", off,
+                   rep->recorded.span_ns > rep->own.span_ns ? "more" : "less");
+    else
+        buf_printf(&b, "the replay is %s off on the recording's hardware", off);
+    if (u->steps > 0)
+        buf_printf(&b, "; %s: %.0f %%", rep->lengths < STEPS_FEW ? "too few steps" : "steps differ",
+                   100 * u->steps);
+    if (unmeasured)
+        buf_puts(&b, "; ? marks an interval that is assumed in part");
+    if (!rep->same_hardware)
+        buf_puts(&b, "; a target slower than its profile is not covered (specter bench measures "
+                     "that)");
+    if (n > 0)
+        buf_puts(&b, "; and errors of");
+    const char *text = arena_strdup(&rep->arena, b.data);
+    buf_release(&b);
+    return text;
 }
 
 /* ---- the recording ---- */
