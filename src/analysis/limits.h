@@ -18,12 +18,14 @@
  *               bytes, and of a fill once, above the memory bandwidth, from 4 L2 caches on. Times
  *               LIMIT_LINK
  *   collective, what a rank must at least send or receive (limit_comm_bytes()), above NVLink, or
- *   message     the bridge that such a GPU can have, and host link together, times LIMIT_LINK, over
- *               the time of the member that took longest. Where not all members are known
- *               LIMIT_BUFFERED bytes may have come before it began; they still cross its memory,
- *               LIMIT_MEMORY times as fast as that is
- *   wait        of one member of a collective for another: longer than the longest recording of a
- *               rank
+ *   message     the bridge that such a GPU can have, and host link together, times LIMIT_LINK.
+ *               Where all members are timed: over the time of the longest. In any case: less
+ *               LIMIT_BUFFERED bytes, which may have come before it began, over the time of the
+ *               shortest; and all of it over that time above LIMIT_MEMORY times the memory
+ *               bandwidth
+ *   wait        of one member of a collective for another: longer than from the first to the last
+ *               moment of both ranks' recordings; where these do not overlap, longer than the
+ *               longest recording of any rank
  *
  * Times may be whole microseconds: LIMIT_NS is added to each.
  */

@@ -34,7 +34,8 @@ struct launch_row {
     const struct rank *rank; /* borrowed */
     int32_t device, stream;
     uint64_t ops;      /* with device times */
-    uint64_t launched; /* of them with a known call: all below is of these */
+    uint64_t launched; /* of them with a known call: all below is of these, delay and long_delays
+                          only of those that did not start before it */
     struct sample_stats call, delay;
     uint64_t long_calls;  /* longer than LAUNCH_LONG_CALL_NS */
     uint64_t long_delays; /* longer than LAUNCH_LONG_DELAY_NS */
@@ -55,9 +56,9 @@ struct launch_table {
  *   outstanding  ... and which had not ended
  *
  * Each operation with a known launch is one interval of time, so that a depth is a number of
- * intervals and never negative. Work that was launched before the trace began is in no depth, it is
- * counted. At one moment what leaves goes first. The window goes from the stream's first launching
- * call to the last start (waiting) or end (outstanding).
+ * intervals and never negative. Work that was launched before the trace began is counted, and part
+ * of no depth. Of changes at the same moment, operations that leave come first. The window goes
+ * from the stream's first launching call to the last start (waiting) or end (outstanding).
  */
 
 /* Launches that a stream holds before the next call blocks (CUDA). */
@@ -87,8 +88,9 @@ struct queue_table {
 
 /* ---- idle ----
  *
- * The idle time of a device, or of one of its streams: every gap before an operation, with its
- * cause. `before` is the moment the gap begins: the end of what ran last.
+ * The idle time of a rank's devices, or of one stream: every gap before an operation, with its
+ * cause. `before` is the moment the gap begins: the end of what ran last, or the start of the
+ * window.
  *
  *   host_sync   the call that launched the operation began after `before`, and at `before` the host
  *               was inside a call that waits for the device (a synchronisation, a blocking copy)
@@ -102,9 +104,9 @@ struct queue_table {
  *
  * host_sync + host_late are HTA's host_wait, launch_gap its kernel_wait, the rest its other.
  *
- * Of a device the gaps are those between all its operations, on whatever stream: their sum is
- * breakdown.idle_ns to the nanosecond, so only what lies in the steps that count counts. The time
- * after the last operation is unknown. Of a stream they are those between its own operations.
+ * Of a rank the gaps are those between all its operations, on whatever device and stream: their sum
+ * is breakdown.idle_ns to the nanosecond, so only what lies in the steps that count counts. The
+ * time after the last operation is unknown. Of a stream they are those between its own operations.
  */
 
 #define IDLE_LAUNCH_NS 30000
@@ -145,14 +147,15 @@ struct idle_stream {
     uint64_t ops;
     int64_t span_ns, busy_ns; /* first start to last end; union of its operations */
     struct idle_sum sum;
-    int64_t await_comm_ns; /* of the dependency: what was waited for is communication, by the
-                              operation that started last on the stream of the event */
+    int64_t await_comm_ns; /* of the dependency time: where the operation that started last on the
+                              stream of the event is communication */
 };
 
-/* One gap of a device. */
+/* One gap of a rank. */
 struct idle_gap {
     const struct rank *rank;
-    int64_t at_ns, ns; /* begin, since the rank's first operation; length */
+    int64_t at_ns; /* when it begins, since the rank's first operation began */
+    int64_t ns;    /* how much of it lies in the window */
     enum idle_cause cause;
     const struct op *before, *after; /* what ended last, what ends the gap */
 };
@@ -160,7 +163,7 @@ struct idle_gap {
 #define IDLE_GAPS_LISTED 20
 
 struct idle {
-    struct idle_sum total;   /* over the devices of the ranks added */
+    struct idle_sum total;   /* over the ranks added */
     struct idle_rank *ranks; /* owned */
     size_t nranks, cap_ranks;
     struct idle_stream *streams; /* owned; by rank, device, stream */
@@ -176,7 +179,7 @@ int idle_by_cost(const struct idle_sum *s, enum idle_cause order[IDLE_CAUSE_COUN
 
 /* ---- all three ---- */
 
-/* A window without steps is none. */
+/* Of a window without steps, the whole recording of the rank is used. */
 void streams_add_rank(struct idle *idle, struct launch_table *launches, struct queue_table *queues,
                       const struct rank *rank, const struct step_window *window);
 void streams_release(struct idle *idle, struct launch_table *launches, struct queue_table *queues);

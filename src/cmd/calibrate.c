@@ -205,7 +205,7 @@ static int calibrate_rows_of(const struct calibrate_opts *o, const struct choice
             .before = &before,
             .after = &after,
             .overlap = &of->overlap,
-            .differ = measured_contradiction(of->rows, of->nrows),
+            .contradiction = measured_contradiction(of->rows, of->nrows),
         };
         (o->full ? calibrate_text : calibrate_summary)(&report, talk);
         status = cmd_write_json(profile_doc(&c, &v.left_out, of), o->output, e);

@@ -21,9 +21,10 @@ struct validation {
     const struct score *score; /* finished */
     const struct used_params *params;
     size_t worst;         /* how many rows to show */
-    const char *left_out; /* "source", "gpu": rows are predicted by fits without their own; NULL */
-    size_t fits;          /* then: how many, */
-    /* and the widths of intervals that follow */
+    const char *left_out; /* "source", "gpu": rows are predicted by fits without their own; NULL: no
+                             such fits */
+    size_t fits;          /* number of such fits */
+    /* with such fits: what intervals must be like to hold the measured times */
     struct coverage cover[INTERVAL_CLASSES][SIZE_CLASSES];
     bool list_params; /* name the parameters in use, with their values */
     bool markdown;    /* tables for a document, not for a terminal */
@@ -58,7 +59,7 @@ struct calibrate_report {
     const struct cross_validation *v;
     const struct score *before, *after; /* of all rows, finished */
     const struct overlap_fit *overlap;
-    struct measured_pair differ; /* rows that measured the same */
+    struct measured_pair contradiction; /* of all rows: measured_contradiction() */
 };
 
 /* The answer in at most SCREEN_LINES lines (screen.h); and every class and parameter. */

@@ -322,7 +322,7 @@ void calibrate_summary(const struct calibrate_report *r, FILE *out)
                 "Not determined, near the value before: ", calibration_is_open, false);
     if (lines[UNDETERMINED].len > 0)
         put_advice(&lines[UNDETERMINED], r->c);
-    put_differences(&lines[DIFFER], &r->differ);
+    put_differences(&lines[DIFFER], &r->contradiction);
     put_answer(&s, r);
     for (int i = 0; i < LINES; i++)
         kept += lines[i].len > 0 ? screen_height(&s, lines[i].data, 2) : 0;

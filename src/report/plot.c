@@ -115,7 +115,7 @@ static void put_grid(struct buf *b, const struct plot *p, const struct axis_rang
                      const struct axis_range *y)
 {
     char text[32];
-    double free = 0, before = NAN;
+    double next_free = 0, before = NAN;
     for (int i = 0; i <= TICKS; i++) {
         double at = y->least + (y->most - y->least) * i / TICKS;
         double value = y->log ? exp2(round(at)) : at;
@@ -133,9 +133,9 @@ static void put_grid(struct buf *b, const struct plot *p, const struct axis_rang
         double value = x->log ? exp2(round(at)) : at;
         if (x->log && (log2(value) < x->least || log2(value) > x->most))
             continue;
-        if (x_of(x, value) < free || x_of(x, value) > WIDTH - LABEL / 2)
+        if (x_of(x, value) < next_free || x_of(x, value) > WIDTH - LABEL / 2)
             continue;
-        free = x_of(x, value) + LABEL;
+        next_free = x_of(x, value) + LABEL;
         value_label(&p->x, value, text, sizeof text);
         buf_printf(b, "<text x=%.1f y=%.1f text-anchor=middle>%s</text>", x_of(x, value),
                    HEIGHT - BOTTOM + 16, text);
@@ -147,7 +147,7 @@ static void put_grid(struct buf *b, const struct plot *p, const struct axis_rang
         buf_printf(b, "<text x=4 y=11>%s</text>", p->y_text);
 }
 
-/* A point tells its numbers. */
+/* A point shows its numbers under the pointer. */
 static void put_point(struct buf *b, const struct plot *p, int colour, double cx, double cy,
                       double x, double y)
 {
@@ -201,8 +201,7 @@ static void put_band(struct buf *b, const struct plot *p, const struct plot_seri
 
 /* ---- numbers ---- */
 
-/* Characters that stand for themselves in a data: address are written within quotes; all else as
- * %XX. */
+/* Writes a text into a data: address, where all but a few characters are %XX. */
 static void put_address(struct buf *b, const char *text)
 {
     static const char plain[] =
@@ -296,14 +295,15 @@ void plot_curves(struct buf *b, const struct plot *p)
 
 #define CELL 34.0
 #define EDGE 24.0
-#define LETTERS 16 /* cells of a larger matrix hold no numbers */
-#define CALM 0.8   /* of the largest: values above it differ little, and look so */
+#define NUMBERS_MAX 16   /* cells of a larger matrix hold no numbers */
+#define FAINTEST_MAX 0.8 /* of the largest value: close values look alike */
 
 static void put_cell(struct buf *b, const struct plot_matrix *m, int row, int column, double least,
                      double most)
 {
     double value = m->values[row * m->n + column];
-    double low = fmin(least, CALM * most), part = most > low ? (value - low) / (most - low) : 0;
+    double low = fmin(least, FAINTEST_MAX * most),
+           part = most > low ? (value - low) / (most - low) : 0;
     if (!isfinite(value))
         return;
     buf_printf(b,
@@ -311,7 +311,7 @@ static void put_cell(struct buf *b, const struct plot_matrix *m, int row, int co
                "%d to GPU %d: %.4g %s</title></rect>",
                m->low_is_good ? 2 : 0, EDGE + column * CELL, EDGE + row * CELL, CELL - 1, CELL - 1,
                0.12 + 0.6 * part, row, column, value, m->unit);
-    if (m->n <= LETTERS)
+    if (m->n <= NUMBERS_MAX)
         buf_printf(b, "<text class=cell x=%.0f y=%.0f text-anchor=middle>%.*f</text>",
                    EDGE + column * CELL + CELL / 2, EDGE + row * CELL + CELL / 2 + 4,
                    value < 9.95 ? 1 : 0, value);
