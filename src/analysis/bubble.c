@@ -283,7 +283,8 @@ static void add_chains(struct bubble_builder *m)
  * flow shop is sum(u) + (m - 1) max(u). */
 static void explain(struct bubbles *b)
 {
-    double mean = 0, most = 0, p = b->stages.count, passes = b->stages.micro * b->stages.parts;
+    double mean = 0, most = 0, p = b->stages.count;
+    const double passes_per_step = b->stages.micro * b->stages.parts;
     for (int s = 0; s < b->stages.count; s++) {
         const struct bubble_stage *stage = &b->list[s];
         double each;
@@ -297,13 +298,15 @@ static void explain(struct bubbles *b)
     b->imbalance = mean > 0 ? most / mean : NAN;
     if (isnan(b->ideal) || b->steps->source != STEPS_MARKED)
         return;
-    b->schedule_ns = (p - 1) * mean / passes * (double)b->windows;
-    b->uneven_ns = (passes - 1) * (most - mean) / passes * (double)b->windows;
+    b->schedule_ns = (p - 1) * mean / passes_per_step * (double)b->windows;
+    b->uneven_ns = (passes_per_step - 1) * (most - mean) / passes_per_step * (double)b->windows;
     b->rest_ns = (double)b->total.bubble_ns - b->schedule_ns - b->uneven_ns;
 }
 
-static void index_matches(struct bubble_builder *m)
+static void builder_init(struct bubble_builder *m, struct bubbles *b, const struct run *run,
+                         const struct matches *matches)
 {
+    *m = (struct bubble_builder){.b = b, .run = run, .matches = matches};
     m->match_of = array_new(m->run->nranks, sizeof *m->match_of);
     m->span = array_new(m->run->nranks, sizeof *m->span);
     for (size_t r = 0; r < m->run->nranks; r++)
@@ -317,10 +320,20 @@ static void index_matches(struct bubble_builder *m)
     }
 }
 
+static void builder_release(struct bubble_builder *m)
+{
+    for (size_t r = 0; r < m->run->nranks; r++) {
+        free(m->match_of[r]);
+        free(m->span[r]);
+    }
+    free(m->match_of);
+    free(m->span);
+}
+
 void bubbles_init(struct bubbles *b, const struct run *run, const struct matches *matches,
                   const struct job_steps *steps)
 {
-    struct bubble_builder m = {.b = b, .run = run, .matches = matches};
+    struct bubble_builder m;
     memset(b, 0, sizeof *b);
     b->ideal = b->imbalance = b->schedule_ns = b->uneven_ns = b->rest_ns = NAN;
     b->steps = steps;
@@ -331,18 +344,13 @@ void bubbles_init(struct bubbles *b, const struct run *run, const struct matches
     b->list = array_new((size_t)b->stages.count, sizeof *b->list);
     for (int s = 0; s < b->stages.count; s++)
         b->list[s].ranks = b->stages.nchains;
-    index_matches(&m);
+    builder_init(&m, b, run, matches);
     for (uint32_t r = 0; r < run->nranks; r++) {
         if (b->stages.position[r].chain != STAGE_NOWHERE)
             spans_init(&m, r);
     }
     add_chains(&m);
-    for (size_t r = 0; r < run->nranks; r++) {
-        free(m.match_of[r]);
-        free(m.span[r]);
-    }
-    free(m.match_of);
-    free(m.span);
+    builder_release(&m);
     for (int s = 0; s < b->stages.count; s++) {
         const struct bubble_times *t = &b->list[s].times;
 #define X(name) ns_sum_add(&b->total.name##_ns, t->name##_ns);

@@ -107,7 +107,7 @@ static void add_comm(struct closing_sums *s, const struct closing_row *row, int6
 {
     struct closing_comm *c = find_comm(s, row);
     if (c == NULL) {
-        s->comms_left++;
+        s->rows_left_out++;
         return;
     }
     if (row->spans > 0)
@@ -124,12 +124,12 @@ static void add_comm(struct closing_sums *s, const struct closing_row *row, int6
 
 static int size_class(int32_t size)
 {
-    int class = 1;
+    int number = 1;
     if (size <= 0)
         return 0;
     for (int64_t most = 1; most < size; most *= 2)
-        class ++;
-    return class < CLOSING_SIZES ? class : CLOSING_SIZES - 1;
+        number++;
+    return number < CLOSING_SIZES ? number : CLOSING_SIZES - 1;
 }
 
 static uint64_t bus_bytes(const struct closing_row *row)

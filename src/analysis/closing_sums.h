@@ -92,7 +92,7 @@ struct closing_sums {
     size_t ncomms, cap_comms;
     uint32_t *slots; /* owned: where a communicator's operation is found */
     size_t nslots;
-    uint64_t comms_left; /* rows without a place, beyond CLOSING_COMMS_MAX */
+    uint64_t rows_left_out; /* rows without a place, beyond CLOSING_COMMS_MAX */
 
     /* filled by closing_sums_finish() */
     struct closing_spread kinds[SPECTER_SUM_KIND_COUNT], communication, recorded; /* recorded: ns */

@@ -247,9 +247,9 @@ static void sheet_of_summary_comms(struct sheet *s, const struct closing_report 
     }
     sheet_note(s, "device time of one rank; the rank that comes last has the shortest; waits: of a "
                   "rank for others, at least");
-    if (sums->comms_left > 0)
+    if (sums->rows_left_out > 0)
         sheet_note(s, "%llu rows beyond %zu communicators and operations are left out",
-                   (unsigned long long)sums->comms_left, CLOSING_COMMS_MAX);
+                   (unsigned long long)sums->rows_left_out, CLOSING_COMMS_MAX);
 }
 
 /* ---- all sheets ---- */
