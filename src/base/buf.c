@@ -110,7 +110,7 @@ void buf_put_printable(struct buf *b, const char *text, size_t len)
         buf_putc(b, next_printable(text, len, &i));
 }
 
-void buf_make_printable(char *text)
+void text_make_printable(char *text)
 {
     const size_t len = strlen(text);
     char *out = text;

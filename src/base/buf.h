@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * A growable run of bytes, always NUL-terminated so that it can be read as a string.
+ * A growable array of bytes, always NUL-terminated so that it can be read as a string.
  *
  *     struct buf b = BUF_INIT;
  *     buf_printf(&b, "rank %d", rank);
@@ -14,7 +14,7 @@
 #include <stddef.h>
 
 struct buf {
-    char *data; /* owned where cap > 0; never NULL to a reader */
+    char *data; /* owned where cap > 0, else buf_empty; never NULL once initialised */
     size_t len, cap;
 };
 
@@ -34,7 +34,8 @@ void buf_putc(struct buf *b, char c);
 void buf_printf(struct buf *b, const char *fmt, ...) __attribute__((format(printf, 2, 3), nonnull));
 void buf_vprintf(struct buf *b, const char *fmt, va_list ap) __attribute__((format(printf, 2, 0)));
 
-/* Room for `more` bytes after len; returns where they go. The caller then adds to len. */
+/* Makes room for `more` bytes after len and a NUL, and returns where they go. The caller then adds
+ * to len and writes the NUL. */
 char *buf_reserve(struct buf *b, size_t more);
 
 /* Number of bytes at the start of a text that are a byte order mark in UTF-8: 3 or 0. */
@@ -42,6 +43,6 @@ size_t text_bom_len(const char *text, size_t len);
 
 /* Text from outside, made safe for a terminal: control bytes become '?'. */
 void buf_put_printable(struct buf *b, const char *text, size_t len);
-void buf_make_printable(char *text); /* in place */
+void text_make_printable(char *text); /* in place */
 
 #endif

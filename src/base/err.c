@@ -15,7 +15,7 @@ static void vset(char *out, size_t size, const char *fmt, va_list ap)
 static void vset(char *out, size_t size, const char *fmt, va_list ap)
 {
     vsnprintf(out, size, fmt, ap);
-    buf_make_printable(out);
+    text_make_printable(out);
 }
 
 int err_set(struct err *e, enum err_code code, const char *fmt, ...)

@@ -30,7 +30,7 @@ void bench_result_release(struct bench_result *r)
 const char *bench_keep(struct bench_result *r, const char *text, size_t len)
 {
     char *copy = arena_strndup(&r->arena, text, len < TEXT_MAX ? len : TEXT_MAX);
-    buf_make_printable(copy);
+    text_make_printable(copy);
     return copy;
 }
 
@@ -129,7 +129,7 @@ void bench_note(struct bench_result *r, const char *file, size_t line, const cha
     va_start(args, fmt);
     buf_vprintf(&text, fmt, args);
     va_end(args);
-    buf_make_printable(text.data);
+    text_make_printable(text.data);
     ARRAY_GROW(r->notes, r->cap_notes, r->nnotes + 1);
     r->notes[r->nnotes++] = arena_strndup(&r->arena, text.data, text.len);
     buf_release(&text);

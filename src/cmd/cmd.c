@@ -350,9 +350,9 @@ void cmd_show_progress(void *arg, uint64_t done, uint64_t total)
     buf_release(&line);
 }
 
-static const struct load_shared *others_read;
+static struct load_shared *others_read;
 
-void cmd_load_from(const struct load_shared *shared)
+void cmd_load_from(struct load_shared *shared)
 {
     others_read = shared;
 }

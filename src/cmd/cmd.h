@@ -133,7 +133,7 @@ int cmd_load(struct run *run, const char *path, const char *run_id, struct err *
 struct load_shared;
 
 /* From here on cmd_load() takes what other processes have read (trace/share.h). NULL: it reads. */
-void cmd_load_from(const struct load_shared *shared);
+void cmd_load_from(struct load_shared *shared);
 
 /* Called by cmd_load() before it loads: reads together with other processes, and calls
  * cmd_load_from(). 0, or -1 with e filled. */

@@ -241,7 +241,7 @@ void bench_gemm_text(const struct bench_gemm_about *a, const struct bench_gemm_r
         buf_printf(&line, "%zu of %zu GEMMs are far from the model: %zu slower, %zu faster",
                    c.slow + c.fast, c.compared, c.slow, c.fast);
     buf_printf(&line, "%s.", r->complete ? "" : " (ended early)");
-    buf_make_printable(line.data);
+    text_make_printable(line.data);
     opt_wrap(line.data, 0, 0, out);
     buf_release(&line);
     if (r->nrows > 0)

@@ -175,7 +175,7 @@ static void print_headline(const struct bench_study *s, FILE *out)
     else
         buf_printf(&line, "normal at every size (%zu)", s->nmain);
     buf_puts(&line, ".");
-    buf_make_printable(line.data);
+    text_make_printable(line.data);
     opt_wrap(line.data, 0, 0, out);
     fputc('\n', out);
     buf_release(&line);

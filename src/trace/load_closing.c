@@ -126,7 +126,7 @@ static const char *plain_text(struct json_text text, struct buf *b)
     buf_reset(b);
     json_decode(text, b);
     buf_putc(b, '\0');
-    buf_make_printable(b->data);
+    text_make_printable(b->data);
     return b->data;
 }
 

@@ -464,7 +464,7 @@ struct load_opts {
      * and leaves the run empty; or others have read all files, and their results are taken. NULL:
      * neither. */
     const struct load_share *share;
-    const struct load_shared *shared;
+    struct load_shared *shared;
 };
 
 /* Reads a folder, file or archive of any known format. 0, or -1 with e filled (ERR_INPUT): no such

@@ -2,8 +2,9 @@
  *
  * The files of a run, read by several processes: each reads its share, every parts-th file, and
  * gives away what it read as records of bytes; who has the records of all shares puts the run
- * together as if it had read the files itself. The folder with the files must be there in both:
- * which of them are read, and that they are the same, is worked out from the files again.
+ * together as if it had read the files itself. All of these processes
+ * need the folder with the files: each finds out for itself which of them are read, and the last
+ * checks that they are the same.
  *
  *     struct load_share share = {2, 4, NULL, put, arg};  in each of 4 processes
  *     run_load(&run, path, &(struct load_opts){.share = &share}, e);
@@ -28,9 +29,9 @@
 struct load_share {
     uint32_t part, parts; /* part is from 1 */
 
-    /* Called once, before all, with a sum over the files of all shares, their sizes and dates.
-     * Returns whether they are to be read. NULL: they are. */
-    bool (*wanted)(void *arg, uint64_t files);
+    /* Called once, before any file is read, with a hash of the paths, sizes and dates of the files
+     * of all shares. Returns whether they are to be read. NULL: they are. */
+    bool (*wanted)(void *arg, uint64_t files_hash);
 
     /* Takes one record, valid during the call; one thread at a time. */
     void (*put)(void *arg, const void *record, size_t len);
@@ -43,8 +44,9 @@ struct load_shared {
     size_t cap;
 };
 
-/* Adds records, one after another, which must stay where they are. `label` names where they are
- * from. -1 with e filled (ERR_INPUT): they are cut, damaged or of another program. */
+/* Adds records, one after another, which must stay valid until load_shared_release(). `label` names
+ * where they are from. -1 with e filled (ERR_INPUT): they are cut, damaged or of another program.
+ */
 int load_shared_add(struct load_shared *s, const char *bytes, size_t len, const char *label,
                     struct err *e);
 void load_shared_release(struct load_shared *s);
@@ -59,10 +61,9 @@ bool load_share_wanted(const struct load_share *share, const struct read_job *jo
 void load_share_pack(struct buf *out, const struct read_job *job);
 
 /* Puts into the parts and the job's failures what another process read of the job's file. Marks
- * the record as taken, which `s` being const does not forbid: records are behind a pointer. -1 with
- * e filled: none has read it, or the file is not the same any more. */
-int load_shared_take(const struct load_shared *s, struct read_job *job, struct run *parts,
-                     size_t nparts, struct err *e);
+ * the record as taken. -1 with e filled: none has read it, or the file is not the same any more. */
+int load_shared_take(struct load_shared *s, struct read_job *job, struct run *parts, size_t nparts,
+                     struct err *e);
 
 /* -1 with e filled: another process has read a file that is not there any more. */
 int load_shared_all_taken(const struct load_shared *s, struct err *e);
