@@ -311,8 +311,8 @@ bool call_enter(struct call *c, enum hook_id hook, function real)
 /* Every other kind was counted as lost by call_start_record(), a launch only here. */
 static void only_count(struct call *c)
 {
-    if (c->handlers != &call_unrecorded && function_names[c->hook].record == RECORD_UNTRACED)
-        record_or_count_lost(RECORD_UNTRACED);
+    if (c->handlers != &call_unrecorded && function_names[c->hook].record == RECORD_LAUNCH)
+        record_or_count_lost(RECORD_LAUNCH);
     c->handlers = &call_unrecorded;
 }
 

@@ -477,8 +477,8 @@ static void choose_kinds(struct config *c)
 {
     c->wanted[RECORD_NCCL] = !c->no_nccl;
     c->wanted[RECORD_GEMM] = !c->no_cublas;
-    c->wanted[RECORD_RECORD] = c->wanted[RECORD_WAIT] = c->wanted[RECORD_SYNC] = !c->no_deps;
-    c->wanted[RECORD_UNTRACED] = !c->no_launches;
+    c->wanted[RECORD_EVENT] = c->wanted[RECORD_WAIT] = c->wanted[RECORD_SYNC] = !c->no_deps;
+    c->wanted[RECORD_LAUNCH] = !c->no_launches;
     c->wanted[RECORD_COPY] = !c->no_copies;
     c->wanted[RECORD_GRAPH] = !c->no_graphs;
     c->wanted[RECORD_MARK] = !c->no_marks;

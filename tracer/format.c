@@ -236,7 +236,7 @@ static uint64_t event_id(const struct record *r)
 }
 
 #define DEP_type "dep"
-#define DEP_kind (r->kind == RECORD_RECORD ? "record" : "wait")
+#define DEP_kind (r->kind == RECORD_EVENT ? "record" : "wait")
 #define DEP_cuda_event event_id(r)
 #define DEP_device known(r->device)
 #define DEP_stream known_id(r->stream)
@@ -384,7 +384,7 @@ void format_record(struct out *o, const struct record *r, uint64_t id,
     case RECORD_GEMM:
         put_gemm(o, r, id, extras);
         break;
-    case RECORD_RECORD:
+    case RECORD_EVENT:
     case RECORD_WAIT:
         put_dep(o, r);
         break;
@@ -394,7 +394,7 @@ void format_record(struct out *o, const struct record *r, uint64_t id,
     case RECORD_COPY:
         put_copy(o, r, id);
         break;
-    case RECORD_UNTRACED:
+    case RECORD_LAUNCH:
         put_untraced(o, r);
         break;
     case RECORD_GRAPH:

@@ -48,8 +48,8 @@ static void put_hex(char *out, size_t size, const unsigned char *bytes, size_t n
         snprintf(out + 2 * i, 3, "%02x", bytes[i]);
 }
 
-/* Of the notes between p and end: that of the linker, NT_GNU_BUILD_ID. */
-static void take_notes(struct library *l, const unsigned char *p, const unsigned char *end)
+/* Reads the build id that the linker wrote, from the notes between p and end. */
+static void read_build_id(struct library *l, const unsigned char *p, const unsigned char *end)
 {
     while ((size_t)(end - p) >= sizeof(ElfW(Nhdr))) {
         const ElfW(Nhdr) *note = (const void *)p;
@@ -76,8 +76,9 @@ static int take_object(struct dl_phdr_info *object, size_t size, void *arg)
     for (int i = 0; i < object->dlpi_phnum; i++) {
         const ElfW(Phdr) *part = &object->dlpi_phdr[i];
         const unsigned char *notes = (const void *)(object->dlpi_addr + part->p_vaddr);
+        /* Notes that are aligned to 8 hold properties, not the build id. */
         if (part->p_type == PT_NOTE && part->p_align <= 4)
-            take_notes(s->found, notes, notes + part->p_filesz);
+            read_build_id(s->found, notes, notes + part->p_filesz);
     }
     return 1;
 }
@@ -145,12 +146,12 @@ static uint64_t cuda_version(void)
 
 /* ---- what is recorded ---- */
 
-static void cover(struct out *o, const char *what, bool is_looked_at)
+static void put_covered(struct out *o, const char *name, bool is_recorded)
 {
-    if (!is_looked_at)
+    if (!is_recorded)
         return;
     put_RAW(o, o->p[-1] == '[' ? "" : ",");
-    put_STR(o, what);
+    put_STR(o, name);
 }
 
 /* Puts what is recorded, as far as it was asked for. On ROCm, GEMMs, events and synchronisations go
@@ -162,17 +163,19 @@ static void put_coverage(struct out *o, const struct config *c)
     bool cuda = !driver_is_hip(), runtime = cuda && resolve_is_loaded("libcudart");
     bool loaded = cuda && resolve_is_loaded("libcuda");
     put_RAW(o, "[");
-    cover(o, "nccl", wanted[RECORD_NCCL]);
-    cover(o, "cublas", cuda && wanted[RECORD_GEMM]);
-    cover(o, "cublaslt", cuda && wanted[RECORD_GEMM]);
-    cover(o, "deps", runtime && wanted[RECORD_RECORD]);
-    cover(o, "copies", (runtime || (loaded && lookup_wants(RECORD_COPY))) && wanted[RECORD_COPY]);
-    cover(o, "launches",
-          (runtime || (loaded && lookup_wants(RECORD_UNTRACED))) && wanted[RECORD_UNTRACED]);
-    cover(o, "graphs", (runtime || (loaded && lookup_wants(RECORD_GRAPH))) && wanted[RECORD_GRAPH]);
-    cover(o, "lookups", loaded && lookup_wants(RECORD_UNTRACED));
-    cover(o, "marks", wanted[RECORD_MARK]);
-    cover(o, "plugin", c->plugin && wanted[RECORD_NCCL]);
+    put_covered(o, "nccl", wanted[RECORD_NCCL]);
+    put_covered(o, "cublas", cuda && wanted[RECORD_GEMM]);
+    put_covered(o, "cublaslt", cuda && wanted[RECORD_GEMM]);
+    put_covered(o, "deps", runtime && wanted[RECORD_EVENT]);
+    put_covered(o, "copies",
+                (runtime || (loaded && lookup_wants(RECORD_COPY))) && wanted[RECORD_COPY]);
+    put_covered(o, "launches",
+                (runtime || (loaded && lookup_wants(RECORD_LAUNCH))) && wanted[RECORD_LAUNCH]);
+    put_covered(o, "graphs",
+                (runtime || (loaded && lookup_wants(RECORD_GRAPH))) && wanted[RECORD_GRAPH]);
+    put_covered(o, "lookups", loaded && lookup_wants(RECORD_LAUNCH));
+    put_covered(o, "marks", wanted[RECORD_MARK]);
+    put_covered(o, "plugin", c->plugin && wanted[RECORD_NCCL]);
     put_RAW(o, "]");
     *o->p = '\0';
 }

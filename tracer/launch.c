@@ -119,7 +119,7 @@ static enum specter_kernel_class class_of(const struct call *c)
 static void fill_record(struct record *r, const struct launch_run *run, const struct thread *t)
 {
     *r = record_blank;
-    r->kind = RECORD_UNTRACED;
+    r->kind = RECORD_LAUNCH;
     r->device = (int16_t)GET(run->device);
     r->tid = t->tid;
     r->stream = GET(run->number);
@@ -290,7 +290,7 @@ static void launch_end(struct call *c)
 void describe_launch(struct call *c, enum kernel_handle handle, const void *func, CUstream stream)
 {
     static const struct call_handlers counted = {false, launch_begin, launch_end, NULL};
-    c->handlers = filter_wants(RECORD_UNTRACED) ? &counted : &call_unrecorded;
+    c->handlers = filter_wants(RECORD_LAUNCH) ? &counted : &call_unrecorded;
     c->stream = plain_stream(stream);
     c->launch = (struct launch_call){handle, func};
 }

@@ -51,7 +51,7 @@ static bool is_wanted(int kind)
         off = read_settings();
         atomic_store_explicit(&known, off, memory_order_relaxed);
     }
-    by |= kind == RECORD_UNTRACED ? NO_LAUNCHES : 0;
+    by |= kind == RECORD_LAUNCH ? NO_LAUNCHES : 0;
     by |= kind == RECORD_COPY ? NO_COPIES : 0;
     by |= kind == RECORD_GRAPH ? NO_GRAPHS : 0;
     return (off & by) == 0;

@@ -103,7 +103,7 @@ static void count_call(const struct record *r, uint64_t bytes)
     case RECORD_COPY:
         add_call(&calls.copies, bytes);
         break;
-    case RECORD_UNTRACED:
+    case RECORD_LAUNCH:
         calls.launches += r->untraced.launches;
         break;
     case RECORD_GRAPH:
@@ -115,7 +115,7 @@ static void count_call(const struct record *r, uint64_t bytes)
     case RECORD_SYNC:
         calls.syncs++;
         break;
-    case RECORD_RECORD:
+    case RECORD_EVENT:
     case RECORD_WAIT:
     case RECORD_KIND_COUNT:
         calls.deps++;

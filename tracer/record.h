@@ -18,11 +18,11 @@
 enum record_kind {
     RECORD_NCCL,
     RECORD_GEMM,
-    RECORD_RECORD,
-    RECORD_WAIT,
+    RECORD_EVENT, /* an event is recorded */
+    RECORD_WAIT,  /* a stream waits for one */
     RECORD_SYNC,
     RECORD_COPY,
-    RECORD_UNTRACED,
+    RECORD_LAUNCH, /* kernels that no other kind has: counted */
     RECORD_GRAPH,
     RECORD_MARK,
     RECORD_KIND_COUNT

@@ -120,7 +120,7 @@ TEST(tracer_filter_samples_one_gemm_in_each_block)
 TEST(tracer_filter_leaves_out_kinds_and_ranks)
 {
     BEGIN("SPECTER_NO_DEPS=1");
-    CHECK(!filter_wants(RECORD_RECORD) && !filter_wants(RECORD_SYNC) && filter_wants(RECORD_NCCL));
+    CHECK(!filter_wants(RECORD_EVENT) && !filter_wants(RECORD_SYNC) && filter_wants(RECORD_NCCL));
     BEGIN("RANK=2", "SPECTER_RANKS=0-1");
     CHECK(!filter_wants(RECORD_NCCL) && !filter_wants(RECORD_MARK));
     clock_use(NULL);

@@ -319,7 +319,7 @@ TEST(tracer_format_acts)
     CHECK_WRITTEN(format_record(o, &r, 0, NULL),
                   "{\"type\":\"dep\",\"kind\":\"wait\",\"cuda_event\":12,\"device\":0,\"stream\":1,"
                   "\"tid\":3,\"host_us\":0.005,\"host_end_us\":0.009}\n");
-    r.kind = RECORD_RECORD;
+    r.kind = RECORD_EVENT;
     WRITTEN(format_record(o, &r, 0, NULL));
     CHECK(strstr(text, "\"kind\":\"record\"") != NULL);
     r.kind = RECORD_SYNC;
@@ -490,7 +490,7 @@ TEST(tracer_format_copy)
 
 TEST(tracer_format_untraced)
 {
-    struct record r = stream_work(RECORD_UNTRACED);
+    struct record r = stream_work(RECORD_LAUNCH);
     r.untraced.launches = 5;
     r.untraced.max_gap_ns = 250;
     r.untraced.classes[SPECTER_KERNEL_ATTENTION] = 2;
@@ -591,7 +591,7 @@ static size_t widest_gemm(void)
 
 static size_t widest_untraced(void)
 {
-    struct record r = widest(RECORD_UNTRACED, 0);
+    struct record r = widest(RECORD_LAUNCH, 0);
     r.untraced.launches = UINT32_MAX;
     for (int i = 0; i < SPECTER_KERNEL_CLASS_COUNT; i++)
         r.untraced.classes[i] = UINT32_MAX;

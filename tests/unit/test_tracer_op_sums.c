@@ -116,7 +116,7 @@ TEST(tracer_op_sums_count_calls)
     struct out o = {text};
     op_sums_reset();
     wait.kind = RECORD_WAIT;
-    kernels.kind = RECORD_UNTRACED;
+    kernels.kind = RECORD_LAUNCH;
     kernels.untraced.launches = 40;
     op_sums_add(&wait);
     op_sums_add(&kernels);

@@ -103,15 +103,15 @@ TEST(tracer_settings_are_read_from_the_environment)
 TEST(tracer_settings_leave_kinds_out)
 {
     READ("SPECTER_NO_NCCL=1", "SPECTER_NO_DEPS=1", "SPECTER_NO_MARKS=1");
-    CHECK(!config.wanted[RECORD_NCCL] && !config.wanted[RECORD_RECORD] &&
+    CHECK(!config.wanted[RECORD_NCCL] && !config.wanted[RECORD_EVENT] &&
           !config.wanted[RECORD_WAIT] && !config.wanted[RECORD_SYNC] &&
           !config.wanted[RECORD_MARK]);
     CHECK(config.wanted[RECORD_GEMM] && config.wanted[RECORD_COPY] &&
-          config.wanted[RECORD_UNTRACED] && config.wanted[RECORD_GRAPH]);
+          config.wanted[RECORD_LAUNCH] && config.wanted[RECORD_GRAPH]);
     READ("SPECTER_NO_CUBLAS=1", "SPECTER_NO_COPIES=1", "SPECTER_NO_LAUNCHES=1",
          "SPECTER_NO_GRAPHS=1");
     CHECK(!config.wanted[RECORD_GEMM] && !config.wanted[RECORD_COPY] &&
-          !config.wanted[RECORD_UNTRACED] && !config.wanted[RECORD_GRAPH]);
+          !config.wanted[RECORD_LAUNCH] && !config.wanted[RECORD_GRAPH]);
     CHECK(config.wanted[RECORD_NCCL] && config.wanted[RECORD_MARK]);
 }
 
