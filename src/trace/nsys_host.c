@@ -95,11 +95,12 @@ enum {
     SYNC_COLUMN_EVENT
 };
 
-/* 2^32 - 1 stands for none in columns of 32 bits. */
+/* 2^32 - 1 stands for none in columns of 32 bits; larger numbers than int32_t holds count as none.
+ */
 static int64_t id32(const struct nsys_rows *rows, int column)
 {
     int64_t id = nsys_int(rows, column, -1);
-    return id >= 0 && id < INT32_MAX ? id : -1;
+    return id >= 0 && id <= INT32_MAX ? id : -1;
 }
 
 static void take_details(struct nsys *n, enum nsys_table table)

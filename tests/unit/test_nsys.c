@@ -305,6 +305,28 @@ TEST(nsys_two_devices)
     buf_release(&sql);
 }
 
+/* The largest number that a stream can have, and the number that means none. */
+TEST(nsys_numbers_of_sync_calls)
+{
+    struct buf sql = BUF_INIT;
+    struct run run;
+    buf_puts(&sql, NSYS_NEW);
+    nsys_put_kernel(&sql, 1, 0, "gemm", 2000, 500);
+    nsys_put_name(&sql, "cudaStreamWaitEvent_v3020");
+    buf_printf(&sql,
+               "INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME SELECT 5000, 6000, 0, %lld, 77, id FROM "
+               "StringIds WHERE value LIKE 'cudaStreamW%%';"
+               "INSERT INTO CUPTI_ACTIVITY_KIND_SYNCHRONIZATION VALUES (5000, 6000, 0, 1, "
+               "2147483647, 77, %lld, 2, 4294967295, 1);",
+               NSYS_TID(1, 10), NSYS_PID(1));
+    load_sql(&run, sql.data);
+    CHECK_INT(run.ranks[0].nsync_calls, 1);
+    CHECK_INT(run.ranks[0].sync_calls[0].stream, INT32_MAX);
+    CHECK_INT(run.ranks[0].sync_calls[0].event, -1);
+    run_release(&run);
+    buf_release(&sql);
+}
+
 /* Sessions of several files have zeros of their own; the date of each maps them. */
 TEST(nsys_several_files)
 {
