@@ -321,6 +321,14 @@ static void take_session(struct nsys *n)
     nsys_scan_end(&rows);
 }
 
+static void note_strings(struct nsys *n)
+{
+    uint64_t failed = nsys_failed_strings(n->db);
+    if (failed > 0)
+        run_note(n->run, true, "%s: %s: %llu text%s could not be read", n->label,
+                 nsys_table_name(NSYS_STRINGS), (unsigned long long)failed, failed > 1 ? "s" : "");
+}
+
 static void set_rank(struct nsys *n, const struct nsys_member *m)
 {
     const struct nsys_process *p = &n->processes.list[m->process];
@@ -396,6 +404,7 @@ int nsys_read_db(struct run *run, struct nsys_db *db, const char *label, struct 
         nsys_schemas(n);
         nsys_nvtx(n);
         nsys_comm(n);
+        note_strings(n);
         for (size_t i = 0; i < n->members.count; i++)
             set_rank(n, &n->members.list[i]);
     }

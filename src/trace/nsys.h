@@ -108,9 +108,12 @@ int64_t nsys_int(const struct nsys_rows *rows, int column, int64_t none);
 struct json_text nsys_text(const struct nsys_rows *rows, int column);
 const unsigned char *nsys_bytes(const struct nsys_rows *rows, int column, size_t *len);
 
-/* The text that StringIds has for an id, asked of the file each time; p is NULL when there is none.
- * Valid until the next call. nsys_name() keeps texts. */
+/* The text that StringIds has for an id, asked of the file each time; p is NULL when there is none
+ * or it cannot be read. Valid until the next call. nsys_name() keeps texts. */
 struct json_text nsys_string(struct nsys_db *db, int64_t id);
+
+/* How often nsys_string() failed to read a text, as of a damaged file. */
+uint64_t nsys_failed_strings(const struct nsys_db *db);
 
 /* ---- what is made of it ---- */
 

@@ -31,6 +31,7 @@ struct nsys_db {
     const char *label;    /* borrowed */
     int64_t budget;
     bool exhausted;
+    uint64_t failed_strings; /* reads of a text that failed */
     bool has[NSYS_TABLE_COUNT];
 };
 
@@ -397,9 +398,17 @@ const unsigned char *nsys_bytes(const struct nsys_rows *rows, int column, size_t
 struct json_text nsys_string(struct nsys_db *db, int64_t id)
 {
     struct json_text none = {NULL, 0, false};
+    int rc;
     sqlite3_reset(db->string);
     sqlite3_bind_int64(db->string, 1, id);
-    return sqlite3_step(db->string) == SQLITE_ROW ? text_of(db->string, 0) : none;
+    rc = sqlite3_step(db->string);
+    db->failed_strings += rc != SQLITE_ROW && rc != SQLITE_DONE;
+    return rc == SQLITE_ROW ? text_of(db->string, 0) : none;
+}
+
+uint64_t nsys_failed_strings(const struct nsys_db *db)
+{
+    return db->failed_strings;
 }
 
 #endif

@@ -169,6 +169,33 @@ TEST(nsys_generated_column)
     buf_release(&sql);
 }
 
+/* The page of texts is damaged, all others are whole: names are missing, which is noted. */
+TEST(nsys_damaged_texts)
+{
+    const char *folder = make_folder();
+    struct buf sql = BUF_INIT;
+    struct run run;
+    size_t len = 0, page;
+    char *bytes, *text;
+    buf_puts(&sql, NSYS_NEW);
+    nsys_put_kernel(&sql, 1, 0, "text_of_a_kernel", 2000, 500);
+    nsys_write(folder, "report.sqlite", sql.data);
+    bytes = read_whole(file_in(folder, "report.sqlite"), &len);
+    page = (size_t)((unsigned char)bytes[16] << 8 | (unsigned char)bytes[17]);
+    text = memmem(bytes, len, "text_of_a_kernel", 16);
+    CHECK(text != NULL && page >= 512);
+    memset(bytes + (size_t)(text - bytes) / page * page, 0xff, 8);
+    write_file(folder, "report.sqlite", bytes, len);
+    load_path(&run, folder);
+    CHECK_INT(run.ranks[0].nops, 1);
+    CHECK_STR(run.ranks[0].ops[0].name, "(no name)");
+    CHECK_HAS(note_with(&run, "StringIds: 3 texts could not be read"), "loss: ");
+    run_release(&run);
+    remove_folder(folder);
+    free(bytes);
+    buf_release(&sql);
+}
+
 /* Cut anywhere, or with bytes changed anywhere: an answer or a message, never more. */
 TEST(nsys_damaged)
 {
