@@ -168,7 +168,7 @@ static void read_comm(struct ras_file *f, struct json *j)
                 c->name = intern_add(&f->run->names, id.data, id.len);
         } else if (json_text_is(key, "size")) {
             c->size = json_i64(j, 0);
-            c->size = c->size > 0 ? c->size : 0; /* sizes are subtracted */
+            c->size = c->size > 0 ? c->size : 0;
         } else if (json_text_is(key, "ranks"))
             read_members(f, j, false);
         else if (json_text_is(key, "missing_ranks"))

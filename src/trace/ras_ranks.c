@@ -2,6 +2,7 @@
 #include "trace/ras.h"
 
 #include "base/buf.h"
+#include "base/order.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -17,18 +18,17 @@ static int by_gpu(const void *pa, const void *pb, void *file)
     const struct ras_member *a = pa, *b = pb;
     const struct ras_comm *comms = ((const struct ras_file *)file)->comms;
     int hosts = strcmp(a->host, b->host);
-    int64_t sizes = comms[b->comm].size - comms[a->comm].size;
     if (hosts != 0)
         return hosts;
     if (a->pid != b->pid)
-        return a->pid < b->pid ? -1 : 1;
+        return ORDER(a->pid, b->pid);
     if (a->device != b->device)
-        return a->device < b->device ? -1 : 1;
-    if (a->pid < 0) /* unknown processes are not one */
-        return a->comm_rank - b->comm_rank;
-    if (sizes != 0)
-        return sizes < 0 ? -1 : 1;
-    return a->comm != b->comm ? (a->comm < b->comm ? -1 : 1) : a->comm_rank - b->comm_rank;
+        return ORDER(a->device, b->device);
+    if (a->pid < 0 && a->comm_rank != b->comm_rank) /* unknown processes are not one */
+        return ORDER(a->comm_rank, b->comm_rank);
+    if (comms[a->comm].size != comms[b->comm].size)
+        return ORDER(comms[b->comm].size, comms[a->comm].size);
+    return a->comm != b->comm ? ORDER(a->comm, b->comm) : ORDER(a->comm_rank, b->comm_rank);
 }
 
 /* Counts the calls of the members of each communicator, and adds the communicators to the run,

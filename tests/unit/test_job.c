@@ -139,6 +139,30 @@ TEST(ras_counts_that_are_too_large)
     buf_release(&text);
 }
 
+/* One rank in two communicators, of an unknown process: the largest communicator comes first. */
+TEST(ras_order_of_unknown_processes)
+{
+    static const char *const sizes[] = {"1", "4", "2"};
+    struct buf text = BUF_INIT;
+    struct run run;
+    buf_puts(&text,
+             "{\"nccl_version\": \"2.28.9\", \"communicators_count\": 3, \"communicators\": [");
+    for (int i = 0; i < 3; i++)
+        buf_printf(&text,
+                   "%s{\"hash\": \"0x%d\", \"size\": %s, \"ranks\": [{\"rank\": 0, "
+                   "\"collective_counts\": {\"AllReduce\": 5}}]}",
+                   i > 0 ? ", " : "", i + 1, sizes[i]);
+    buf_puts(&text, "]}");
+    load_text(&run, "ras.json", text.data);
+    CHECK_INT(run.nranks, 1);
+    CHECK_INT(run.ranks[0].nin, 3);
+    CHECK_INT(run.comms[run.ranks[0].in[0].comm].size, 4);
+    CHECK_INT(run.comms[run.ranks[0].in[1].comm].size, 2);
+    CHECK_INT(run.comms[run.ranks[0].in[2].comm].size, 1);
+    run_release(&run);
+    buf_release(&text);
+}
+
 TEST(ras_text_counts_that_are_too_large)
 {
     static const char *const functions[] = {"Broadcast", "Reduce", "AllGather", "ReduceScatter",
