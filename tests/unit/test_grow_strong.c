@@ -30,7 +30,9 @@ struct made_batch {
     struct strong_scaling strong;
 };
 
-static void find(struct made_batch *b, const struct made_product *list, enum grid_role grow)
+/* inside: products of the iteration, the first ones; the others are outside of it. */
+static void find_inside(struct made_batch *b, const struct made_product *list, int inside,
+                        enum grid_role grow)
 {
     static const struct grid_input in = {.world = 1, .steps = 1};
     device_run(&b->run, 1);
@@ -40,12 +42,17 @@ static void find(struct made_batch *b, const struct made_product *list, enum gri
             device_gemm(device_at(&b->run, 0, 0, 0), SPECTER_FP16, list[i].m, list[i].n, list[i].k);
         op->gemm.batch = list[i].batch > 0 ? list[i].batch : 1;
         memcpy(op->gemm.trans, list[i].trans, strlen(list[i].trans) + 1);
-        b->of[i] = 0;
+        b->of[i] = i < inside ? 0 : STEP_NONE;
     }
     b->iterations[0] = (struct rank_steps){.count = 1, .of = b->of};
     grid_find(&b->grid, &in);
     weak_scaling_init(&b->growth, &b->run, &b->grid, grow);
     strong_scaling_find(&b->strong, &b->growth, b->iterations, &b->arena);
+}
+
+static void find(struct made_batch *b, const struct made_product *list, enum grid_role grow)
+{
+    find_inside(b, list, PRODUCTS_MAX, grow);
 }
 
 static void drop(struct made_batch *b)
@@ -95,6 +102,24 @@ TEST(strong_products_of_pytorch)
     CHECK_HAS(e.msg, "does not divide batches of 96 GEMMs");
     CHECK_INT(strong_scaling_check(&b.strong, 3, &e), -1);
     CHECK_HAS(e.msg, "scale 3 does not divide the 4096 tokens");
+    drop(&b);
+}
+
+/* Outside of the iteration, a dimension that cannot count tokens and a batch that the scale does
+ * not divide stay. */
+TEST(strong_products_outside)
+{
+    static const struct made_product list[PRODUCTS_MAX] = {
+        {"TN", 2048, 4096, 512, 0}, {"NN", 512, 4096, 2048, 0}, {"TN", 64, 32, 4096, 0},
+        {"NT", 64, 32, 4096, 0},    {"TN", 128, 128, 64, 2},    {"TN", 128, 128, 64, 8}};
+    struct made_batch b;
+    find_inside(&b, list, 2, GRID_DP);
+    CHECK(b.strong.refused == NULL);
+    CHECK_INT(b.strong.tokens, 4096);
+    check_shape(left_of(&b, 2, 4), 64, 32, 4096, 1);
+    check_shape(left_of(&b, 3, 4), 64, 32, 1024, 1);
+    check_shape(left_of(&b, 4, 4), 128, 128, 64, 2);
+    check_shape(left_of(&b, 5, 4), 128, 128, 64, 2);
     drop(&b);
 }
 

@@ -184,12 +184,14 @@ static int token_dim(const struct strong_scaling *s, const struct op *op)
     return m ? DIM_M : n ? DIM_N : DIM_K;
 }
 
+/* A GEMM outside of the steps need not have the tokens or the batch: then it keeps its size. */
 void strong_scaling_divide(const struct strong_scaling *s, const struct op *op, int64_t scale,
                            struct gemm_shape *shape)
 {
     uint64_t n = (uint64_t)scale;
     if (op->gemm.batch > 1) {
-        shape->batch /= n;
+        if (shape->batch % n == 0)
+            shape->batch /= n;
         return;
     }
     switch (token_dim(s, op)) {
@@ -200,7 +202,7 @@ void strong_scaling_divide(const struct strong_scaling *s, const struct op *op, 
         shape->n /= n;
         break;
     default:
-        if (op->gemm.k == s->tokens) /* else of no iteration */
+        if (dims_of(op) & 1u << DIM_K && op->gemm.k == s->tokens)
             shape->k /= n;
     }
 }
