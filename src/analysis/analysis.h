@@ -90,10 +90,11 @@ bool analysis_timed(const struct analysis *a);
 /* The mean of a sum over the ranks that have device times, as `total` holds. */
 double analysis_mean_ns(const struct analysis *a, int64_t sum_ns);
 
-/* Several communicators have names, so that rows by name say more. */
+/* Returns whether communicators have at least two different names, so that rows by name say
+ * more. */
 bool analysis_has_names(const struct analysis *a);
 
-/* Share of the span that the transfers of a row take, mean of the ranks; less than
+/* Share of the recorded time that a rank spends in the transfers of a row, on average; less than
  * ANALYSIS_COMM_MIN is not judged. */
 #define ANALYSIS_COMM_MIN 0.01
 double analysis_comm_share(const struct analysis *a, const struct comm_row *row);

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #define BLOCK_US 2000 /* the timed calls of a block take about so long together */
-#define CALLS_MIN 3
+#define CALLS_MIN 3   /* fewer where OTHERS_MAX calls would not outlast so many */
 #define CALLS_MAX 64
 /* The calls of the other side run OUTLAST times as long as the timed ones, and OTHERS_MIN more. */
 #define OUTLAST 1.5
@@ -167,8 +167,9 @@ static int put_others(struct overlap_bench *b, int side, struct err *e)
     return bench_gpu_await(b->streams[side], b->o->events[GO], e);
 }
 
-/* Times a block of calls, after one that is not timed and waits for the slowest rank. *us: the time
- * of a call on the slowest rank. *outlasted: the others have outlasted them on all ranks. */
+/* Times a block of calls. The call before it is not timed: if it is a collective, this rank waits in
+ * it for the slowest one. *us: the time of a call on the slowest rank. *outlasted: the others have
+ * outlasted them on all ranks. */
 static int time_block(struct overlap_bench *b, int side, bool beside, double *us, bool *outlasted,
                       struct err *e)
 {
@@ -203,7 +204,7 @@ static int count_between(double count, int least, int most)
 enum { STOPPED = 1, APART }; /* why a row has no figures; -1: an error */
 
 /* Estimates the time of a call alone, and from it how many calls are timed and how many run beside
- * them. APART: that many cannot be launched at once. */
+ * them. APART: OTHERS_MAX calls of the other side do not outlast one call. */
 static int estimate(struct overlap_bench *b, struct err *e)
 {
     for (int side = 0; side < SIDES; side++) {

@@ -7,7 +7,7 @@
  *
  *     struct bench_overlap o;
  *     bench_overlap_open(&o, device, e);                      each rank
- *     bench_overlap(&o, &plan, channels, &on, &log, e);       for each communicator
+ *     bench_overlap(&o, &plan, &on, &log, &result, e);        for each communicator
  *     bench_overlap_close(&o);
  */
 #ifndef SPECTER_BENCH_OVERLAP_H

@@ -57,7 +57,7 @@ size_t critical_holder(const struct analysis *a, double *share);
 
 struct answer_part {
     const char *name, *verdict; /* what is said where it is the largest */
-    int64_t ns;                 /* over all ranks and steps */
+    int64_t ns;                 /* sum over the selected ranks, in the steps that count */
     const char *why;            /* behind its row; "" */
     int colour;                 /* of pages: page.h */
 };
@@ -73,7 +73,7 @@ struct answer {
 void answer_init(struct answer *x, const struct analysis *a);
 void answer_release(struct answer *x);
 
-/* The mean of a rank and of a step. */
+/* Returns such a sum per rank and step. */
 double answer_mean_ns(const struct analysis *a, int64_t ns);
 
 /* "8 ranks, Tesla V100-SXM2-32GB, PyTorch trace, 1 step: 19.9 ms", safe for a terminal. */
@@ -98,7 +98,8 @@ char *clock_text(char *buf, size_t size, const struct run *run);
 #define RANK_EXTREMES 5 /* of span, compute, exposed communication and copies, idle time */
 
 /* Smallest, middle and largest of one time, an int64_t at `offset` in struct time_breakdown, over
- * the timed ranks, of which there is one; written into the three splits at the same place. */
+ * the timed ranks, of which there must be one at least; written into the three breakdowns at the
+ * same place. */
 void rank_spread(const struct analysis *a, size_t offset, struct time_breakdown spread[3]);
 
 /* The ranks that a user wants to see by number: places in a->ranks of those where one of the times

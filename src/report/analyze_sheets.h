@@ -2,8 +2,10 @@
  *
  * The tables of `specter analyze`, each a sheet (sheet.h), in the order in which they are printed.
  *
- * To add one: the numbers in src/analysis/, a function sheet_of_<name>() in src/report/sheet_*.c
- * that initialises and fills the sheet, a line in SHEETS, a section in docs/analyze.md.
+ * To add a table: the numbers in src/analysis/, a function sheet_of_<name>() in
+ * src/report/sheet_*.c that initialises and fills the sheet, a line in SHEETS, a section in
+ * docs/analyze.md. To add a column: a line in columns[] of that function, a cell at the same place
+ * of each row, docs/analyze.md; the rank table of --full has columns of its own (analyze_text.c).
  */
 #ifndef SPECTER_REPORT_ANALYZE_SHEETS_H
 #define SPECTER_REPORT_ANALYZE_SHEETS_H
@@ -11,7 +13,8 @@
 #include "analysis/analysis.h"
 #include "report/sheet.h"
 
-/* X(name, rows on the page of text; 0: only in the other forms). Empty sheets are not printed. */
+/* X(name, rows in the text of --full; 0: not there). An empty sheet is left out where all are
+ * printed; one that is asked for by name keeps its line of keys as CSV. */
 #define SHEETS(X)              \
     X(ranks, 0)                \
     X(step_summary, 2)         \

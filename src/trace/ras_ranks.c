@@ -12,7 +12,8 @@
 #define PLACES_NOTED 8                 /* members behind whose process is in a note, */
 #define TROUBLES_NOTED 32              /* and members with a trouble */
 
-/* Orders members by process and GPU, those of the largest communicator first. */
+/* Orders members by host, process and GPU; of one GPU, the member of the largest communicator comes
+ * first. */
 static int by_gpu(const void *pa, const void *pb, void *file)
 {
     const struct ras_member *a = pa, *b = pb;
@@ -31,9 +32,8 @@ static int by_gpu(const void *pa, const void *pb, void *file)
     return a->comm != b->comm ? ORDER(a->comm, b->comm) : ORDER(a->comm_rank, b->comm_rank);
 }
 
-/* Counts the calls of the members of each communicator, and adds the communicators to the run,
- * named by NCCL's hash where no other one has it. */
-static void count_calls(struct ras_file *f)
+/* Adds the communicators to the run, named by NCCL's hash where no other one has it. */
+static void add_comms(struct ras_file *f)
 {
     for (size_t i = 0; i < f->ncomms; i++) {
         struct ras_comm *c = &f->comms[i];
@@ -47,6 +47,11 @@ static void count_calls(struct ras_file *f)
         if (c->comm >= 0)
             f->run->comms[c->comm].name = c->name;
     }
+}
+
+/* Finds the most and the fewest calls of the members of each communicator. */
+static void count_calls(struct ras_file *f)
+{
     for (size_t i = 0; i < f->nmembers; i++) {
         const struct ras_member *m = &f->members[i];
         struct ras_comm *c = &f->comms[m->comm];
@@ -225,7 +230,7 @@ static void put_behind(struct ras_file *f)
     }
 }
 
-/* Notes members that made as many calls as the others, and not the same ones: "rank 5 of
+/* Notes the first member that made as many calls as the others, but different ones: "rank 5 of
  * communicator 0x1a2b has called other collectives than rank 0: AllGather 11 times, not 10". */
 static void note_other_calls(struct ras_file *f)
 {
@@ -294,6 +299,7 @@ void ras_add_ranks(struct ras_file *f)
     int32_t number = -1; /* in the job: that in the GPU's first communicator, the largest */
     if (f->nmembers > 0)
         qsort_r(f->members, f->nmembers, sizeof *f->members, by_gpu, f);
+    add_comms(f);
     count_calls(f);
     note_members(f);
     note_other_calls(f);
