@@ -78,9 +78,9 @@ int analysis_init_on(struct analysis *a, const struct run *run, int64_t rank,
                      struct err *e);
 void analysis_release(struct analysis *a);
 
-/* One rank of an analysis, as analysis_init() with that rank would have it, without doing again
- * what is over all ranks: that is borrowed from `a`. index: into a->ranks. Nothing of it but this
- * is released by analysis_of_rank_release(). */
+/* The analysis of one rank, a->ranks[index], as analysis_init() with that rank would have it.
+ * Results over all ranks are borrowed from `a`: release it with analysis_of_rank_release() alone,
+ * and before `a`. */
 void analysis_of_rank(struct analysis *out, const struct analysis *a, size_t index);
 void analysis_of_rank_release(struct analysis *out);
 

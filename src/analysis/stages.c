@@ -14,14 +14,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define FEW_PASSES 0.1    /* of the most that any path has: less is no pipeline beside it */
+#define FEW_PASSES 0.1    /* a path with less than this share of the largest path's is dropped */
 #define PARTS_NEARLY 0.01 /* how far from a whole number of parts a count may be */
 #define RANK_BITS 20      /* RUN_RANKS_MAX */
 
 /* ---- what messages say of each pair of ranks ---- */
 
-/* Messages of two ranks over one communicator, or over any of two ranks. Counts are of micro-
- * batches: what a rank sends without computing in between belongs to one. [0]: from low to high. */
+/* Messages between two ranks in one communicator, or in all communicators of exactly two ranks
+ * together (FAMILY_PAIRS). Index 0: from low to high, or low as the sender. `units` counts
+ * micro-batches: sends without a computation between them are one. */
 struct stage_pair {
     int32_t family; /* communicator; FAMILY_PAIRS */
     int low, high;  /* global ranks */
@@ -163,7 +164,8 @@ static bool is_spread(const struct messages *m, size_t first, size_t end, int se
     return false;
 }
 
-/* The first messages of a step with this neighbour: one way, or both at once. */
+/* Votes for the direction of a pair by its first messages in a step; messages both ways in one
+ * launch do not vote. */
 static void vote_direction(struct stage_pair *pair, const struct messages *m, size_t first,
                            size_t end, int self, const struct stage_message *msg)
 {
@@ -259,8 +261,9 @@ struct rank_path {
     size_t first; /* in the finder's ranks */
     size_t n;
     bool ring;
-    double passes, least, flushes; /* activations over its first edge; over the closing one of a
-                                      ring; flushes that the first edge tells of; NAN unknown */
+    double passes;  /* activations over the first edge */
+    double least;   /* activations over the closing edge of a ring; NAN: a path */
+    double flushes; /* flushes seen on the first edge; NAN unknown */
 };
 
 struct stage_finder {
@@ -565,6 +568,7 @@ void stages_release(struct stages *s)
     memset(s, 0, sizeof *s);
 }
 
+/* A Put counts, too: it moves data between stages, though it does not tell which comes first. */
 bool stages_is_message(const struct stages *s, const struct run *run, size_t r, const struct op *op)
 {
     const struct stage_position *at;

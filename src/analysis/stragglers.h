@@ -52,23 +52,24 @@ void late_activity_init(struct late_activity *s, const struct rank *rank,
                         const struct intervals *wait);
 void late_activity_release(struct late_activity *s);
 
-/* Adds `sign` times the length of each within [from_ns, to_ns); nothing when that is empty. */
+/* Adds to parts[k] `sign` times the time of cause k within [from_ns, to_ns); nothing to an empty
+ * range. */
 void late_activity_add(const struct late_activity *s, int64_t from_ns, int64_t to_ns, double sign,
                        double parts[LATE_CAUSE_COUNT]);
 
 /* A rank's arrival at the collectives that it shares with others. */
 struct arrival {
-    uint64_t collectives; /* with the start of this rank and of another one */
+    uint64_t collectives; /* in which the start of this rank and of another member is known */
     uint64_t last;        /* times it was last */
     double late_ns;       /* sum over all of them of its start - earliest start */
     double caused_ns;     /* sum over those where it was last */
     double stepped_ns;    /* of it in the job's steps */
-    double worst_ns;      /* the largest of them, */
-    size_t worst;         /* and of which match: index into matches */
+    double worst_ns;      /* the largest wait that it caused */
+    size_t worst;         /* the match of that wait: index into matches */
     double passed_ns;     /* of caused_ns: what has another rank as its origin */
     double origin_ns;     /* caused by any rank, with this one as its origin */
-    uint64_t explained;   /* times it was last with a collective before to compare from */
-    double why_ns[LATE_CAUSE_COUNT]; /* sums over these: own time - that of the median rank */
+    uint64_t explained;   /* times it was last and an earlier collective of both was found */
+    double why_ns[LATE_CAUSE_COUNT]; /* sums over these: own time - the median rank's */
     uint64_t top_steps; /* steps in which more waiting has its origin here than in any other */
 };
 

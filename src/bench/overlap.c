@@ -17,7 +17,7 @@
 #define OTHERS_MAX 480 /* a stream takes about 1000 launches */
 #define TRIES 4        /* to outlast the timed calls; each doubles the number of others */
 #define WARM_CALLS 3
-#define TIE 0.005  /* numbers of channels whose logarithms differ by less are alike */
+#define TIE 0.005  /* means closer than 0.5 % count as equal */
 #define SETS_MAX 8 /* of operands, used in turn so that they come from memory and not from L2 */
 
 /* With few waves of tiles it is chance how much a GEMM loses by the SMs that it lacks: a wave more,
@@ -167,9 +167,9 @@ static int put_others(struct overlap_bench *b, int side, struct err *e)
     return bench_gpu_await(b->streams[side], b->o->events[GO], e);
 }
 
-/* Times a block of calls. The call before it is not timed: if it is a collective, this rank waits in
- * it for the slowest one. *us: the time of a call on the slowest rank. *outlasted: the others have
- * outlasted them on all ranks. */
+/* Times a block of calls. The call before it is not timed: if it is a collective, this rank waits
+ * in it for the slowest one. *us: the time of a call on the slowest rank. *outlasted: the others
+ * have outlasted them on all ranks. */
 static int time_block(struct overlap_bench *b, int side, bool beside, double *us, bool *outlasted,
                       struct err *e)
 {

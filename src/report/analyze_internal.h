@@ -20,7 +20,7 @@ static inline double percent(double share)
     return 100 * share;
 }
 
-/* True when the rule has something to say: value, weight and text are set. */
+/* True when the rule has a finding: value, weight and text are set. */
 #define X(name, limit, what) \
     bool rule_##name(const struct analysis *a, double threshold, struct finding *f, struct buf *b);
 RULES(X)
@@ -28,17 +28,18 @@ RULES(X)
 
 double rule_threshold(enum rule_id id);
 
-/* True when the rule has something to say: another one then does not say the same again. */
+/* Returns whether the rule has a finding, so that a related rule does not repeat it. */
 bool rule_speaks(const struct analysis *a, enum rule_id id);
 
 /* Idle more than anything else, and mostly because the host launches late; every kernel was timed.
  */
 bool findings_host_bound(const struct analysis *a);
 
-/* The rank in which most waiting for late ranks has its origin: an index into run->ranks. */
+/* The rank in which most waiting for stragglers has its origin: an index into run->ranks. */
 size_t worst_arrival(const struct analysis *a);
 
-/* The rank that truly holds the critical path, as such an index, and its share; SIZE_MAX: none. */
+/* Returns the rank (index into run->ranks) that holds most of the critical path and for which
+ * others waited, and its share of the path; SIZE_MAX: no rank stands out. */
 size_t critical_holder(const struct analysis *a, double *share);
 
 /* ---- the answer of first screen and page ----

@@ -3,7 +3,7 @@
  * One export of Nsight Systems while it is read. Each table is scanned once, in this order:
  *
  *   nsys_work.c   kernels, copies, graph launches: they say which processes and devices there are
- *   nsys_host.c   calls that launched that work, synchronisations, events
+ *   nsys_host.c   names of the GPUs; calls that launched that work, synchronisations, events
  *   nsys_nvtx.c   ranges around those calls and what is around each launch; marks, steps, NCCL's
  *                 own ranges, operators whose arithmetic is known
  *   nsys_nccl.c   what a payload of NCCL's ranges says
@@ -241,7 +241,7 @@ int nsys_read_db(struct run *run, struct nsys_db *db, const char *label, struct 
 /* The steps of reading: each notes what it cannot use. Only nsys_work() can fail: without device
  * work there is no rank. */
 int nsys_work(struct nsys *n, struct err *e);
-void nsys_devices(struct nsys *n); /* their names */
+void nsys_devices(struct nsys *n); /* names of GPUs and hosts */
 void nsys_host(struct nsys *n);
 void nsys_schemas(struct nsys *n);
 void nsys_nvtx(struct nsys *n);

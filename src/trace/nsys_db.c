@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * All that makes opening an untrusted database safe is in this file: see harden() and may().
+ * Opens an export of Nsight Systems and reads rows of its tables. All that makes opening an
+ * untrusted database safe is in this file: see harden() and may().
  */
 #include "trace/nsys.h"
 
@@ -85,7 +86,8 @@ static int spend(void *arg)
     return db->exhausted;
 }
 
-/* Before anything of the file is looked at. */
+/* Sets the limits before anything of the file is read. Results are ignored: an older SQLite refuses
+ * switches that it lacks, and may() denies the same things. */
 static void harden(struct nsys_db *db)
 {
     static const struct {
@@ -199,8 +201,9 @@ static int open_memory(struct nsys_db *db, struct stream *s, struct err *e)
     data = read_all(s, &len, db->label, e);
     if (data == NULL)
         return -1;
+    /* 2: the file has a write-ahead log, which a database in memory cannot have; 1: it has none. */
     if (len > 19 && data[18] == 2 && data[19] == 2)
-        data[18] = data[19] = 1; /* a write-ahead log there was stays where it was */
+        data[18] = data[19] = 1;
     db->budget += (int64_t)len * BUDGET_PER_BYTE;
     if (sqlite3_open_v2(":memory:", &db->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL) !=
         SQLITE_OK) {

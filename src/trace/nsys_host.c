@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Reads the calls of the host: those that launched device work, those that order or await it.
+ * Reads the calls of the host: those that launched device work, those that order or await it; and
+ * the names of the GPUs that the work ran on.
  */
 #include "trace/nsys.h"
 
@@ -16,11 +17,11 @@ enum { HOST_START, HOST_END, HOST_THREAD, HOST_CORRELATION, HOST_NAME };
 static void take_sync_call(struct nsys_process *p, int kind, int64_t correlation, int64_t start,
                            int64_t end, int64_t thread)
 {
-    /* Correlations are not negative: an act without one gets a number of its own. */
+    /* Correlations are not negative: a call without one gets a number of its own. */
     int64_t id = correlation >= 0 ? correlation : -1 - (int64_t)p->sync_calls.count;
     struct nsys_sync_call *sync;
     if (idmap_add(&p->sync_call_ids, id) != p->sync_calls.count)
-        return; /* the driver's call inside */
+        return; /* the runtime's call is there already; this is the driver's inside it */
     ARRAY_GROW(p->sync_calls.list, p->sync_calls.cap, p->sync_calls.count + 1);
     sync = &p->sync_calls.list[p->sync_calls.count++];
     sync->context = -1;
@@ -166,7 +167,7 @@ void nsys_host(struct nsys *n)
         }
     }
     for (size_t i = 0; i < n->processes.count; i++) {
-        /* The device of an act: that of its context; else the process's first. */
+        /* The device of a call: that of its context; else the process's first. */
         struct nsys_process *p = &n->processes.list[i];
         struct rank *first = NULL;
         for (size_t j = n->members.count; j-- > 0;) {
@@ -198,7 +199,7 @@ struct gpus {
         const char *name;
     } list[GPUS_MAX];
     int count;
-    const char *first; /* of their uuids, in the order of the alphabet; "" unknown */
+    const char *first; /* the smallest of their UUIDs as text; "" unknown */
 };
 
 static const char *gpu_by_id(const struct gpus *g, int64_t id)
@@ -248,8 +249,7 @@ static void take_devices(struct nsys *n, const struct gpus *g)
         nsys_note_err(n, &e);
 }
 
-/* Machines have no names outside of their environment, which is not read: one is told from another
- * by its first GPU. */
+/* Tables that name the host are not read: a host is known by the smallest UUID of its GPUs. */
 void nsys_devices(struct nsys *n)
 {
     struct gpus g = {.count = 0, .first = ""};

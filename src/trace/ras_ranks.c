@@ -9,8 +9,8 @@
 
 #define COLLECTIVE (RAS_FUNCTIONS - 1) /* of an unknown function */
 #define NAMES_COMPARED 4096            /* communicators; of more, names are their ids */
-#define PLACES_NOTED 8                 /* members behind whose process is in a note, */
-#define TROUBLES_NOTED 32              /* and members with a trouble */
+#define PLACES_NOTED 8                 /* notes that name the process of a member that is behind */
+#define TROUBLES_NOTED 32              /* notes of members with a fault; others are counted */
 
 /* Orders members by host, process and GPU; of one GPU, the member of the largest communicator comes
  * first. */
@@ -66,8 +66,8 @@ static void count_calls(struct ras_file *f)
     }
 }
 
-/* The function of which this rank has called more than one that has called the fewest; the
- * unknown one where that is several. */
+/* Returns the one function that `m` called more often than `slow`; the unknown function when there
+ * are several, or none. */
 static int function_ahead(const struct ras_member *m, const struct ras_member *slow)
 {
     int found = COLLECTIVE;
@@ -296,7 +296,7 @@ static void put_all_well(struct ras_file *f)
 void ras_add_ranks(struct ras_file *f)
 {
     struct rank *rank = NULL;
-    int32_t number = -1; /* in the job: that in the GPU's first communicator, the largest */
+    int32_t number = -1; /* rank in the job: comm rank in the GPU's largest communicator */
     if (f->nmembers > 0)
         qsort_r(f->members, f->nmembers, sizeof *f->members, by_gpu, f);
     add_comms(f);

@@ -38,11 +38,13 @@ static bool may_be(const struct op *op, uint32_t tokens)
 struct token_search {
     const struct run *run;
     const struct rank_steps *iterations;
-    uint32_t may[3];                 /* numbers that may be the tokens; 0: struck out */
-    const struct op *first, *struck; /* and the product that struck the last one out */
-    uint64_t side_m, side_n;         /* products in which it is m, and n, where it could be both */
-    uint64_t tied;                   /* in which it is both */
-    bool untold;                     /* one whose order is not told has that number twice */
+    uint32_t may[3];         /* numbers that may still be the tokens; 0: excluded */
+    const struct op *first;  /* the first product */
+    const struct op *struck; /* the product that excluded the last number */
+    uint64_t side_m,
+        side_n;    /* products of which m or n may be the tokens: m alone is, n alone is */
+    uint64_t tied; /* both are */
+    bool untold;   /* a product of unknown order has that number twice */
 };
 
 static void narrow(struct token_search *f, struct strong_scaling *s, const struct op *op)
