@@ -58,7 +58,7 @@ static void add_rank(struct analysis *a, size_t index)
     other_work_add_rank(&a->other_work, rank);
     steps_add_rank(&a->steps, a->run, index, &a->job_steps);
     streams_add_rank(&a->idle, &a->launches, &a->queues, rank, window);
-    a->gemm_rate = rank->gemm_rate > a->gemm_rate ? rank->gemm_rate : a->gemm_rate;
+    a->gemm_sample = rank->gemm_sample > a->gemm_sample ? rank->gemm_sample : a->gemm_sample;
     a->coverage &= rank->coverage;
 }
 
@@ -69,7 +69,7 @@ static void begin_ranks(struct analysis *a)
     a->nranks = a->cap_ranks = a->ntimed = 0;
     a->total = (struct time_breakdown){0};
     a->coverage = ~0u;
-    a->gemm_rate = 1;
+    a->gemm_sample = 1;
     work_init(&a->work);
     other_work_init(&a->other_work);
     a->idle = (struct idle){0};

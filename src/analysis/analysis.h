@@ -37,33 +37,37 @@ struct rank_result {
 };
 
 struct analysis {
-    const struct run *run;     /* borrowed */
-    struct rank_result *ranks; /* owned; the selected ones, by rank */
+    const struct run *run; /* borrowed */
+    bool all_rows; /* the caller prints tables in full: their sheets have all rows, however many */
+
+    /* The selected ranks. */
+    struct rank_result *ranks; /* owned; by rank */
     size_t nranks, cap_ranks;
-    size_t ntimed;                /* those of them that have device times */
-    struct time_breakdown total;  /* sum over them */
-    unsigned coverage;            /* enum coverage: what the traces of all of them look at */
-    struct work work;             /* of them */
-    struct other_work other_work; /* of them */
-    struct idle idle;             /* of them, as are the next two */
+    size_t ntimed;               /* those with device times */
+    unsigned coverage;           /* enum coverage: what each of their traces looks at */
+    struct time_breakdown total; /* sum */
+    struct work work;
+    struct other_work other_work;
+    struct idle idle;
     struct launch_table launches;
     struct queue_table queues;
-    struct job_steps job_steps; /* over all ranks */
-    struct step_time step_time; /* of them */
     struct steps steps;
-    uint64_t gemm_rate;     /* of them, the largest: see struct rank */
+    uint64_t gemm_sample; /* the largest N: at times only one GEMM in N is recorded or timed */
+
+    /* All ranks. */
+    struct job_steps job_steps;
+    struct step_time step_time;
     struct machine machine; /* of the recording */
     struct node_map node_map;
     struct comm_study comm;
+    struct comm_rows collectives, p2p;  /* rows as in JSON */
+    struct comm_rows collectives_named; /* told apart by the name of the communicator */
     struct stragglers stragglers;
     struct traffic traffic;
     struct alltoalls alltoalls;
-    bool all_rows; /* the caller prints tables in full: their sheets have all rows, however many */
-    struct hangs hangs;                 /* over all ranks, as communication is */
-    struct comm_rows collectives, p2p;  /* rows as in JSON */
-    struct comm_rows collectives_named; /* told apart by the name of the communicator */
-    struct bubbles bubbles;             /* over all ranks */
-    struct critical critical;           /* likewise */
+    struct hangs hangs;
+    struct bubbles bubbles;
+    struct critical critical;
 };
 
 /* `rank` is a global rank or ANALYSIS_ALL_RANKS. 0, or -1 with e filled: no such rank in the run

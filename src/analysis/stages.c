@@ -21,12 +21,12 @@
 /* ---- what messages say of each pair of ranks ---- */
 
 /* Messages between two ranks in one communicator, or in all communicators of exactly two ranks
- * together (FAMILY_PAIRS). Index 0: from low to high, or low as the sender. `units` counts
+ * together (COMM_PAIRS). Index 0: from low to high, or low as the sender. `units` counts
  * micro-batches: sends without a computation between them are one. */
 struct stage_pair {
-    int32_t family; /* communicator; FAMILY_PAIRS */
-    int low, high;  /* global ranks */
-    int64_t votes;  /* > 0: first messages go from low to high */
+    int32_t comm;      /* communicator; COMM_PAIRS */
+    int low, high;     /* global ranks */
+    int64_t direction; /* > 0: first messages go from low to high */
     uint64_t units[2], sent[2], received[2];
     uint64_t last_epoch[2]; /* of the sender's last one, plus 1 */
     size_t last_step[2];    /* plus 1, in which it was looked at, as seen by low, high */
@@ -34,15 +34,15 @@ struct stage_pair {
     uint64_t flushes[2];    /* times that this came back to 0 */
 };
 
-#define FAMILY_PAIRS (-1)
+#define COMM_PAIRS (-1)
 
 struct stage_pairs {
     struct stage_pair *list; /* owned */
     size_t count, cap;
-    struct idmap ids, keys; /* of two ranks; of them with a family */
+    struct idmap ids, keys; /* of two ranks; of them in a communicator */
     uint64_t messages;      /* all that were seen */
     uint64_t unknown;       /* of them with an unknown other end */
-    uint64_t spread;        /* of them in launches of messages to many */
+    uint64_t alltoalls;     /* of them in launches of messages to many */
 };
 
 /* An operation in the order of calls. */
@@ -75,7 +75,7 @@ static int message_peer(const struct run *run, const struct op *op)
     return op->coll.peer >= 0 && op->coll.peer < comm->size ? comm->ranks[op->coll.peer] : -1;
 }
 
-static bool is_message(const struct op *op)
+static bool is_send_or_receive(const struct op *op)
 {
     return op->class == OP_P2P && (op->coll.op == SPECTER_SEND || op->coll.op == SPECTER_RECV);
 }
@@ -94,7 +94,7 @@ static int by_call(const void *pa, const void *pb)
 static bool has_messages(const struct rank *rank)
 {
     for (size_t i = 0; i < rank->nops; i++) {
-        if (is_message(&rank->ops[i]))
+        if (is_send_or_receive(&rank->ops[i]))
             return true;
     }
     return false;
@@ -109,7 +109,7 @@ static void messages_of(struct messages *m, struct stage_pairs *p, const struct 
     uint64_t epoch = 0;
     for (uint32_t i = 0; i < rank->nops; i++) {
         const struct op *op = &rank->ops[i];
-        if (is_message(op) || is_compute(op))
+        if (is_send_or_receive(op) || is_compute(op))
             calls[n++] = (struct stage_op){op_issued_ns(op), i};
     }
     qsort(calls, n, sizeof *calls, by_call);
@@ -136,19 +136,19 @@ static struct stage_pair *pair_of(struct stage_pairs *p, const struct run *run, 
                                   int a, int b)
 {
     int low = a < b ? a : b, high = a < b ? b : a;
-    int32_t family = run->comms[op->coll.comm].size > 2 ? op->coll.comm : FAMILY_PAIRS;
+    int32_t comm = run->comms[op->coll.comm].size > 2 ? op->coll.comm : COMM_PAIRS;
     uint32_t id = idmap_add(&p->ids, (int64_t)low << RANK_BITS | high);
-    uint32_t at = idmap_add(&p->keys, ((int64_t)family + 1) << 32 | id);
+    uint32_t at = idmap_add(&p->keys, ((int64_t)comm + 1) << 32 | id);
     ARRAY_GROW(p->list, p->cap, (size_t)at + 1);
     if (at >= p->count) {
         p->count = (size_t)at + 1;
-        p->list[at] = (struct stage_pair){.family = family, .low = low, .high = high};
+        p->list[at] = (struct stage_pair){.comm = comm, .low = low, .high = high};
     }
     return &p->list[at];
 }
 
 /* True for an all-to-all: to itself, or to more than two others. */
-static bool is_spread(const struct messages *m, size_t first, size_t end, int self)
+static bool is_alltoall(const struct messages *m, size_t first, size_t end, int self)
 {
     int seen[2] = {-1, -1};
     for (size_t i = first; i < end; i++) {
@@ -178,7 +178,7 @@ static void vote_direction(struct stage_pair *pair, const struct messages *m, si
         in = in || (m->list[i].peer == msg->peer && m->list[i].op->coll.op == SPECTER_RECV);
     }
     if (out != in)
-        pair->votes += out != is_high ? 1 : -1;
+        pair->direction += out != is_high ? 1 : -1;
 }
 
 static void count_message(struct stage_pair *pair, const struct stage_message *msg, int self,
@@ -201,8 +201,8 @@ static void count_message(struct stage_pair *pair, const struct stage_message *m
 static void add_launch(struct stage_pairs *p, const struct run *run, const struct messages *m,
                        size_t first, size_t end, int self)
 {
-    if (is_spread(m, first, end, self)) {
-        p->spread += end - first;
+    if (is_alltoall(m, first, end, self)) {
+        p->alltoalls += end - first;
         return;
     }
     for (int receives = 0; receives < 2; receives++) {
@@ -238,8 +238,8 @@ static void collect_pairs(struct stage_pairs *p, const struct run *run,
 
 /* ---- chains of ranks ---- */
 
-/* A rank in the graph of one family. Indices into nodes; NODE_NONE. */
-struct family_node {
+/* A rank in the graph of one communicator. Indices into nodes; NODE_NONE. */
+struct comm_node {
     int rank;
     uint32_t next, prev;
     uint32_t edge; /* pair to the next one */
@@ -250,8 +250,8 @@ struct family_node {
 
 #define NODE_NONE UINT32_MAX
 
-struct family_graph {
-    struct family_node *list; /* owned */
+struct comm_graph {
+    struct comm_node *list; /* owned */
     size_t count, cap;
     struct idmap ids; /* of global ranks */
 };
@@ -284,26 +284,26 @@ static void refuse_group(struct stage_finder *f, const char *why)
         f->refused = why;
 }
 
-/* ---- the graph of one family ---- */
+/* ---- the graph of one communicator ---- */
 
-static uint32_t node_of(struct family_graph *g, int rank)
+static uint32_t node_of(struct comm_graph *g, int rank)
 {
     uint32_t at = idmap_add(&g->ids, rank);
     ARRAY_GROW(g->list, g->cap, (size_t)at + 1);
     if (at >= g->count) {
         g->count = (size_t)at + 1;
-        g->list[at] = (struct family_node){
+        g->list[at] = (struct comm_node){
             .rank = rank, .next = NODE_NONE, .prev = NODE_NONE, .edge = NODE_NONE};
     }
     return at;
 }
 
-static void add_edge(struct family_graph *g, const struct stage_pair *pair, uint32_t index)
+static void add_edge(struct comm_graph *g, const struct stage_pair *pair, uint32_t index)
 {
-    bool up = pair->votes > 0;
+    bool up = pair->direction > 0;
     uint32_t from = node_of(g, up ? pair->low : pair->high);
     uint32_t to = node_of(g, up ? pair->high : pair->low);
-    struct family_node *a = &g->list[from], *b = &g->list[to];
+    struct comm_node *a = &g->list[from], *b = &g->list[to];
     a->branches = a->branches || a->next != NODE_NONE;
     b->branches = b->branches || b->prev != NODE_NONE;
     a->next = to;
@@ -314,15 +314,15 @@ static void add_edge(struct family_graph *g, const struct stage_pair *pair, uint
 /* Activations over an edge: as sent; where the sender has no trace, as received. */
 static double passes_of(const struct stage_pair *pair)
 {
-    bool down = pair->votes < 0;
+    bool down = pair->direction < 0;
     return (double)(pair->units[down] > 0 ? pair->units[down] : pair->received[down]);
 }
 
-static void add_path(struct stage_finder *f, const struct family_graph *g, uint32_t start, size_t n,
+static void add_path(struct stage_finder *f, const struct comm_graph *g, uint32_t start, size_t n,
                      bool ring, double least)
 {
     const struct stage_pair *edge = &f->pairs.list[g->list[start].edge];
-    bool down = edge->votes < 0;
+    bool down = edge->direction < 0;
     double flushes = NAN; /* known where all that went out came back */
     if (edge->flushes[down] > 0 && edge->in_flight[down] == 0)
         flushes = (double)edge->flushes[down];
@@ -335,7 +335,7 @@ static void add_path(struct stage_finder *f, const struct family_graph *g, uint3
     }
 }
 
-static void find_path(struct stage_finder *f, struct family_graph *g, uint32_t start)
+static void find_path(struct stage_finder *f, struct comm_graph *g, uint32_t start)
 {
     size_t n = 0;
     bool branches = false;
@@ -352,7 +352,7 @@ static void find_path(struct stage_finder *f, struct family_graph *g, uint32_t s
 
 /* The edge that closes a ring of stages carries fewest activations; the stage after it is the
  * first. */
-static void find_ring(struct stage_finder *f, struct family_graph *g, uint32_t start)
+static void find_ring(struct stage_finder *f, struct comm_graph *g, uint32_t start)
 {
     uint32_t at = start, closing = start;
     double least = INFINITY, most = 0;
@@ -375,11 +375,11 @@ static void find_ring(struct stage_finder *f, struct family_graph *g, uint32_t s
 }
 
 /* Returns whether what follows leads back here, over ranks that have one neighbour on each side. */
-static bool is_ring(struct family_graph *g, uint32_t start)
+static bool is_ring(struct comm_graph *g, uint32_t start)
 {
     uint32_t at = start;
     do {
-        struct family_node *node = &g->list[at];
+        struct comm_node *node = &g->list[at];
         if (node->branches || node->seen || node->dead_end || node->next == NODE_NONE)
             break;
         at = node->next;
@@ -392,9 +392,9 @@ static bool is_ring(struct family_graph *g, uint32_t start)
     return false;
 }
 
-/* Paths, then rings of one family. What is in neither is connected to ranks with several
+/* Paths, then rings of one communicator. What is in neither is connected to ranks with several
  * neighbours. */
-static void find_chains(struct stage_finder *f, struct family_graph *g)
+static void find_chains(struct stage_finder *f, struct comm_graph *g)
 {
     bool left = false;
     for (uint32_t i = 0; i < g->count; i++) {
@@ -411,11 +411,11 @@ static void find_chains(struct stage_finder *f, struct family_graph *g)
         refuse_group(f, "a rank has messages with several others, as no chain of stages has");
 }
 
-static int by_family(const void *pa, const void *pb)
+static int by_comm(const void *pa, const void *pb)
 {
     const struct stage_pair *a = pa, *b = pb;
-    if (a->family != b->family)
-        return ORDER(a->family, b->family);
+    if (a->comm != b->comm)
+        return ORDER(a->comm, b->comm);
     return a->low != b->low ? ORDER(a->low, b->low) : ORDER(a->high, b->high);
 }
 
@@ -424,11 +424,11 @@ static void find_paths(struct stage_finder *f)
     struct stage_pair *list = f->pairs.list;
     size_t n = f->pairs.count;
     if (n > 0)
-        qsort(list, n, sizeof *list, by_family);
+        qsort(list, n, sizeof *list, by_comm);
     for (size_t i = 0, end; i < n; i = end) {
-        struct family_graph g = {0};
-        for (end = i; end < n && list[end].family == list[i].family; end++) {
-            if (list[end].votes != 0)
+        struct comm_graph g = {0};
+        for (end = i; end < n && list[end].comm == list[i].comm; end++) {
+            if (list[end].direction != 0)
                 add_edge(&g, &list[end], (uint32_t)end);
             else
                 refuse_group(f, "messages go both ways at once, as no pipeline begins");
@@ -491,8 +491,8 @@ static const char *why_not(const struct stage_finder *f)
     if (f->npaths == 0 && f->refused != NULL)
         return f->refused;
     if (f->npaths == 0)
-        return f->pairs.spread > 0 ? "all messages are of all-to-all exchanges"
-                                   : "no messages in the steps";
+        return f->pairs.alltoalls > 0 ? "all messages are of all-to-all exchanges"
+                                      : "no messages in the steps";
     for (size_t i = 0; i < f->npaths; i++) {
         if (f->paths[i].n != f->paths[0].n)
             return "chains of ranks differ in length";

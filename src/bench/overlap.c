@@ -92,7 +92,7 @@ static size_t rows_with(const struct bench_overlap_log *l, int channels)
 }
 
 /* The logarithm of the geometric mean over the rows of a number of channels. */
-static double together_with(const struct bench_overlap_log *l, int channels)
+static double log_mean_together(const struct bench_overlap_log *l, int channels)
 {
     double sum = 0;
     for (size_t i = 0; i < l->n; i++) {
@@ -113,7 +113,7 @@ int bench_overlap_best(const struct bench_overlap_log *log)
     }
     for (size_t i = 0; i < log->n; i++) {
         int channels = log->rows[i].channels;
-        double mean = rows_with(log, channels) == all ? together_with(log, channels) : INFINITY;
+        double mean = rows_with(log, channels) == all ? log_mean_together(log, channels) : INFINITY;
         if (mean < least - TIE) {
             least = mean;
             best = channels;
@@ -124,7 +124,7 @@ int bench_overlap_best(const struct bench_overlap_log *log)
 
 /* ---- calls ---- */
 
-static int put_calls(struct overlap_bench *b, int side, int count, struct err *e)
+static int enqueue_calls(struct overlap_bench *b, int side, int count, struct err *e)
 {
     int status = 0;
     for (int i = 0; i < count && status == 0; i++) {
@@ -139,7 +139,7 @@ static int put_calls(struct overlap_bench *b, int side, int count, struct err *e
     return status;
 }
 
-static int put_event(struct overlap_bench *b, int side, int event, struct err *e)
+static int enqueue_event(struct overlap_bench *b, int side, int event, struct err *e)
 {
     return bench_gpu_event(b->streams[side], &b->o->events[event], e);
 }
@@ -149,20 +149,20 @@ static double us_between(const struct overlap_bench *b, int begin, int end)
     return bench_gpu_us(b->streams[GEMM], b->o->events[begin], b->o->events[end]);
 }
 
-/* Gives the GPU a fill as large as L2, so that the host is ahead of it with what follows. */
-static int put_fill(struct overlap_bench *b, int side, struct err *e)
+/* Enqueues a fill as large as L2, so that the host is ahead of it with what follows. */
+static int enqueue_fill(struct overlap_bench *b, int side, struct err *e)
 {
     return bench_gpu_set(b->streams[side], b->o->blas.flush, 0, b->o->blas.flush_bytes, e);
 }
 
-/* Puts calls of the other side, which begin first and should outlast the timed ones: the timed
+/* Enqueues calls of the other side, which begin first and should outlast the timed ones: the timed
  * stream waits for the first of them. */
-static int put_others(struct overlap_bench *b, int side, struct err *e)
+static int enqueue_others(struct overlap_bench *b, int side, struct err *e)
 {
     int other = 1 - side;
-    if (put_fill(b, other, e) < 0 || put_calls(b, other, 1, e) < 0 ||
-        put_event(b, other, GO, e) < 0 || put_calls(b, other, b->others[side], e) < 0 ||
-        put_event(b, other, OTHERS_LAST, e) < 0)
+    if (enqueue_fill(b, other, e) < 0 || enqueue_calls(b, other, 1, e) < 0 ||
+        enqueue_event(b, other, GO, e) < 0 || enqueue_calls(b, other, b->others[side], e) < 0 ||
+        enqueue_event(b, other, OTHERS_LAST, e) < 0)
         return -1;
     return bench_gpu_await(b->streams[side], b->o->events[GO], e);
 }
@@ -174,9 +174,9 @@ static int time_block(struct overlap_bench *b, int side, bool beside, double *us
                       struct err *e)
 {
     double values[2] = {0, 0};
-    int status = beside ? put_others(b, side, e) : put_fill(b, side, e);
-    if (status < 0 || put_calls(b, side, 1, e) < 0 || put_event(b, side, FIRST, e) < 0 ||
-        put_calls(b, side, b->calls[side], e) < 0 || put_event(b, side, LAST, e) < 0 ||
+    int status = beside ? enqueue_others(b, side, e) : enqueue_fill(b, side, e);
+    if (status < 0 || enqueue_calls(b, side, 1, e) < 0 || enqueue_event(b, side, FIRST, e) < 0 ||
+        enqueue_calls(b, side, b->calls[side], e) < 0 || enqueue_event(b, side, LAST, e) < 0 ||
         b->on->backend->wait(b->on->comm, e) < 0 ||
         bench_gpu_wait(b->streams[GEMM], NULL, NULL, e) < 0) {
         status = -1;

@@ -188,13 +188,13 @@ static void metric_hardware_saturation(struct metrics *m, struct metric *metric)
     metric->value = p.known + p.others > 0 ? p.at_peak_s / (span_ns / 1e9) : NAN;
     if (p.known + p.others == 0)
         metric->reason = "no GEMM with shape, device time and a GPU of known peak";
-    else if (p.known < p.count || a->gemm_rate > 1)
+    else if (p.known < p.count || a->gemm_sample > 1)
         metric_text(metric, "doubt",
                     "a lower bound: of some products the shape, time or peak is not known, or only "
                     "a sample is recorded");
     metric_number(metric, "gemms", (double)p.count);
     metric_number(metric, "gemms_counted", (double)p.known);
-    metric_number(metric, "gemm_sample", (double)a->gemm_rate);
+    metric_number(metric, "gemm_sample", (double)a->gemm_sample);
     metric_number(metric, "gemm_tflop", p.known > 0 ? p.flops / 1e12 : NAN);
     metric_number(metric, "gemm_of_peak", p.gemm_peak_s / (p.known_ns / 1e9));
     metric_number(metric, "gemm_time_share", p.timed_ns > 0 ? p.timed_ns / span_ns : NAN);

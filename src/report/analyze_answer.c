@@ -65,7 +65,7 @@ void answer_head(struct buf *b, const struct analysis *a)
 {
     const struct run *run = a->run;
     const struct step_summary *steps = &a->steps.job;
-    char text[4 * GPU_COLUMNS], time[TIME_TEXT];
+    char text[4 * GPU_COLUMNS], time[TIME_TEXT_SIZE];
     if (a->nranks == 1 && run->nranks > 1)
         buf_printf(b, "rank %d of ", a->ranks[0].rank->rank);
     const size_t recorded = run_recorded_ranks(run);
@@ -93,7 +93,7 @@ void answer_head(struct buf *b, const struct analysis *a)
 static void put_why(struct buf *b, double share, const char *what)
 {
     if (share >= ANSWER_PART_MIN)
-        buf_printf(b, RATE_TEXT " %s", percent(share), what);
+        buf_printf(b, SHARE_TEXT " %s", percent(share), what);
 }
 
 /* The kind of kernels that takes most of the computation; GEMMs where that is none of those that
@@ -226,15 +226,15 @@ void answer_cost(struct buf *b, const struct analysis *a, const struct finding *
 {
     const char *whole = a->job_steps.source == STEPS_WHOLE ? "recording" : "step";
     const double span_ns = answer_mean_ns(a, a->total.span_ns);
-    char time[TIME_TEXT];
+    char time[TIME_TEXT_SIZE];
     if (f->saves_ns < FINDING_SAVES * span_ns)
         buf_printf(b, "%s saves nothing of the %s", remedies[f->remedy.kind], whole);
     else if (!isnan(f->saves_ns))
-        buf_printf(b, "%s saves up to %s, " RATE_TEXT " of the %s%s", remedies[f->remedy.kind],
+        buf_printf(b, "%s saves up to %s, " SHARE_TEXT " of the %s%s", remedies[f->remedy.kind],
                    text_ns(time, sizeof time, f->saves_ns), percent(f->weight), whole,
                    saves_more(f, span_ns));
     else if (!says_cost(f) && isfinite(f->weight) && f->weight >= 0.001)
-        buf_printf(b, "up to %s, " RATE_TEXT " of the %s",
+        buf_printf(b, "up to %s, " SHARE_TEXT " of the %s",
                    text_ns(time, sizeof time, fmin(f->weight, 1) * span_ns),
                    percent(fmin(f->weight, 1)), whole);
 }

@@ -29,12 +29,12 @@ struct analyze_page {
     const struct findings *f;
     struct answer answer; /* of an analysis with times */
     bool timed;
-    struct sheet sheets[ANALYZE_SHEETS]; /* owned */
+    struct sheet sheets[ANALYZE_SHEET_COUNT]; /* owned */
 };
 
 static bool has_sheet(const struct analyze_page *x, const char *name, size_t len)
 {
-    for (size_t i = 0; i < ANALYZE_SHEETS; i++) {
+    for (size_t i = 0; i < ANALYZE_SHEET_COUNT; i++) {
         if (strlen(analyze_sheets[i].name) == len && memcmp(analyze_sheets[i].name, name, len) == 0)
             return sheet_rows(&x->sheets[i]) > 0;
     }
@@ -85,7 +85,7 @@ static void put_straggler(struct analyze_page *x)
         char value[32];
         if (f->id != RULE_straggler || !(f->weight > 0))
             continue;
-        snprintf(value, sizeof value, "rank %d", a->run->ranks[worst_arrival(a)].rank);
+        snprintf(value, sizeof value, "rank %d", a->run->ranks[top_straggler(a)].rank);
         page_card(&x->page,
                   has_sheet(x, "stragglers", strlen("stragglers")) ? "t-stragglers" : "time", 4,
                   value, "is a straggler");
@@ -335,10 +335,10 @@ static const struct {
 static size_t first_of(size_t group)
 {
     size_t i = 0;
-    while (group < GROUPS && i < ANALYZE_SHEETS &&
+    while (group < GROUPS && i < ANALYZE_SHEET_COUNT &&
            strcmp(analyze_sheets[i].name, groups[group].first) != 0)
         i++;
-    return group < GROUPS ? i : ANALYZE_SHEETS;
+    return group < GROUPS ? i : ANALYZE_SHEET_COUNT;
 }
 
 static void put_tables(struct analyze_page *x)
@@ -421,7 +421,7 @@ int analyze_html(const struct analysis *a, const struct findings *f, const char 
     int rc;
     *x = (struct analyze_page){.a = a, .f = f, .timed = analysis_timed(a)};
     page_init(&x->page, "analyze", a->run->source);
-    for (size_t i = 0; i < ANALYZE_SHEETS; i++)
+    for (size_t i = 0; i < ANALYZE_SHEET_COUNT; i++)
         analyze_sheets[i].make(&x->sheets[i], a);
     if (x->timed)
         answer_init(&x->answer, a);
@@ -439,7 +439,7 @@ int analyze_html(const struct analysis *a, const struct findings *f, const char 
     rc = page_write(&x->page, path, e);
     if (x->timed)
         answer_release(&x->answer);
-    for (size_t i = 0; i < ANALYZE_SHEETS; i++)
+    for (size_t i = 0; i < ANALYZE_SHEET_COUNT; i++)
         sheet_release(&x->sheets[i]);
     page_release(&x->page);
     free(x);

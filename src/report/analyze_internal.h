@@ -12,8 +12,8 @@
 
 /* ---- the rules of findings.h: a function each ---- */
 
-#define RATE_TEXT "%.0f %%"
-#define TIME_TEXT 32
+#define SHARE_TEXT "%.0f %%"
+#define TIME_TEXT_SIZE 32
 
 static inline double percent(double share)
 {
@@ -29,14 +29,14 @@ RULES(X)
 double rule_threshold(enum rule_id id);
 
 /* Returns whether the rule has a finding, so that a related rule does not repeat it. */
-bool rule_speaks(const struct analysis *a, enum rule_id id);
+bool rule_applies(const struct analysis *a, enum rule_id id);
 
 /* Idle more than anything else, and mostly because the host launches late; every kernel was timed.
  */
 bool findings_host_bound(const struct analysis *a);
 
 /* The rank in which most waiting for stragglers has its origin: an index into run->ranks. */
-size_t worst_arrival(const struct analysis *a);
+size_t top_straggler(const struct analysis *a);
 
 /* Returns the rank (index into run->ranks) that holds most of the critical path and for which
  * others waited, and its share of the path; SIZE_MAX: no rank stands out. */

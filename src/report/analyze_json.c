@@ -103,7 +103,7 @@ static void add_coverage(cJSON *doc, const struct analysis *a)
 
 static void write_sheets(struct json_stream *out, const struct analysis *a)
 {
-    for (size_t i = 0; i < ANALYZE_SHEETS; i++) {
+    for (size_t i = 0; i < ANALYZE_SHEET_COUNT; i++) {
         struct sheet s;
         analyze_sheets[i].make(&s, a);
         json_stream_list(out, s.name);
@@ -210,7 +210,7 @@ void analyze_json(const struct analysis *a, const struct findings *f, FILE *out)
     for (size_t i = 0; i < a->hangs.count; i++)
         hang_json(json_add_object(list), &a->hangs.list[i], a->run);
     add_coverage(doc, a);
-    add_count(doc, "gemm_sample", a->gemm_rate);
+    add_count(doc, "gemm_sample", a->gemm_sample);
     add_launches(doc, a);
     add_pipeline_json(doc, a);
     add_step_time(doc, a);

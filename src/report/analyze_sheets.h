@@ -68,9 +68,9 @@ struct analyze_sheet {
 };
 
 #define X(name, rows) +1
-enum { ANALYZE_SHEETS = 0 SHEETS(X) };
+enum { ANALYZE_SHEET_COUNT = 0 SHEETS(X) };
 #undef X
 
-extern const struct analyze_sheet analyze_sheets[ANALYZE_SHEETS];
+extern const struct analyze_sheet analyze_sheets[ANALYZE_SHEET_COUNT];
 
 #endif

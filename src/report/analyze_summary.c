@@ -11,7 +11,6 @@
 
 #define FINDINGS_SHOWN 3
 #define BAR_COLUMNS 16
-#define TIME_TEXT 32
 
 /* A bar for a share of 0 to 1, `columns` long, filled from the left, without trailing spaces; in
  * buf, of at least 4 * columns bytes, which it returns. */
@@ -38,7 +37,7 @@ static void put_parts(struct screen *s, const struct analysis *a, const struct a
 {
     const struct time_unit unit = x->unit;
     const struct answer_part *parts = x->parts;
-    char bar[4 * BAR_COLUMNS], time[TIME_TEXT], row[512];
+    char bar[4 * BAR_COLUMNS], time[TIME_TEXT_SIZE], row[512];
     const size_t columns = s->width >= 80 ? BAR_COLUMNS : BAR_COLUMNS / 2;
     for (int i = 0; i < ANSWER_PARTS; i++) {
         double share = share_of(parts[i].ns, a->total.span_ns);

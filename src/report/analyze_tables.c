@@ -14,7 +14,7 @@
 
 #define LIST_COLUMNS 52 /* of what a table tells */
 
-const struct analyze_sheet analyze_sheets[ANALYZE_SHEETS] = {
+const struct analyze_sheet analyze_sheets[ANALYZE_SHEET_COUNT] = {
 #define X(name, rows) {#name, rows, sheet_of_##name},
     SHEETS(X)
 #undef X
@@ -38,11 +38,11 @@ void analyze_list_sheets(const struct sheet *sheets, size_t n, FILE *out)
 
 void analyze_list_tables(const struct analysis *a, FILE *out)
 {
-    struct sheet sheets[ANALYZE_SHEETS];
-    for (size_t i = 0; i < ANALYZE_SHEETS; i++)
+    struct sheet sheets[ANALYZE_SHEET_COUNT];
+    for (size_t i = 0; i < ANALYZE_SHEET_COUNT; i++)
         analyze_sheets[i].make(&sheets[i], a);
-    analyze_list_sheets(sheets, ANALYZE_SHEETS, out);
-    for (size_t i = 0; i < ANALYZE_SHEETS; i++)
+    analyze_list_sheets(sheets, ANALYZE_SHEET_COUNT, out);
+    for (size_t i = 0; i < ANALYZE_SHEET_COUNT; i++)
         sheet_release(&sheets[i]);
 }
 
@@ -74,7 +74,8 @@ int analyze_check_tables(const char *names, struct err *e)
         SHEETS(X)
 #undef X
     };
-    return analyze_check_names(names, known, ANALYZE_SHEETS, "'specter help analyze' lists", e);
+    return analyze_check_names(names, known, ANALYZE_SHEET_COUNT, "'specter help analyze' lists",
+                               e);
 }
 
 void analyze_table(const struct sheet *s, enum sheet_form form, enum table_among among, FILE *out)
@@ -88,7 +89,7 @@ void analyze_tables(const struct analysis *a, const char *names, enum sheet_form
 {
     const bool all = names[0] == '\0', several = all || strchr(names, ',') != NULL;
     enum table_among among = several ? TABLE_FIRST : TABLE_ALONE;
-    for (size_t i = 0; i < ANALYZE_SHEETS; i++) {
+    for (size_t i = 0; i < ANALYZE_SHEET_COUNT; i++) {
         struct sheet s;
         if (!all && !opt_list_names(names, analyze_sheets[i].name))
             continue;

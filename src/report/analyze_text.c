@@ -181,7 +181,7 @@ void analyze_text(const struct analysis *a, const struct findings *f, FILE *out)
         print_ranks(a, out);
     /* The tables of the page, and which others have something to say. */
     struct buf others = BUF_INIT;
-    for (size_t i = 0; i < ANALYZE_SHEETS; i++) {
+    for (size_t i = 0; i < ANALYZE_SHEET_COUNT; i++) {
         struct sheet s;
         analyze_sheets[i].make(&s, a);
         if (analyze_sheets[i].rows > 0 && !s.off_page)

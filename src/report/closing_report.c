@@ -273,7 +273,7 @@ void closing_sheets(struct sheet sheets[CLOSING_SHEET_COUNT], const struct closi
 #define SHARE_MIN 0.005 /* of the recorded time: a smaller kind has no row */
 #define OPS_SHOWN 5
 #define RUN_COLUMNS 24
-#define TIME_TEXT 32
+#define TIME_TEXT_SIZE 32
 #define ROW_FORMAT "  %-13s%6s%8s%9s%*s%14s%7s"
 
 static const char *const kind_names[] = {[SPECTER_SUM_COLLECTIVES] = "collectives",
@@ -286,7 +286,7 @@ static void put_head(const struct closing_report *r, struct screen *s)
 {
     const struct closing_sums *sums = r->sums;
     struct buf b = BUF_INIT;
-    char run[4 * RUN_COLUMNS], time[TIME_TEXT];
+    char run[4 * RUN_COLUMNS], time[TIME_TEXT_SIZE];
     buf_printf(&b, "%zu", sums->nranks);
     if (r->run->world_size > 0 && sums->nranks != (size_t)r->run->world_size)
         buf_printf(&b, " of %d", r->run->world_size);
@@ -361,7 +361,7 @@ static void put_waits(const struct closing_report *r, struct screen *s)
     const struct closing_sums *sums = r->sums;
     const struct closing_spread *x = &sums->communication;
     struct buf b = BUF_INIT;
-    char time[TIME_TEXT];
+    char time[TIME_TEXT_SIZE];
     if (sums->nranks < 2 || !(x->most >= SHARE_MIN) || x->most_rank < 0 || x->least_rank < 0)
         return;
     buf_printf(
@@ -383,7 +383,7 @@ static void put_waits(const struct closing_report *r, struct screen *s)
 static char *range_text(char *buf, size_t size, const struct closing_class *c, double q)
 {
     double from, to;
-    char high[TIME_TEXT];
+    char high[TIME_TEXT_SIZE];
     const char *unit;
     if (!closing_quantile(c, q, &from, &to)) {
         snprintf(buf, size, "-");
@@ -414,7 +414,8 @@ static void put_ops(const struct closing_report *r, struct screen *s, size_t kep
     struct class_place places[OPS_SHOWN];
     size_t n = classes_by_time(r->sums, places, OPS_SHOWN), left = screen_left(s);
     bool wide = s->width >= 80;
-    char row[256], count[32], mean[TIME_TEXT], half[2 * TIME_TEXT], most[2 * TIME_TEXT];
+    char row[256], count[32], mean[TIME_TEXT_SIZE], half[2 * TIME_TEXT_SIZE],
+        most[2 * TIME_TEXT_SIZE];
     char sizes[32], rate[16];
     if (n == 0 || left < kept + 2)
         return;

@@ -124,7 +124,7 @@ bool rule_untimed(const struct analysis *a, double threshold, struct finding *f,
     return true;
 }
 
-size_t worst_arrival(const struct analysis *a)
+size_t top_straggler(const struct analysis *a)
 {
     size_t worst = 0;
     for (size_t r = 1; r < a->run->nranks; r++) {
@@ -143,7 +143,7 @@ static void put_reasons(struct buf *b, const struct analysis *a, const struct ar
         LATE_CAUSES(X)
 #undef X
     };
-    char time[TIME_TEXT];
+    char time[TIME_TEXT_SIZE];
     int most = 0;
     for (int k = 1; k < LATE_CAUSE_COUNT; k++)
         most = x->why_ns[k] > x->why_ns[most] ? k : most;
@@ -165,10 +165,10 @@ static bool pipeline_explains(const struct analysis *a, const struct arrival *wo
 
 bool rule_straggler(const struct analysis *a, double threshold, struct finding *f, struct buf *b)
 {
-    char total[TIME_TEXT], each[TIME_TEXT];
+    char total[TIME_TEXT_SIZE], each[TIME_TEXT_SIZE];
     double path, all_ns = a->stragglers.caused_ns;
     double mean_span = analysis_mean_ns(a, a->total.recorded_ns);
-    size_t rank = worst_arrival(a);
+    size_t rank = top_straggler(a);
     const struct arrival *worst = &a->stragglers.arrivals[rank];
     if (!(all_ns > 0))
         return false;
@@ -192,10 +192,10 @@ bool rule_straggler(const struct analysis *a, double threshold, struct finding *
     if (worst->origin_ns - (worst->caused_ns - worst->passed_ns) > 0.01 * worst->origin_ns)
         buf_printf(b, " With ranks that are late because they waited for it, it causes %s.",
                    text_ns(total, sizeof total, worst->origin_ns));
-    buf_printf(b, " That is " RATE_TEXT " of all waiting for stragglers.", percent(f->value));
+    buf_printf(b, " That is " SHARE_TEXT " of all waiting for stragglers.", percent(f->value));
     put_reasons(b, a, worst);
     if (critical_holder(a, &path) == rank)
-        buf_printf(b, " " RATE_TEXT " of the critical path is on it.", percent(path));
+        buf_printf(b, " " SHARE_TEXT " of the critical path is on it.", percent(path));
     return true;
 }
 
@@ -208,7 +208,7 @@ static int by_compute(const void *x, const void *y)
 
 bool rule_slow_rank(const struct analysis *a, double threshold, struct finding *f, struct buf *b)
 {
-    char slow[TIME_TEXT], usual[TIME_TEXT];
+    char slow[TIME_TEXT_SIZE], usual[TIME_TEXT_SIZE];
     const struct rank_result **sorted;
     size_t n = 0;
     if (a->ntimed < SLOW_RANKS_MIN)
@@ -257,13 +257,13 @@ bool rule_slow_collective(const struct analysis *a, double threshold, struct fin
                                     .bytes = worst->bytes,
                                     .comm_size = worst->comm_size,
                                     .factor = worst->of_expected};
-        buf_printf(
-            b,
-            "Slow collective: %s of %s over %d ranks reaches %.3g GB/s of bus bandwidth, " RATE_TEXT
-            " of the %.3g GB/s that the model expects on %s",
-            specter_comm_op_name(worst->op), text_bytes(bytes, sizeof bytes, (double)worst->bytes),
-            worst->comm_size, worst->of_expected * worst->expected_busbw_GBps,
-            percent(worst->of_expected), worst->expected_busbw_GBps, a->machine.net->name);
+        buf_printf(b,
+                   "Slow collective: %s of %s over %d ranks reaches %.3g GB/s of bus "
+                   "bandwidth, " SHARE_TEXT " of the %.3g GB/s that the model expects on %s",
+                   specter_comm_op_name(worst->op),
+                   text_bytes(bytes, sizeof bytes, (double)worst->bytes), worst->comm_size,
+                   worst->of_expected * worst->expected_busbw_GBps, percent(worst->of_expected),
+                   worst->expected_busbw_GBps, a->machine.net->name);
         f->headline = b->len;
         if (isfinite(worst->factor80))
             buf_printf(b, " (elsewhere 80 %% of measured times are within a factor of %.2f)",
@@ -331,8 +331,8 @@ bool rule_gemm_efficiency(const struct analysis *a, double threshold, struct fin
     if (f->value >= threshold)
         return false;
     buf_printf(b,
-               "Slow GEMMs: they reach " RATE_TEXT " of the dense peak (%.1f of %.0f TFLOPS) and "
-               "take " RATE_TEXT " of the recorded time.",
+               "Slow GEMMs: they reach " SHARE_TEXT " of the dense peak (%.1f of %.0f TFLOPS) and "
+               "take " SHARE_TEXT " of the recorded time.",
                percent(f->value), gemms.flops / gemms.total_ns / 1e3,
                gemms.peak_flops / gemms.total_ns / 1e3, percent(share));
     return true;
@@ -367,7 +367,7 @@ bool rule_gemm_peak(const struct analysis *a, double threshold, struct finding *
 static const struct {
     const char *name;
     double threshold;
-    bool (*speak)(const struct analysis *, double, struct finding *, struct buf *);
+    bool (*applies)(const struct analysis *, double, struct finding *, struct buf *);
 } rules[] = {
 #define X(name, threshold, what) {#name, threshold, rule_##name},
     RULES(X)
@@ -379,13 +379,13 @@ double rule_threshold(enum rule_id id)
     return rules[id].threshold;
 }
 
-bool rule_speaks(const struct analysis *a, enum rule_id id)
+bool rule_applies(const struct analysis *a, enum rule_id id)
 {
     struct finding scratch = {0};
     struct buf text = BUF_INIT;
-    bool speaks = rules[id].speak(a, rules[id].threshold, &scratch, &text);
+    bool applies = rules[id].applies(a, rules[id].threshold, &scratch, &text);
     buf_release(&text);
-    return speaks;
+    return applies;
 }
 
 /* Returns how long the first sentence is, without its full stop. */
@@ -419,7 +419,7 @@ void findings_init(struct findings *f, const struct analysis *a)
                               .threshold = rules[i].threshold,
                               .saves_ns = NAN};
         buf_reset(&text);
-        if (!rules[i].speak(a, one.threshold, &one, &text))
+        if (!rules[i].applies(a, one.threshold, &one, &text))
             continue;
         one.text = arena_strndup(&f->arena, text.data, text.len);
         if (one.headline == 0)

@@ -26,7 +26,7 @@ static const char *span_word(const struct analysis *a)
 static void put_of_span(struct buf *b, const struct analysis *a, int64_t part_ns)
 {
     const struct step_window *w = &a->step_time.window;
-    char part[TIME_TEXT], span[TIME_TEXT];
+    char part[TIME_TEXT_SIZE], span[TIME_TEXT_SIZE];
     double n = w->several ? w->steps : 1;
     buf_printf(b, "of the %s (%s of %s%s)", span_word(a),
                text_ns(part, sizeof part, analysis_mean_ns(a, part_ns) / n),
@@ -39,7 +39,7 @@ static void put_path(struct buf *b, const struct analysis *a, enum bound bound)
 {
     struct analysis_verdict v = analysis_verdict(a);
     if (v.time == bound && v.why != NULL)
-        buf_printf(b, " The critical path is mostly %s (" RATE_TEXT "): %s.",
+        buf_printf(b, " The critical path is mostly %s (" SHARE_TEXT "): %s.",
                    v.path == BOUND_HOST ? "the host" : bound_name(v.path), percent(v.path_share),
                    v.why);
 }
@@ -50,12 +50,12 @@ bool rule_compute(const struct analysis *a, double threshold, struct finding *f,
     f->value = f->weight = share_of(a->total.compute_ns, a->total.span_ns);
     if (!(f->value >= threshold))
         return false;
-    buf_printf(b, "Compute-bound: %s for " RATE_TEXT " ",
+    buf_printf(b, "Compute-bound: %s for " SHARE_TEXT " ",
                a->ntimed > 1 ? "GPUs compute" : "the GPU computes", percent(f->value));
     put_of_span(b, a, a->total.compute_ns);
     buf_putc(b, '.');
-    if (gemms.total_ns > 0 && !rule_speaks(a, RULE_gemm_efficiency))
-        buf_printf(b, " GEMMs run at %.1f TFLOPS, " RATE_TEXT " of the dense peak.",
+    if (gemms.total_ns > 0 && !rule_applies(a, RULE_gemm_efficiency))
+        buf_printf(b, " GEMMs run at %.1f TFLOPS, " SHARE_TEXT " of the dense peak.",
                    gemms.flops / gemms.total_ns / 1e3, percent(gemms.flops / gemms.peak_flops));
     put_path(b, a, BOUND_COMPUTE);
     return true;
@@ -70,26 +70,26 @@ static bool sees_compute(const struct analysis *a)
 bool rule_exposed_comm(const struct analysis *a, double threshold, struct finding *f, struct buf *b)
 {
     double waiting = share_of(a->total.exposed_wait_ns, a->total.exposed_comm_ns);
-    bool pipeline = a->total.wait_known && rule_speaks(a, RULE_bubble);
+    bool pipeline = a->total.wait_known && rule_applies(a, RULE_bubble);
     f->value = f->weight = share_of(a->total.exposed_comm_ns, a->total.span_ns);
     if (!sees_compute(a) || !(f->value >= threshold))
         return false;
     /* Where other ranks were not recorded, waiting for them cannot be told from transfer. */
     f->remedy.kind = a->total.wait_known ? REMEDY_COMM : REMEDY_NONE;
-    buf_printf(b, "Exposed communication: " RATE_TEXT " ", percent(f->value));
+    buf_printf(b, "Exposed communication: " SHARE_TEXT " ", percent(f->value));
     put_of_span(b, a, a->total.exposed_comm_ns);
     f->headline = b->len;
-    buf_printf(b, "; " RATE_TEXT " of communication is overlapped.",
+    buf_printf(b, "; " SHARE_TEXT " of communication is overlapped.",
                percent(share_of(a->total.overlap_ns, a->total.comm_ns)));
     /* There the waits can be saved. */
-    if (pipeline || (a->total.wait_known && rule_speaks(a, RULE_straggler)))
+    if (pipeline || (a->total.wait_known && rule_applies(a, RULE_straggler)))
         f->weight *= 1 - waiting;
     if (pipeline) {
         buf_printf(
-            b, " " RATE_TEXT " of the exposed time is waiting, which in a pipeline is its bubble.",
+            b, " " SHARE_TEXT " of the exposed time is waiting, which in a pipeline is its bubble.",
             percent(waiting));
     } else if (a->total.wait_known) {
-        buf_printf(b, " " RATE_TEXT " of the exposed time is waiting for stragglers%s.",
+        buf_printf(b, " " SHARE_TEXT " of the exposed time is waiting for stragglers%s.",
                    percent(waiting), waiting >= 0.5 ? ", not transfer" : ", the rest is transfer");
     }
     put_path(b, a, BOUND_COMM);
@@ -103,7 +103,7 @@ bool rule_exposed_memory(const struct analysis *a, double threshold, struct find
     if (!(f->value >= threshold))
         return false;
     f->remedy.kind = REMEDY_COPIES;
-    buf_printf(b, "Exposed copies: only copies and memsets run in " RATE_TEXT " ",
+    buf_printf(b, "Exposed copies: only copies and memsets run in " SHARE_TEXT " ",
                percent(f->value));
     put_of_span(b, a, a->total.exposed_memory_ns);
     buf_putc(b, '.');
@@ -137,10 +137,10 @@ bool rule_idle(const struct analysis *a, double threshold, struct finding *f, st
         return false;
     f->remedy.kind = sees_all && launches_late(a) ? REMEDY_HOST : REMEDY_NONE;
     if (sees_all)
-        buf_printf(b, "%s: %s idle " RATE_TEXT " ", findings_host_bound(a) ? "Host-bound" : "Idle",
+        buf_printf(b, "%s: %s idle " SHARE_TEXT " ", findings_host_bound(a) ? "Host-bound" : "Idle",
                    a->ntimed > 1 ? "GPUs are" : "the GPU is", percent(f->value));
     else
-        buf_printf(b, "No traced work runs in " RATE_TEXT " ", percent(f->value));
+        buf_printf(b, "No traced work runs in " SHARE_TEXT " ", percent(f->value));
     put_of_span(b, a, a->total.idle_ns);
     f->headline = b->len;
     if (sees_all) {
@@ -153,7 +153,7 @@ bool rule_idle(const struct analysis *a, double threshold, struct finding *f, st
             double share = share_of(causes->ns[order[i]], all);
             if (i > 0 && !(share >= IDLE_CAUSE_MIN))
                 break;
-            buf_printf(b, "%s" RATE_TEXT "%s: %s", i == 0 ? "; " : ", ", percent(share),
+            buf_printf(b, "%s" SHARE_TEXT "%s: %s", i == 0 ? "; " : ", ", percent(share),
                        i == 0 ? " of that" : "", idle_cause_text[order[i]]);
         }
         buf_putc(b, '.');
@@ -169,7 +169,7 @@ bool rule_step_variance(const struct analysis *a, double threshold, struct findi
                         struct buf *b)
 {
     const struct step_summary *s = &a->steps.job;
-    char low[TIME_TEXT], high[TIME_TEXT], middle[TIME_TEXT];
+    char low[TIME_TEXT_SIZE], high[TIME_TEXT_SIZE], middle[TIME_TEXT_SIZE];
     f->value = sample_cv(&s->of);
     if (s->steps < STEPS_JUDGED || !(f->value >= threshold))
         return false;
@@ -178,7 +178,7 @@ bool rule_step_variance(const struct analysis *a, double threshold, struct findi
                text_ns(low, sizeof low, s->of.min), text_ns(high, sizeof high, s->of.max),
                text_ns(middle, sizeof middle, s->of.median));
     f->headline = b->len;
-    buf_printf(b, " (%zu steps%s; they vary by " RATE_TEXT " of their mean).", s->steps,
+    buf_printf(b, " (%zu steps%s; they vary by " SHARE_TEXT " of their mean).", s->steps,
                s->warm_up ? " after a warm-up" : "", percent(f->value));
     return true;
 }
@@ -211,14 +211,14 @@ bool rule_critical_rank(const struct analysis *a, double threshold, struct findi
 {
     const struct critical *c = &a->critical;
     size_t rank = critical_holder(a, &f->value);
-    char margin[TIME_TEXT];
+    char margin[TIME_TEXT_SIZE];
     (void)threshold;
-    if (rank == SIZE_MAX || (worst_arrival(a) == rank && rule_speaks(a, RULE_straggler)))
+    if (rank == SIZE_MAX || (top_straggler(a) == rank && rule_applies(a, RULE_straggler)))
         return false;
     f->weight = share_of(c->ranks[rank].margin_ns, c->length.all_ns);
     f->remedy = (struct remedy){.kind = REMEDY_RANK, .rank = rank};
     buf_printf(b,
-               "Critical path: " RATE_TEXT " of it is on rank %d. Where it came last to "
+               "Critical path: " SHARE_TEXT " of it is on rank %d. Where it came last to "
                "communication, it did so %s after the next rank, over all steps.",
                percent(f->value), c->run->ranks[rank].rank,
                text_ns(margin, sizeof margin, (double)c->ranks[rank].margin_ns));
@@ -234,7 +234,7 @@ bool rule_critical_host(const struct analysis *a, double threshold, struct findi
     const int64_t *idle = a->idle.total.ns;
     double late = share_of(idle[IDLE_host_late] + idle[IDLE_host_sync], a->total.span_ns);
     int64_t host_ns = path_kind_sum(c, PATH_HOST).all_ns;
-    char part[TIME_TEXT], whole[TIME_TEXT];
+    char part[TIME_TEXT_SIZE], whole[TIME_TEXT_SIZE];
     if (c->why != NULL)
         return false;
     f->value = share_of(host_ns, c->length.all_ns);
@@ -245,8 +245,8 @@ bool rule_critical_host(const struct analysis *a, double threshold, struct findi
         findings_host_bound(a))
         return false;
     buf_printf(b,
-               "Host on the critical path: the host's way to its next call is " RATE_TEXT
-               " of it (%s of %s, all steps); GPUs are idle " RATE_TEXT " of the %s for that.",
+               "Host on the critical path: the host's way to its next call is " SHARE_TEXT
+               " of it (%s of %s, all steps); GPUs are idle " SHARE_TEXT " of the %s for that.",
                percent(f->value), text_ns(part, sizeof part, (double)host_ns),
                text_ns(whole, sizeof whole, (double)c->length.all_ns), percent(late), span_word(a));
     return true;

@@ -107,7 +107,7 @@ void sheet_of_stragglers(struct sheet *s, const struct analysis *a)
     sheet_init(s, "stragglers", "Stragglers, by the waiting they cause", SHEET_COLUMNS(columns));
     s->off_page = !(a->stragglers.caused_ns >= ON_PAGE_SHARE * (double)a->total.recorded_ns) ||
                   (a->bubbles.why == NULL &&
-                   !rule_speaks(a, RULE_straggler)); /* then the schedule explains it */
+                   !rule_applies(a, RULE_straggler)); /* then the schedule explains it */
     for (size_t r = 0; r < a->run->nranks; r++) {
         const struct arrival *x = &a->stragglers.arrivals[r];
         if (x->caused_ns > 0 || x->origin_ns > 0)

@@ -179,9 +179,9 @@ void sheet_of_gemms(struct sheet *s, const struct analysis *a)
         sheet_number(s, g->peak_tflops);
         sheet_number(s, g->tflops / g->peak_tflops);
     }
-    if (a->gemm_rate > 1)
+    if (a->gemm_sample > 1)
         sheet_note(s, "at times one in %llu was recorded or timed: counts are of those",
-                   (unsigned long long)a->gemm_rate);
+                   (unsigned long long)a->gemm_sample);
 }
 
 static void put_limit(struct sheet *s, const struct gemm_row *g)

@@ -176,7 +176,7 @@ static const char *put_time(char *out, size_t size, double ns)
     return out;
 }
 
-#define TIME_TEXT 40
+#define TIME_TEXT_SIZE 40
 
 /* The largest of each over the domains after the first. */
 struct align_summary {
@@ -207,7 +207,8 @@ static void note_aligned(struct run *run, const struct walls *walls)
         take_larger(&s.residual_ns, d->residual_ns);
         s.anchors = d->anchors < s.anchors ? d->anchors : s.anchors;
     }
-    char offset[TIME_TEXT], residual[TIME_TEXT], wall[TIME_TEXT], drift[64], apart[96] = "";
+    char offset[TIME_TEXT_SIZE], residual[TIME_TEXT_SIZE], wall[TIME_TEXT_SIZE], drift[64],
+        apart[96] = "";
     bool two = walls->count == 2;
     if (s.drift != 0)
         snprintf(drift, sizeof drift, "%.1f ppm", s.drift * 1e6);
@@ -227,7 +228,7 @@ static void note_aligned(struct run *run, const struct walls *walls)
 static void put_why(char *out, size_t size, const struct domain_map *map, uint64_t one_sided)
 {
     unsigned long long n = map->anchors;
-    char time[TIME_TEXT], limit[TIME_TEXT];
+    char time[TIME_TEXT_SIZE], limit[TIME_TEXT_SIZE];
     put_time(time, sizeof time, map->why == NOT_CERTAIN ? map->error_ns : map->residual_ns);
     put_time(limit, sizeof limit, ALIGN_ERROR_MAX_NS);
     if (map->why == NOT_STEADY)

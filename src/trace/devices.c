@@ -71,7 +71,7 @@ static void make_parts(struct parts *p, struct run *run)
         part->real_ns = p->whole.real_ns;
         part->end_ns = p->whole.end_ns;
         part->dump_ns = p->whole.dump_ns;
-        part->gemm_rate = p->whole.gemm_rate;
+        part->gemm_sample = p->whole.gemm_sample;
         part->nthreads = p->whole.nthreads;
         part->process = (int)first;
         part->device = p->devices[i];

@@ -572,8 +572,8 @@ static const char *on_sample(struct jsonl *r, const struct line *l)
     saw_host_time(r, t_ns);
     if (rate == 1)
         return NULL; /* from here on all are */
-    if (strcmp(of, "cublas") == 0 && rate > r->rank->gemm_rate)
-        r->rank->gemm_rate = rate;
+    if (strcmp(of, "cublas") == 0 && rate > r->rank->gemm_sample)
+        r->rank->gemm_sample = rate;
     if (rate == r->sample)
         return NULL; /* init has said so */
     run_note(r->run, false, "sampled: at times one %s operation in %llu is recorded or timed%s%s%s",

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * Opens an export of Nsight Systems and reads rows of its tables. All that makes opening an
- * untrusted database safe is in this file: see harden() and may().
+ * untrusted database safe is in this file: see harden() and authorize().
  */
 #include "trace/nsys.h"
 
@@ -60,8 +60,8 @@ static bool known_table(const char *name)
 
 /* SQLite asks this for each thing that a statement does. Allowed: reading the tables we know, and
  * which tables and columns there are; no functions, nothing on behalf of a view or trigger. */
-static int may(void *unused, int action, const char *a, const char *b, const char *database,
-               const char *within)
+static int authorize(void *unused, int action, const char *a, const char *b, const char *database,
+                     const char *within)
 {
     (void)unused;
     (void)b;
@@ -78,7 +78,7 @@ static int may(void *unused, int action, const char *a, const char *b, const cha
     return SQLITE_DENY;
 }
 
-static int spend(void *arg)
+static int spend_budget(void *arg)
 {
     struct nsys_db *db = arg;
     db->budget -= STEP;
@@ -87,7 +87,7 @@ static int spend(void *arg)
 }
 
 /* Sets the limits before anything of the file is read. Results are ignored: an older SQLite refuses
- * switches that it lacks, and may() denies the same things. */
+ * switches that it lacks, and authorize() denies the same things. */
 static void harden(struct nsys_db *db)
 {
     static const struct {
@@ -120,8 +120,8 @@ static void harden(struct nsys_db *db)
         sqlite3_db_config(db->db, switches[i].what, switches[i].on, NULL);
     sqlite3_exec(db->db, "PRAGMA cell_size_check=ON; PRAGMA temp_store=MEMORY; PRAGMA mmap_size=0",
                  NULL, NULL, NULL);
-    sqlite3_set_authorizer(db->db, may, NULL);
-    sqlite3_progress_handler(db->db, (int)STEP, spend, db);
+    sqlite3_set_authorizer(db->db, authorize, NULL);
+    sqlite3_progress_handler(db->db, (int)STEP, spend_budget, db);
 }
 
 /* ---- opening ---- */
@@ -248,7 +248,7 @@ static int find_tables(struct nsys_db *db, struct err *e)
 }
 
 /* Marks those of the columns that the table stores. A computed column counts as missing: its
- * expression is the file's, and may() is not asked about the functions in it. */
+ * expression is the file's, and authorize() is not asked about the functions in it. */
 static int find_columns(struct nsys_db *db, enum nsys_table table, const char *const *columns,
                         int n, bool *there, struct err *e)
 {
@@ -269,7 +269,7 @@ static int find_columns(struct nsys_db *db, enum nsys_table table, const char *c
     return rc == SQLITE_DONE ? 0 : -1;
 }
 
-static int check(struct nsys_db *db, struct err *e)
+static int prepare(struct nsys_db *db, struct err *e)
 {
     static const char *const columns[] = {"id", "value"};
     bool there[2] = {false};
@@ -300,7 +300,7 @@ int nsys_db_open(struct nsys_db **out, struct stream *s, const char *label, stru
     db->label = label;
     db->budget = BUDGET_BASE;
     rc = path != NULL ? open_path(db, path, e) : open_memory(db, s, e);
-    if (rc == 0 && (rc = check(db, e)) == 0)
+    if (rc == 0 && (rc = prepare(db, e)) == 0)
         *out = db;
     else
         nsys_db_close(db);

@@ -202,7 +202,8 @@ void rank_append(struct rank *into, struct rank *from)
     into->torn |= from->torn;
     into->quiet &= from->quiet;
     into->undated |= from->undated;
-    into->gemm_rate = into->gemm_rate > from->gemm_rate ? into->gemm_rate : from->gemm_rate;
+    into->gemm_sample =
+        into->gemm_sample > from->gemm_sample ? into->gemm_sample : from->gemm_sample;
     into->dropped += from->dropped;
     into->bad_lines += from->bad_lines;
     into->end_ns = into->end_ns > from->end_ns ? into->end_ns : from->end_ns;

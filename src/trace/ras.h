@@ -47,10 +47,10 @@ struct ras_comm {
     const char *id;   /* interned; unique in the snapshot */
     const char *name; /* interned; NCCL's hash, as its log has it */
     int64_t size;
-    bool unclear;         /* how many each of its ranks has called is unknown */
-    int comm;             /* of the run; -1 */
-    int64_t least, most;  /* calls of its members */
-    uint32_t slow, count; /* a member with the fewest calls; members that answered */
+    bool unclear;           /* how many each of its ranks has called is unknown */
+    int comm;               /* of the run; -1 */
+    int64_t least, most;    /* calls of its members */
+    uint32_t fewest, count; /* a member with the fewest calls; members that answered */
 };
 
 struct ras_file {

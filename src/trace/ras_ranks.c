@@ -7,10 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define COLLECTIVE (RAS_FUNCTIONS - 1) /* of an unknown function */
-#define NAMES_COMPARED 4096            /* communicators; of more, names are their ids */
-#define PLACES_NOTED 8                 /* notes that name the process of a member that is behind */
-#define TROUBLES_NOTED 32              /* notes of members with a fault; others are counted */
+#define UNKNOWN_FUNCTION (RAS_FUNCTIONS - 1) /* SPECTER_COMM_OP_COUNT */
+#define NAMES_COMPARED 4096                  /* communicators; of more, names are their ids */
+#define PLACES_NOTED 8    /* notes that name the process of a member that is behind */
+#define TROUBLES_NOTED 32 /* notes of members with a fault; others are counted */
 
 /* Orders members by host, process and GPU; of one GPU, the member of the largest communicator comes
  * first. */
@@ -61,21 +61,21 @@ static void count_calls(struct ras_file *f)
         c->most = m->calls > c->most ? m->calls : c->most;
         if (m->calls < c->least) {
             c->least = m->calls;
-            c->slow = (uint32_t)i;
+            c->fewest = (uint32_t)i;
         }
     }
 }
 
-/* Returns the one function that `m` called more often than `slow`; the unknown function when there
- * are several, or none. */
-static int function_ahead(const struct ras_member *m, const struct ras_member *slow)
+/* Returns the one function that `m` called more often than `fewest`; the unknown function when
+ * there are several, or none. */
+static int function_ahead(const struct ras_member *m, const struct ras_member *fewest)
 {
-    int found = COLLECTIVE;
+    int found = UNKNOWN_FUNCTION;
     for (int op = 0; op < RAS_FUNCTIONS; op++) {
-        if (m->of[op] <= slow->of[op])
+        if (m->of[op] <= fewest->of[op])
             continue;
-        if (found != COLLECTIVE)
-            return COLLECTIVE;
+        if (found != UNKNOWN_FUNCTION)
+            return UNKNOWN_FUNCTION;
         found = op;
     }
     return found;
@@ -83,8 +83,8 @@ static int function_ahead(const struct ras_member *m, const struct ras_member *s
 
 const char *ras_function_name(int function)
 {
-    return function < COLLECTIVE ? specter_comm_op_name((enum specter_comm_op)function)
-                                 : "collective";
+    return function < UNKNOWN_FUNCTION ? specter_comm_op_name((enum specter_comm_op)function)
+                                       : "collective";
 }
 
 static void add_membership(struct ras_file *f, struct rank *rank, const struct ras_member *m)
@@ -98,12 +98,12 @@ static void add_membership(struct ras_file *f, struct rank *rank, const struct r
     rank->in[rank->nin - 1].called = m->calls - 1;
     if (m->calls <= c->least || c->unclear)
         return;
-    function = function_ahead(m, &f->members[c->slow]);
+    function = function_ahead(m, &f->members[c->fewest]);
     op = rank_add_op(rank);
     op->id = rank->nops - 1;
     op->device = -1;
     op->class = OP_COLL;
-    op->coll.op = function < COLLECTIVE ? (uint8_t)function : SPECTER_COMM_OP_COUNT;
+    op->coll.op = (uint8_t)function;
     op->name = ras_function_name(function);
     op->coll.redop = SPECTER_REDOP_NONE;
     op->dtype = SPECTER_DTYPE_UNKNOWN;
@@ -237,7 +237,7 @@ static void note_other_calls(struct ras_file *f)
     for (size_t i = 0; i < f->nmembers; i++) {
         const struct ras_member *m = &f->members[i];
         const struct ras_comm *c = &f->comms[m->comm];
-        const struct ras_member *other = &f->members[c->slow];
+        const struct ras_member *other = &f->members[c->fewest];
         struct buf text = BUF_INIT;
         int function;
         if (m->answer != RAS_HERE || m->apart || c->most != c->least || c->unclear ||
@@ -246,7 +246,7 @@ static void note_other_calls(struct ras_file *f)
         function = function_ahead(m, other);
         ras_put_member(&text, f, m);
         buf_printf(&text, " has called other collectives than rank %d", other->comm_rank);
-        if (function < COLLECTIVE)
+        if (function < UNKNOWN_FUNCTION)
             buf_printf(&text, ": %s %lld times, not %lld", ras_function_name(function),
                        (long long)m->of[function], (long long)other->of[function]);
         run_note(f->run, false, "%s: %s", f->label, text.data);

@@ -117,7 +117,7 @@ struct rank *run_add_rank(struct run *run)
     rank->pid = -1;
     rank->host = rank->gpu = rank->file = "";
     rank->mono_ns = rank->real_ns = rank->end_ns = rank->dump_ns = UNKNOWN_NS;
-    rank->gemm_rate = 1;
+    rank->gemm_sample = 1;
     return rank;
 }
 

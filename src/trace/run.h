@@ -338,7 +338,7 @@ struct rank {
     uint64_t dropped;         /* operations the recorder says it lost; of a process with
                                  several ranks: at the first of them, as are bad_lines */
     uint64_t bad_lines;       /* lines or events the reader could not use */
-    uint64_t gemm_rate;       /* at times only one GEMM in so many is recorded or timed; else 1 */
+    uint64_t gemm_sample;     /* at times only one GEMM in so many is recorded or timed; else 1 */
     uint32_t nthreads;
     int64_t *thread_ids; /* owned [nthreads]: as the trace has them; NULL unknown */
     struct op *ops;      /* owned, by start_ns (unknown starts by host_ns) */

@@ -302,7 +302,7 @@ TEST(jsonl_sampling_is_said)
                                        "\"of\":\"cublas\",\"rate\":1,\"why\":\"governor\"}\n" END);
     CHECK_STR(all_notes(&run),
               "sampled: at times one cublas operation in 8 is recorded or timed (governor)\n");
-    CHECK_INT(run.ranks[0].gemm_rate, 8);
+    CHECK_INT(run.ranks[0].gemm_sample, 8);
     run_release(&run);
 }
 
@@ -317,14 +317,14 @@ TEST(jsonl_sampling_from_the_start_is_said_once)
     struct run run;
     load_rank(&run, SAMPLED_INIT REDUCE("0", "0", TIMES) SAMPLE("0.0", "8", "asked") END);
     CHECK_STR(all_notes(&run), "sampled: one cublas operation in 8 is recorded\n");
-    CHECK_INT(run.ranks[0].gemm_rate, 8);
+    CHECK_INT(run.ranks[0].gemm_sample, 8);
     run_release(&run);
     load_rank(&run, SAMPLED_INIT REDUCE("0", "0", TIMES) SAMPLE("0.0", "8", "asked")
                         SAMPLE("5.0", "16", "governor") END);
     CHECK_STR(all_notes(&run),
               "sampled: one cublas operation in 8 is recorded\n"
               "sampled: at times one cublas operation in 16 is recorded or timed (governor)\n");
-    CHECK_INT(run.ranks[0].gemm_rate, 16);
+    CHECK_INT(run.ranks[0].gemm_sample, 16);
     run_release(&run);
 }
 

@@ -622,14 +622,14 @@ TEST(run_appended_rank_keeps_all)
     rank_add_setting(into, "NCCL_DEBUG", "INFO");
     rank_add_setting(from, "NCCL_DEBUG", "WARN");
     rank_add_setting(from, "NCCL", "2.28.9");
-    from->gemm_rate = 16;
+    from->gemm_sample = 16;
     from->undated = true;
     rank_append(into, from);
     CHECK_INT(into->nin, 2);
     CHECK_INT(into->nsettings, 2);
     CHECK_STR(into->settings[0].value, "INFO");
     CHECK_STR(into->settings[1].value, "2.28.9");
-    CHECK_INT(into->gemm_rate, 16);
+    CHECK_INT(into->gemm_sample, 16);
     CHECK(into->undated);
     CHECK_INT(from->nsettings + from->nin, 0);
     run_release(&run);

@@ -143,7 +143,7 @@ static const char *unknown_products(const struct run *run, const struct iteratio
     if (work->shapeless > work->shaped)
         return "most recorded GEMMs have no shape (--flops N tells the operations)";
     for (size_t r = 0; r < run->nranks; r++) {
-        if (run->ranks[r].gemm_rate > 1)
+        if (run->ranks[r].gemm_sample > 1)
             return "only some of the GEMMs were recorded (--flops N tells them)";
     }
     return NULL;

@@ -15,13 +15,13 @@ static uint32_t size_of(const struct op *op, int dim)
  * not tell how the factors lie. */
 static unsigned dims_of(const struct op *op)
 {
-    bool a_moved = op->gemm.trans[0] == 'T' || op->gemm.trans[0] == 'C';
-    bool b_moved = op->gemm.trans[1] == 'T' || op->gemm.trans[1] == 'C';
+    bool a_transposed = op->gemm.trans[0] == 'T' || op->gemm.trans[0] == 'C';
+    bool b_transposed = op->gemm.trans[1] == 'T' || op->gemm.trans[1] == 'C';
     if (op->gemm.trans[0] == '\0' || op->gemm.trans[1] == '\0')
         return 1u << DIM_M | 1u << DIM_N | 1u << DIM_K;
-    if (!a_moved && b_moved)
+    if (!a_transposed && b_transposed)
         return 1u << DIM_K;
-    return (a_moved ? 1u << DIM_M : 0) | (!b_moved ? 1u << DIM_N : 0);
+    return (a_transposed ? 1u << DIM_M : 0) | (!b_transposed ? 1u << DIM_N : 0);
 }
 
 static bool may_be(const struct op *op, uint32_t tokens)
@@ -89,15 +89,15 @@ static void count_sides(struct token_search *f, struct strong_scaling *s, const 
 }
 
 static void each_product(struct token_search *f, struct strong_scaling *s,
-                         void (*see)(struct token_search *, struct strong_scaling *,
-                                     const struct op *))
+                         void (*visit)(struct token_search *, struct strong_scaling *,
+                                       const struct op *))
 {
     for (size_t r = 0; r < f->run->nranks; r++) {
         for (size_t i = 0; i < f->run->ranks[r].nops; i++) {
             const struct op *op = &f->run->ranks[r].ops[i];
             if (op->class == OP_GEMM && op->gemm.m > 0 && op->gemm.n > 0 && op->gemm.k > 0 &&
                 f->iterations[r].of[i] != STEP_NONE)
-                see(f, s, op);
+                visit(f, s, op);
         }
     }
 }
