@@ -1,4 +1,8 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT
+ *
+ * Makes ranks of the members of a RAS snapshot (ras.h): counts, operations that members wait in,
+ * and notes of members that are behind or have a fault.
+ */
 #include "trace/ras.h"
 
 #include "base/buf.h"
@@ -148,7 +152,8 @@ void ras_put_member(struct buf *out, const struct ras_file *f, const struct ras_
 static void put_trouble(struct buf *out, const struct ras_member *m)
 {
     static const char *const answers[] = {
-        [RAS_ELSEWHERE] = " answers RAS, and is not in it: it has left it or not joined it",
+        [RAS_ELSEWHERE] =
+            " answers RAS but is not in the communicator: it has left it or not joined it",
         [RAS_SILENT] = " does not answer RAS",
         [RAS_DEAD] = " is dead, says RAS",
     };
@@ -191,8 +196,8 @@ static void note_members(struct ras_file *f)
         }
     }
     if (troubles > TROUBLES_NOTED)
-        run_note(f->run, false, "%s: so it is, or worse, with %zu more", f->label,
-                 troubles - TROUBLES_NOTED);
+        run_note(f->run, false, "%s: %zu more member%s a fault", f->label,
+                 troubles - TROUBLES_NOTED, troubles - TROUBLES_NOTED > 1 ? "s have" : " has");
     if (troubles > 2)
         buf_printf(&f->summary, " and %zu more", troubles - 2);
     if (troubles > 0)
