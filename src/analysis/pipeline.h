@@ -44,7 +44,6 @@ struct stages {
     const struct stage_position *position; /* [run->nranks], in the arena; NULL when not found */
     int parts;                             /* v: of the model a stage holds */
     double micro;                          /* m: micro-batches between two flushes; NAN unknown */
-    uint64_t passes;                       /* activations that the first stage sent, in all */
     size_t others;                         /* groups of ranks whose messages form no pipeline */
 };
 

@@ -27,7 +27,7 @@ struct stage_pair {
     int32_t comm;      /* communicator; COMM_PAIRS */
     int low, high;     /* global ranks */
     int64_t direction; /* > 0: first messages go from low to high */
-    uint64_t units[2], sent[2], received[2];
+    uint64_t units[2], received[2];
     uint64_t last_epoch[2]; /* of the sender's last one, plus 1 */
     size_t last_step[2];    /* plus 1, in which it was looked at, as seen by low, high */
     int64_t in_flight[2];   /* as seen by the sender: sent less what came back */
@@ -190,7 +190,6 @@ static void count_message(struct stage_pair *pair, const struct stage_message *m
         pair->flushes[is_high] += --pair->in_flight[is_high] == 0;
         return;
     }
-    pair->sent[is_high]++;
     pair->in_flight[is_high]++;
     if (!computes || pair->last_epoch[is_high] != msg->epoch + 1)
         pair->units[is_high]++;
@@ -547,13 +546,10 @@ void stages_find(struct stages *s, const struct run *run, const struct job_steps
         s->count = (int)f.paths[0].n;
         s->nchains = f.npaths;
         s->parts = parts_of(&f.paths[0]);
-        s->passes = (uint64_t)f.paths[0].passes;
         flushes = f.paths[0].flushes;
         if (isnan(flushes) && steps->source == STEPS_MARKED)
             flushes = (double)steps->count;
         s->micro = f.paths[0].passes / s->parts / flushes;
-    } else {
-        s->position = NULL;
     }
     free(f.pairs.list);
     idmap_release(&f.pairs.ids);

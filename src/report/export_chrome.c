@@ -33,7 +33,7 @@ static void put_track(void *context, const struct track *track)
     struct chrome *c = context;
     if (track->kind < TRACK_QUEUE) /* counts are a process's, by name */
         chrome_name(&c->file, "thread", track->rank->rank + 1, track->number, track->name,
-                    track->number > 0 ? track->number : (unsigned)(track->rank->rank + 1));
+                    track->number);
 }
 
 static void put_arrow(struct chrome *c, const struct track *track, const char *what, uint64_t flow,
