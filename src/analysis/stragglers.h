@@ -42,21 +42,6 @@ enum late_cause {
         LATE_CAUSE_COUNT
 };
 
-/* Disjoint sets of a rank's time; what is in none is idle. */
-struct late_activity {
-    struct intervals sets[LATE_idle];
-};
-
-/* `wait`: merged, the times in which the rank waited for others inside communication. */
-void late_activity_init(struct late_activity *s, const struct rank *rank,
-                        const struct intervals *wait);
-void late_activity_release(struct late_activity *s);
-
-/* Adds to parts[k] `sign` times the time of cause k within [from_ns, to_ns); nothing to an empty
- * range. */
-void late_activity_add(const struct late_activity *s, int64_t from_ns, int64_t to_ns, double sign,
-                       double parts[LATE_CAUSE_COUNT]);
-
 /* A rank's arrival at the collectives that it shares with others. */
 struct arrival {
     uint64_t collectives; /* in which the start of this rank and of another member is known */
@@ -82,5 +67,22 @@ struct stragglers {
 void stragglers_init(struct stragglers *s, const struct comm_study *study,
                      const struct job_steps *job);
 void stragglers_release(struct stragglers *s);
+
+/* ---- for stragglers.c and its test ---- */
+
+/* Disjoint sets of a rank's time; what is in none is idle. */
+struct late_activity {
+    struct intervals sets[LATE_idle];
+};
+
+/* `wait`: merged, the times in which the rank waited for others inside communication. */
+void late_activity_init(struct late_activity *s, const struct rank *rank,
+                        const struct intervals *wait);
+void late_activity_release(struct late_activity *s);
+
+/* Adds to parts[k] `sign` times the time of cause k within [from_ns, to_ns); nothing to an empty
+ * range. */
+void late_activity_add(const struct late_activity *s, int64_t from_ns, int64_t to_ns, double sign,
+                       double parts[LATE_CAUSE_COUNT]);
 
 #endif

@@ -1,4 +1,8 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT
+ *
+ * Enqueues GEMMs and a communicator's collectives on two streams of one GPU and times one side,
+ * alone and beside the other; then the ranks agree on the slowest time (overlap.h).
+ */
 #include "bench/overlap.h"
 
 #include "base/arena.h"
@@ -30,7 +34,8 @@ const struct bench_overlap_gemm bench_overlap_gemms[BENCH_OVERLAP_GEMMS] = {
 };
 /* clang-format on */
 
-enum { GO, FIRST, LAST, OTHERS_LAST }; /* events */
+enum { GO, FIRST, LAST, OTHERS_LAST, EVENTS }; /* events of the GPU */
+_Static_assert(EVENTS == BENCH_OVERLAP_EVENTS, "an event of each kind");
 enum { GEMM, COLLECTIVE, SIDES };
 
 /* One row that is being measured. */
@@ -342,7 +347,7 @@ int bench_overlap_open(struct bench_overlap *o, int device, struct err *e)
 
 void bench_overlap_close(struct bench_overlap *o)
 {
-    for (size_t i = 0; i < sizeof o->events / sizeof *o->events && o->gpu.calls != NULL; i++)
+    for (size_t i = 0; i < EVENTS && o->gpu.calls != NULL; i++)
         bench_gpu_forget_event(&o->gpu, o->events[i]);
     bench_blas_close(&o->blas);
     if (o->gpu.calls != NULL)

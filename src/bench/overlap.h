@@ -76,12 +76,14 @@ double bench_overlap_together(const struct bench_overlap_log *log,
  * rows, of those that have as many rows as any; of alike ones the first. -1: there are no rows. */
 int bench_overlap_best(const struct bench_overlap_log *log);
 
+#define BENCH_OVERLAP_EVENTS 4
+
 struct bench_overlap {
     struct bench_gpu gpu; /* with the stream of the GEMMs */
     struct bench_blas blas;
     void *buffers[2]; /* of the communicator that is measured */
     size_t room;
-    void *events[4];
+    void *events[BENCH_OVERLAP_EVENTS];
 };
 
 int bench_overlap_open(struct bench_overlap *o, int device, struct err *e);

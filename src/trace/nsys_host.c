@@ -142,51 +142,58 @@ static struct rank *rank_of(struct nsys *n, const struct nsys_process *p, int64_
 
 /* ---- into the ranks ---- */
 
+/* Gives the operations of a rank the calls that launched them. */
+static void set_launches(const struct nsys_process *p, struct rank *rank)
+{
+    for (size_t i = 0; i < rank->nops; i++) {
+        struct op *op = &rank->ops[i];
+        uint32_t at =
+            (int64_t)op->id >= 0 ? idmap_find(&p->launch_ids, (int64_t)op->id) : IDMAP_NONE;
+        if (at == IDMAP_NONE || p->launches.list[at].start_ns == UNKNOWN_NS)
+            continue;
+        op->host_ns = p->launches.list[at].start_ns;
+        op->host_end_ns = p->launches.list[at].end_ns;
+        op->tid = p->launches.list[at].tid;
+        if (op->class == OP_MEMORY)
+            op->copy.by = (uint8_t)p->launches.list[at].call;
+        if (p->launches.list[at].call == API_GRAPH && op->class != OP_GRAPH)
+            op->flags |= OP_IN_GRAPH;
+    }
+}
+
+/* Adds the synchronisations of a process to its ranks. The device of a call: that of its context;
+ * else the process's first. */
+static void add_sync_calls(struct nsys *n, const struct nsys_process *p)
+{
+    struct rank *first = NULL;
+    for (size_t i = n->members.count; i-- > 0;) {
+        if (&n->processes.list[n->members.list[i].process] == p)
+            first = &n->run->ranks[n->members.list[i].rank];
+    }
+    for (size_t i = 0; i < p->sync_calls.count && first != NULL; i++) {
+        const struct nsys_sync_call *from = &p->sync_calls.list[i];
+        uint32_t at = from->context >= 0 ? idmap_find(&p->context_ids, from->context) : IDMAP_NONE;
+        struct rank *rank = at != IDMAP_NONE ? rank_of(n, p, p->contexts.list[at]) : NULL;
+        struct sync_call *sync;
+        if (rank == NULL)
+            rank = first;
+        sync = rank_add_sync_call(rank);
+        *sync = from->sync;
+        sync->device = rank->nops > 0 ? rank->ops[0].device : 0;
+    }
+}
+
 void nsys_host(struct nsys *n)
 {
     take_calls(n, NSYS_RUNTIME);
     take_calls(n, NSYS_DRIVER);
     take_details(n, NSYS_SYNC);
     take_details(n, NSYS_EVENT);
-    for (size_t i = 0; i < n->members.count; i++) {
-        struct nsys_process *p = &n->processes.list[n->members.list[i].process];
-        struct rank *rank = &n->run->ranks[n->members.list[i].rank];
-        for (size_t k = 0; k < rank->nops; k++) {
-            struct op *op = &rank->ops[k];
-            uint32_t at =
-                (int64_t)op->id >= 0 ? idmap_find(&p->launch_ids, (int64_t)op->id) : IDMAP_NONE;
-            if (at == IDMAP_NONE || p->launches.list[at].start_ns == UNKNOWN_NS)
-                continue;
-            op->host_ns = p->launches.list[at].start_ns;
-            op->host_end_ns = p->launches.list[at].end_ns;
-            op->tid = p->launches.list[at].tid;
-            if (op->class == OP_MEMORY)
-                op->copy.by = (uint8_t)p->launches.list[at].call;
-            if (p->launches.list[at].call == API_GRAPH && op->class != OP_GRAPH)
-                op->flags |= OP_IN_GRAPH;
-        }
-    }
-    for (size_t i = 0; i < n->processes.count; i++) {
-        /* The device of a call: that of its context; else the process's first. */
-        struct nsys_process *p = &n->processes.list[i];
-        struct rank *first = NULL;
-        for (size_t j = n->members.count; j-- > 0;) {
-            if (&n->processes.list[n->members.list[j].process] == p)
-                first = &n->run->ranks[n->members.list[j].rank];
-        }
-        for (size_t j = 0; j < p->sync_calls.count && first != NULL; j++) {
-            const struct nsys_sync_call *from = &p->sync_calls.list[j];
-            uint32_t at =
-                from->context >= 0 ? idmap_find(&p->context_ids, from->context) : IDMAP_NONE;
-            struct rank *rank = at != IDMAP_NONE ? rank_of(n, p, p->contexts.list[at]) : NULL;
-            struct sync_call *sync;
-            if (rank == NULL)
-                rank = first;
-            sync = rank_add_sync_call(rank);
-            *sync = from->sync;
-            sync->device = rank->nops > 0 ? rank->ops[0].device : 0;
-        }
-    }
+    for (size_t i = 0; i < n->members.count; i++)
+        set_launches(&n->processes.list[n->members.list[i].process],
+                     &n->run->ranks[n->members.list[i].rank]);
+    for (size_t i = 0; i < n->processes.count; i++)
+        add_sync_calls(n, &n->processes.list[i]);
 }
 
 /* ---- devices ---- */

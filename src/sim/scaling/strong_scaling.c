@@ -1,4 +1,8 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT
+ *
+ * Finds the number that counts tokens in all GEMMs of the steps, and divides GEMMs, transfers and
+ * kernels by it (scaling.h).
+ */
 #include "sim/scaling/scaling.h"
 
 #include <math.h>
