@@ -8,6 +8,7 @@
 #define SPECTER_ANALYSIS_PIPELINE_H
 
 #include "base/arena.h"
+#include "base/idmap.h"
 #include "trace/match.h"
 #include "trace/step_time.h"
 
@@ -67,6 +68,39 @@ static inline uint32_t stage_step_of(const struct job_steps *steps, size_t rank,
 /* Returns whether a message is between neighbours of one pipeline. `r`: index into run->ranks. */
 bool stages_is_message(const struct stages *s, const struct run *run, size_t r,
                        const struct op *op);
+
+/* ---- pairs of ranks (stage_pairs.c), for stages.c ---- */
+
+/* Messages between two ranks in one communicator, or in all communicators of exactly two ranks
+ * together (STAGE_COMM_PAIRS). Index 0: from low to high, or low as the sender. `units` counts
+ * micro-batches: sends without a computation between them are one. */
+struct stage_pair {
+    int32_t comm;      /* communicator; STAGE_COMM_PAIRS */
+    int low, high;     /* global ranks */
+    int64_t direction; /* > 0: first messages go from low to high */
+    uint64_t units[2], received[2];
+    uint64_t last_epoch[2]; /* of the sender's last one, plus 1 */
+    size_t last_step[2];    /* in which low, high last voted for the direction, plus 1 */
+    int64_t in_flight[2];   /* as seen by the sender: sent less what came back */
+    uint64_t flushes[2];    /* times that this came back to 0 */
+};
+
+#define STAGE_COMM_PAIRS (-1)
+
+struct stage_pairs {
+    struct stage_pair *list; /* owned */
+    size_t count, cap;
+    struct idmap ids, keys; /* of two ranks; of them in a communicator */
+    uint64_t messages;      /* all that were seen */
+    uint64_t unknown;       /* of them with an unknown other end */
+    uint64_t alltoalls;     /* of them in launches of messages to many */
+};
+
+void stage_pairs_init(struct stage_pairs *p, const struct run *run, const struct job_steps *steps);
+void stage_pairs_release(struct stage_pairs *p);
+
+/* The global rank at the other end of a message; -1 unknown, or no message. */
+int stage_message_peer(const struct run *run, const struct op *op);
 
 /* ---- bubbles (bubble.c) ----
  *
