@@ -209,8 +209,8 @@ static int take_failures(const struct shared_record *r, const char *at, const ch
     return 0;
 }
 
-int load_shared_take(struct load_shared *s, struct read_job *job, struct run *parts,
-                     size_t nparts, struct err *e)
+int load_shared_take(struct load_shared *s, struct read_job *job, struct run *parts, size_t nparts,
+                     struct err *e)
 {
     const struct source *source = job->sources[0];
     const size_t len = strlen(job->path);
