@@ -30,7 +30,7 @@ parent=${TMPDIR:-/tmp}
 [ -w /dev/shm ] && parent=/dev/shm
 scratch=$(mktemp -d "$parent/specter-launch.XXXXXX") || exit 2
 pids=()
-# What runs in the background of a script ignores SIGINT: ranks are ended by SIGTERM.
+# A process in the background of a script ignores SIGINT: ranks are ended by SIGTERM.
 end_all() {
     [ ${#pids[@]} -gt 0 ] && kill "${pids[@]}" 2>/dev/null
 }

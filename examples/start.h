@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What the examples share: who this rank is, the communicator of all, and what to do about errors.
+ * Shared by the examples: number of this rank, the communicator of all, and the end on errors.
  */
 #ifndef START_H
 #define START_H

@@ -72,7 +72,7 @@ static void usage(FILE *to)
           to);
 }
 
-/* What follows from other options, and what does not go together. */
+/* Sets options that follow from others, and refuses those that do not go together. */
 static void complete_options(struct options *o)
 {
     if (o->micro == 0)

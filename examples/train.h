@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What the files of the training example share: train.c (options, communicators, buffers, the check
+ * Shared by the files of the training example: train.c (options, communicators, buffers, the check
  * of values), train_step.c (layers, one step), train_pipeline.c (micro-batches over stages).
  */
 #ifndef TRAIN_H
@@ -16,7 +16,7 @@
 #define LAYERS_MAX 1024
 #define EXPANSION 4 /* width of the hidden product over the model's */
 
-/* What the program counts of its own calls, for tests that compare with a trace. */
+/* The program's counts of its own calls, for tests that compare with a trace. */
 #define COUNTED(X)       \
     X(AllReduce)         \
     X(AllGather)         \
@@ -48,7 +48,7 @@ struct options {
     const char *count_file, *id_file;
 };
 
-/* What stand-ins offer beyond the real libraries (tests/emu/emu.h); NULL on real ones. */
+/* Functions that stand-ins have and real libraries do not (tests/emu/emu.h); NULL on real ones. */
 struct stand_in {
     void (*work)(uint64_t ns);
     const void *(*kernel)(const char *name, uint64_t ns);
@@ -109,7 +109,7 @@ void exchange(struct job *j, ncclComm_t comm, const uint16_t *send, int to, uint
 void forward(struct job *j);
 void backward(struct job *j);
 
-/* What follows the last backward pass: gradients of buckets that have not been reduced. */
+/* Runs the end of the last backward pass: gradients of buckets that have not been reduced. */
 void reduce_gradients(struct job *j);
 
 /* Forward and backward of all micro-batches, one forward, one backward by turns (1F1B). */

@@ -14,7 +14,7 @@
 #define OPTIMIZER_PASSES 14
 #define KERNEL_NS 1000 /* a kernel between products that reads and writes nothing */
 
-/* What a framework does on the host between launches: on the stand-ins the virtual clock moves on,
+/* A framework's work on the host between launches: on the stand-ins the virtual clock moves on,
  * elsewhere the time is spent. */
 static void host_work(const struct job *j)
 {

@@ -419,7 +419,7 @@ DOCUMENTED_READS='dp:4 tp:2 pp:3 fsdp:1 ep:2'
 
 document() {
     cat <<EOF
-# How far a replay is off
+# The error of a replay
 
 \`make accuracy-replay\` wrote this page: replays of recordings on the [stand-ins](../tests/emu/README.md), which share
 nothing with the models that a replay uses, beside recordings of other runs. The jobs are examples/train and eleven

@@ -111,7 +111,7 @@ struct members {
     struct call_verdict *verdicts; /* filled by calls_compare() */
 };
 
-/* Whether the comm ranks of a communicator equal the global ranks of its members. */
+/* Tells whether the comm ranks of a communicator equal the global ranks of its members. */
 enum ranks_global { RANKS_NOT_CHECKED, RANKS_GLOBAL, RANKS_RENUMBERED };
 
 struct hang_finder {

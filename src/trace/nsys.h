@@ -112,7 +112,7 @@ const unsigned char *nsys_bytes(const struct nsys_rows *rows, int column, size_t
  * or it cannot be read. Valid until the next call. nsys_name() keeps texts. */
 struct json_text nsys_string(struct nsys_db *db, int64_t id);
 
-/* How often nsys_string() failed to read a text, as of a damaged file. */
+/* The number of times that nsys_string() failed to read a text, as of a damaged file. */
 uint64_t nsys_failed_strings(const struct nsys_db *db);
 
 /* ---- what is made of it ---- */

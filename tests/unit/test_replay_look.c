@@ -30,7 +30,7 @@ static const struct path_part *part(const struct path_summary *s, const char *na
 
 /* ---- texts ---- */
 
-/* What is printed as 0.0 % has no column, and no "?". */
+/* A share that is printed as 0.0 % has no column, and no "?". */
 TEST(replay_shares_below_a_digit_are_not_seen)
 {
     struct replay_scale scale = {.time.span_ns = 1e6};

@@ -78,7 +78,7 @@ if ranks:
 for what, of in (("analyze", step), ("replay", replay["source"])):
     if of["bound"] and of["path"]:
         check(f"verdict of {what}", of["bound"] == of["path"] or of["why"], of["bound"], of["path"])
-# What the prediction says otherwise than analyze does of the recording it explains.
+# Returns where the prediction differs from what analyze says of the recording that it explains.
 predicted = replay["source"]
 same = step["bound"] in (None, predicted["bound"]) and step["path"] in (None, predicted["path"])
 check("verdicts of the two", same == (predicted["recorded_why"] is None), step["bound"], step["path"],

@@ -1,4 +1,4 @@
-# What the tests of agreement share: sourced, not run.
+# Functions of the tests of agreement: sourced, not run.
 command -v python3 >/dev/null || { echo "no python3"; exit 77; }
 cp "$ROOT"/tests/cli/agree/agree.py .
 

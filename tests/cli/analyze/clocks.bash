@@ -1,4 +1,4 @@
-# What the tests of clocks share: sourced, not run.
+# Functions of the tests of clocks: sourced, not run.
 [[ -x $BUILD/examples/train ]] || { echo "no example built"; exit 77; }
 command -v python3 >/dev/null || { echo "no python3"; exit 77; }
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-# What is missing is named: killed ranks, damaged and older closing records, ranks without a trace; other runs.
+# Everything that is missing is named: killed ranks, damaged and older closing records, ranks without a trace; other
+# runs.
 . "$ROOT/tests/cli/analyze/closing.bash"
 ask() {
     echo "== $*"
@@ -42,7 +43,7 @@ sed -i '1s/"rank":0/"rank":4/' mixed/specter_trace_rank4.jsonl
 ask mixed
 mkdir empty
 ask empty
-# What needs the records.
+# Answers that need the records.
 for args in "--rank 0" "--full" "--html a" "--xlsx a" "--gpu h100_sxm" "--fail-on idle>0" "--table stragglers" "--table summary_rank"; do
     # shellcheck disable=SC2086  # words
     ask killed $args | tail -n +2

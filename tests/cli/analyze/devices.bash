@@ -1,4 +1,4 @@
-# What the tests of processes with several GPUs share: sourced, not run.
+# Functions of the tests of processes with several GPUs: sourced, not run.
 . "$ROOT/tests/cli/tracer/common.bash"
 
 # devices DIR PROCESSES COUNT WAY: as many processes, with so many GPUs each, numbered by the launcher.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# Who is late in a profile made by others, against what HTA's data give by plain arithmetic, to 1 us.
+# The late ranks in a profile made by others, against what HTA's data give by plain arithmetic, to 1 us.
 [[ -n $SHARED && -e $SHARED/data/traces/param/dlrm_kineto.tar.gz ]] ||
     { echo "no ../shared data"; exit 77; }
 command -v python3 >/dev/null || { echo "no python3"; exit 77; }

@@ -1,4 +1,4 @@
-# What the tests of jobs that hang share: sourced, not run.
+# Functions of the tests of jobs that hang: sourced, not run.
 . "$ROOT/tests/cli/tracer/common.bash"
 unset RANK WORLD_SIZE LOCAL_RANK
 

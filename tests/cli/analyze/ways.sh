@@ -1,4 +1,4 @@
-# What NCCL's profiler told of collectives: the most frequent way of each row, none where nothing was
+# Choices that NCCL's profiler told of collectives: the most frequent way of each row, none where nothing was
 # told, and no line beyond 80 columns.
 mkdir traces
 awk 'BEGIN {

@@ -9,7 +9,7 @@ for ((r = 0; r < 8; r++)); do
     done
     finish
 done
-# What the model says of this machine changes with its parameters; what is made of it does not.
+# The model's numbers for this machine change with its parameters; the sentences do not.
 masked() { sed -E 's/[0-9.]+ %/N %/g; s/the [0-9.]+ GB/the N GB/'; }
 "$SPECTER" analyze --full --json slow.json | grep -A5 '[0-9]. Slow' | masked
 echo ---

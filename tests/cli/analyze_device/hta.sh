@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# What HolisticTraceAnalysis says of the same trace, to a microsecond (shared/data/expected).
+# Numbers of HolisticTraceAnalysis for the same trace, to a microsecond (shared/data/expected).
 [[ -n $SHARED && -e $SHARED/data/expected/hta_dlrm8.json ]] || { echo "no ../shared data"; exit 77; }
 command -v python3 >/dev/null || { echo "no python3"; exit 77; }
 for t in idle_streams ranks queue; do

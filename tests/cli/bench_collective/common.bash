@@ -1,4 +1,4 @@
-# What the tests of `bench collective` share: sourced, not run.
+# Functions of the tests of `bench collective`: sourced, not run.
 [[ -d $BUILD/emu/lib ]] || { echo "no stand-in libraries"; exit 77; }
 command -v python3 >/dev/null || { echo "no python3"; exit 77; }
 export LD_LIBRARY_PATH=$BUILD/emu/lib EMU_DIR=$PWD/emu

@@ -1,4 +1,4 @@
-# What the tests of libraries without a GPU share: sourced, not run.
+# Functions of the tests of libraries without a GPU: sourced, not run.
 command -v python3 >/dev/null || { echo "no python3"; exit 77; }
 # Their libraries keep memory to the end.
 export ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}detect_leaks=0

@@ -1,4 +1,4 @@
-# What gloo and MPI cannot do is one line with the way out; without a GPU it names gloo.
+# A request that gloo or MPI cannot fulfil is one line with the way out; without a GPU it names gloo.
 . "$ROOT/tests/cli/bench_collective/host.bash"
 module gloo
 module mpi

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# What cannot be measured is one line; what was measured before is kept.
+# A failed measurement is one line; those before it are kept.
 . "$ROOT/tests/cli/bench_collective/common.bash"
 bench() { "$SPECTER" bench gemm "$@" >out 2>err; echo "$?: $(cat err)"; }
 bench --budget 0

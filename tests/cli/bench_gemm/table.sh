@@ -83,7 +83,7 @@ echo "validate: status $?"
 grep -c '"key":.*"h200_sxm"' v.json
 grep '"skipped":' v.json
 
-# What is damaged is no measurement.
+# A damaged row is no measurement.
 sed -i '9s/hot\|cold/warm/; 10s/bf16\|fp16\|tf32\|fp32\|fp64\|int8\|fp8e4m3/fp7/; 11s/\(cold\|hot\),[0-9.]*,[0-9.]*/\1,-1,/' gemm.csv
 "$SPECTER" validate gemm.csv --worst 0 --rows rows.csv >/dev/null
 echo "validate: status $?"

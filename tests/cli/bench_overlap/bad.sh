@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# What cannot be measured is one line; a killed rank is named; Ctrl-C keeps what was measured, marked; no process is
+# A failed measurement is one line; a killed rank is named; Ctrl-C keeps what was measured, marked; no process is
 # left.
 . "$ROOT/tests/cli/bench_collective/common.bash"
 bench() {

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# What the fabric was given is found, for each number of channels: a GEMM that is bound by tiles lacks an SM a
+# Parameters of the fabric are found, for each number of channels: a GEMM that is bound by tiles lacks an SM a
 # channel, one that is bound by memory what the bytes of the collective take of it, and a collective the share of
 # its links that GEMMs take.
 . "$ROOT/tests/cli/bench_collective/common.bash"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# What cannot be measured is one line with the way out.
+# A failed measurement is one line with the way out.
 . "$ROOT/tests/cli/bench_collective/common.bash"
 bench() {
     rm -rf emu/*

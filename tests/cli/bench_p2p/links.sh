@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# What the fabric was given is found: alpha is collective_ns + latency + slice_ns of one message, beta the
+# Parameters of the fabric are found: alpha is collective_ns + latency + slice_ns of one message, beta the
 # link's rate, of which jitter takes 1.5 % on average. A link that is slow one way is named for that way.
 . "$ROOT/tests/cli/bench_collective/common.bash"
 # links GPUS LINE...: measures on a fabric with these lines, and compares with them.

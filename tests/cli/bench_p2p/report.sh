@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# What was measured, read back from its folder, is the same text and the same JSON (but for what temperatures.csv does
+# A measurement that is read back from its folder is the same text and the same JSON (but for what temperatures.csv does
 # not hold); so it is of two nodes, of a benchmark that was ended, and of the columns that PyTorch scripts leave.
 . "$ROOT/tests/cli/bench_collective/common.bash"
 export EMU_FABRIC=$PWD/fabric.conf MASTER_PORT=$((20000 + RANDOM % 10000))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# What a log does not tell is asked for with the words to type; what options say must agree with it.
+# Facts that a log lacks are asked for with the words to type; what options say must agree with it.
 # A GPU without a profile is no reason to refuse: its rows are shown as measured.
 ask() { echo "--- $*"; "$SPECTER" bench report "$@" 2>&1; echo "status $?"; }
 row='  67108864  2097152  float  none  -1  300.0  223.70  195.74  0'

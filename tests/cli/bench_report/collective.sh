@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# What `bench collective` wrote is read back: its JSON and its profile_*.txt, with the ranks of each turn.
+# Files of `bench collective` are read back: its JSON and its profile_*.txt, with the ranks of each turn.
 . "$ROOT/tests/cli/bench_collective/common.bash"
 "$SPECTER" bench collective --gpus 4 --op all_reduce,alltoall --elements 1000,4096 --iters 5 --warmup 2 \
     -o out --gpu h100_sxm --network dgx_h100_400g >/dev/null 2>said || { cat said; exit 1; }

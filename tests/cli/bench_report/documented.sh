@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# What docs/bench.md shows is what the program prints; `make doc-examples` renews it.
+# docs/bench.md shows what the program prints; `make doc-examples` renews it.
 cp "$ROOT/docs/bench.md" .
 here=$PWD
 cd "$ROOT" && scripts/doc-examples.sh "$here/bench.md"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# What connects the GPUs of a node, in the words of nvidia-smi, and the driver stand beside what was measured.
+# The links between GPUs of a node, in the words of nvidia-smi, and the driver stand beside what was measured.
 . "$ROOT/tests/cli/bench_collective/common.bash"
 export EMU_FABRIC=$PWD/fabric.conf
 settings() {

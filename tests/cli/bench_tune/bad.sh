@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# What cannot be measured is one line; of a job that ends early the sizes before it are kept and marked, and no
+# A failed measurement is one line; of a job that ends early the sizes before it are kept and marked, and no
 # process is left.
 . "$ROOT/tests/cli/bench_collective/common.bash"
 export EMU_FABRIC=$PWD/fabric.conf

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# What the GPU suite measures is what the models are judged by: `make fit` takes none of it, neither as a file of
+# Measurements of the GPU suite judge the models: `make fit` takes none of them, neither as a file of
 # its own beside the tables nor as rows in one of them.
 cp -r "$ROOT"/scripts .
 mkdir -p profiles build measured

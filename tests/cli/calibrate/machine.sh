@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# What differs is found, the profile that is written has it, and predictions with it are right.
+# A difference of the machine is found, the profile that is written has it, and predictions with it are right.
 . "$ROOT"/tests/cli/calibrate/common.bash
 table 'all_reduce all_gather' 8 1 >t.csv
 "$SPECTER" calibrate t.csv -o p.json --params start_us,link_share --full >out

@@ -1,5 +1,6 @@
-# What a preload cannot keep is told before the program runs, in one line, and only where it is so: a weak reference that
-# is tested and that no library has, dladdr() of a linked function. Each program runs untraced and traced.
+# A property that a preload cannot keep is told before the program runs, in one line, and only where it is so: a weak
+# reference that is tested and that no library has, dladdr() of a linked function. Each program runs untraced and
+# traced.
 . "$ROOT/tests/cli/doctor/common.bash"
 mkdir lib
 "$cc" -shared -fPIC -Wl,-soname,libnccl.so.2 -o lib/libnccl.so.2 -xc - <<<'int ncclGroupStart(void) { return 0; }' || exit 1

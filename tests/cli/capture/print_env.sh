@@ -14,7 +14,7 @@ grep -c . exported
 for option in "" --nccl-plugin --no-marks; do
     echo "$option" $("$SPECTER" capture $option --print-env | sed -nE "s|^export (NVTX.*\|NCCL.*)=$LIBSPECTER\$|\\1|p")
 done
-# What was preloaded before stays, behind.
+# Libraries that were preloaded before stay, behind.
 (
     export LD_PRELOAD=libm.so.6
     eval "$("$SPECTER" capture --print-env)"

@@ -18,6 +18,6 @@ echo "status $?"
 
 # SIGCHLD ignored, as some launchers leave it.
 (trap '' CHLD; "$SPECTER" capture -o traces -- sh -c 'exit 9' 2>/dev/null; echo "status $?")
-# What the program inherits is what it would inherit without us.
+# The program inherits the same as without us.
 "$SPECTER" capture -o traces -- grep -E 'Sig(Blk|Ign|Cgt)' /proc/self/status 2>/dev/null >traced
 grep -E 'Sig(Blk|Ign|Cgt)' /proc/self/status | cmp - traced

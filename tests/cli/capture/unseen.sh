@@ -1,4 +1,4 @@
-# What a trace says that it could not see is named behind the run.
+# Calls that a trace could not see are named after the run.
 lookups=$BUILD/tracer/lookups
 echo 'int ncclCommFinalize(void *c) { (void)c; return 0; } int ncclGroupStart(void) { return 0; }' >nccl.c
 mkdir apart idle

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-# What cannot be compared is refused; what makes sides hard to compare comes first; what one side alone has is a row.
+# Input that cannot be compared is refused; what makes sides hard to compare comes first; what one side alone has is a
+# row.
 cp -r "$ROOT"/tests/cli/replay/data/two_ranks a
 cp -r a b
 said() { "$SPECTER" compare "$@" 2>&1; echo "status $?"; }

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-# What was planted on the stand-ins, alone and two at once, in jobs of several kinds: each cause has from 90 to 110 % of
-# what it does to the step when it is planted alone (where that is nothing: less than a tenth of the change), and all
-# changes and the rest add up to that of the step.
+# Causes that were planted on the stand-ins, alone and two at once, in jobs of several kinds: each cause has from 90 to
+# 110 % of what it does to the step when it is planted alone (where that is nothing: less than a tenth of the change),
+# and all changes and the rest add up to that of the step.
 . "$ROOT"/tests/cli/scaling/common.bash
 record() { # DIRECTORY RANKS LINES OPTION...: LINES of the stand-ins' fabric, after the defaults
     { cat "$ROOT"/tests/emu/fabric/h100.conf; tr ';' '\n' <<<"$3"; } >"$1.conf"
@@ -66,8 +66,8 @@ planted 'two nodes, one slow GPU' 16 rank 'seed = 1' 'slow_gpu = 2 0.8' --tp 2
 planted 'slower memory' 4 kernels 'seed = 18' 'memory_GBps = 2000' --tp 4
 two 'host and GEMMs' 8 'seed = 111' gemms 'gemm_efficiency = 0.63' host 'api_ns = 4000' --tp 2 --hidden 512 --tokens 256
 two 'network and GEMMs' 8 'seed = 111' gemms 'gemm_efficiency = 0.63' collective 'intra_GBps = 263' --tp 2
-# Where the simulation is off by more than the step changed, that is said, and no cause is named: here because the traces
-# no longer tell of untimed kernels.
+# Where the simulation is off by more than the step changed, that is said, and no cause is named: here because the
+# traces no longer tell of untimed kernels.
 record base 8 'seed = 204' --fsdp
 record test 8 'seed = 204;gemm_efficiency = 0.7' --fsdp
 sed -i '/"type":"untraced"/d' base/*.jsonl test/*.jsonl

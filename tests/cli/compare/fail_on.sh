@@ -33,7 +33,7 @@ said 'comm>+90%' base1 slow1
 said 'coll_call_num>+0%' base1 slow1
 said 'coll_call_num<11' base1 slow1
 said 'lost>+1%' base1 slow1
-# What is not known, and what is no condition.
+# Values that are not known, and texts that are no conditions.
 said 'mfu<0.3' base1 slow1
 said 'mfu<-3%,step_ms>+5%' base1 slow1
 said 'bubble>+1%' base1 slow1

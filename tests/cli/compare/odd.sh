@@ -2,8 +2,8 @@
 # Odd sides: each has an answer of finite numbers whose parts add up, or one clear line and the status.
 command -v python3 >/dev/null || { echo "no python3"; exit 77; }
 cat >job.py <<'PY'
-# job.py DIRECTORY [KEY=VALUE...]: ranks, first (rank), steps, marks, comms, size (of groups), hosts, us (of an AllReduce), timed,
-# late (rank 1 marks a step after its AllReduce, so that this is the step before's there).
+# job.py DIRECTORY [KEY=VALUE...]: ranks, first (rank), steps, marks, comms, size (of groups), hosts, us (of an
+# AllReduce), timed, late (rank 1 marks a step after its AllReduce, so that this is the step before's there).
 import json, os, sys
 o = {"ranks": 2, "first": 0, "world": 2, "steps": 6, "marks": 1, "comms": 1, "size": 2, "hosts": 1, "us": 50, "timed": 1, "late": 0}
 o.update((k, int(v)) for k, v in (a.split("=") for a in sys.argv[2:]))
@@ -101,7 +101,7 @@ pair profiled names
 pair one one/../alone
 pair grid wide
 pair alone unmarked
-# What cannot be written is an error, and leaves no half of a file.
+# A file that cannot be written is an error, and leaves no half of a file.
 "$SPECTER" compare base slow 2>&1 >/dev/full
 echo "status $?"
 "$SPECTER" compare base slow 2>&1 1</dev/null

@@ -89,7 +89,7 @@ import openpyxl
 sheet = openpyxl.load_workbook("several/comparison_x_base_vs_again/final_analysis_report.xlsx")["Settings"]
 print([(c.value, c.data_type) for c in sheet[2]])
 PY
-# What cannot be written leaves nothing under a final name.
+# A workbook that cannot be written leaves nothing under a final name.
 "$SPECTER" compare base test -o /dev/full/x 2>&1 >/dev/null
 echo "status $?"
 (trap '' XFSZ; ulimit -f 4; "$SPECTER" compare base test -o full 2>&1 >/dev/null | sed "s/: [^:]*$/: .../")

@@ -1,4 +1,4 @@
-# What the doctor's tests share: sourced, not run.
+# Functions of the doctor's tests: sourced, not run.
 cc=${CC:-cc}
 command -v "$cc" >/dev/null || { echo "no compiler"; exit 77; }
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# Whether the loader finds the file of a library that is expected: that one, another one, none.
+# The loader finds the file of a library that is expected, another one, or none.
 . "$ROOT"/tests/cli/doctor/common.bash
 mkdir a b
 for dir in a b; do

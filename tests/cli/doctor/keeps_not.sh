@@ -1,4 +1,5 @@
-# What a preload cannot keep of a program is a warning, and so it is of the libraries that `import torch` loads.
+# Properties of a program that a preload cannot keep are a warning, as are those of the libraries that `import torch`
+# loads.
 . "$ROOT/tests/cli/doctor/common.bash"
 cat >weak.c <<'C'
 #pragma weak ncclAllReduce

@@ -1,5 +1,5 @@
-# Who has NCCL's one place for a profiler: the environment, a configuration file, a library that an image brings. Doctor says
-# so, and capture when --nccl-plugin takes it.
+# The holder of NCCL's one place for a profiler: the environment, a configuration file, a library that an image brings.
+# Doctor says so, and capture when --nccl-plugin takes it.
 . "$ROOT/tests/cli/doctor/common.bash"
 mkdir lib net plain home
 "$cc" -shared -fPIC -o lib/libnccl-profiler.so -xc - <<<'int ncclProfiler_v4 = 1;' &&

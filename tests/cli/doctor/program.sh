@@ -1,4 +1,4 @@
-# What a program's file tells: a script's interpreter, needs that are not there, NCCL linked in, twice
+# A program's file tells of a script's interpreter, needs that are not there, NCCL linked in, twice
 # or dynamically, a static program, another processor's, no program.
 . "$ROOT/tests/cli/doctor/common.bash"
 export LD_LIBRARY_PATH=$PWD/lib

@@ -1,4 +1,4 @@
-# What capture refuses, doctor names by the same words.
+# Doctor names by the same words whatever capture refuses.
 . "$ROOT/tests/cli/doctor/programs.bash"
 musl && old_glibc && own_glibc || exit 1
 for program in ./musl ./older ./owner; do

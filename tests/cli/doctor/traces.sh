@@ -1,4 +1,4 @@
-# What earlier traces say that they could not see.
+# Doctor names what earlier traces could not see.
 . "$ROOT/tests/cli/doctor/common.bash"
 mkdir traces
 init='{"event":"init","version":1,"run":"r","rank":0,"host":"h","real_ns":1}'

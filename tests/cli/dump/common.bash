@@ -1,4 +1,4 @@
-# What the tests of dump share: sourced, not run.
+# Functions of the tests of dump: sourced, not run.
 . "$ROOT/tests/cli/tracer/common.bash"
 
 # start DIR: a program that hangs after 20 steps, in the background; returns when it does.

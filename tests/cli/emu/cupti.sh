@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# What the CUPTI stand-in records: complete, ordered, correlated, in buffers of any size, from several
+# Records of the CUPTI stand-in: complete, ordered, correlated, in buffers of any size, from several
 # threads and on the program's own clock; and recording moves no virtual clock.
 export LD_LIBRARY_PATH=$BUILD/emu/lib
 "$BUILD/emu/check_cupti"

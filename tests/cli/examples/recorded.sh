@@ -1,4 +1,4 @@
-# What the recorder leaves for examples/traces is what the test of that folder wants, and that test sees what
+# The recorder leaves in examples/traces what the test of that folder wants, and that test sees what
 # is not.
 . "$ROOT/tests/cli/examples/stand_in.bash"
 . "$ROOT/tests/gpu/fixture.bash"

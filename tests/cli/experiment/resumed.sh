@@ -28,7 +28,7 @@ until_held() {
     done
     echo "the program did not start"
 }
-# What a kill leaves running holds the folder until it has ended.
+# A process that a kill leaves running holds the folder until it has ended.
 touch hold
 run -o cut >/dev/null 2>&1 &
 until_held

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# What is exported into the folder of the traces is no trace: the analysis stays the same, of our own
+# A file that is exported into the folder of the traces is no trace: the analysis stays the same, of our own
 # recordings and of a profiler's alike.
 source "$ROOT/tests/cli/export/trace.bash"
 mkdir kineto

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# What a Perfetto trace holds, by the field numbers of its public schema: tracks with their processes,
+# Prints the contents of a Perfetto trace, by the field numbers of its public schema: tracks with their processes,
 # slices with times and names, flows. Checks nesting on the way.
 import sys
 

@@ -50,7 +50,7 @@ finish() {
     } >"dumps/nccl_trace_rank_$rank"
 }
 
-# What analyze says of the hang, and its notes.
+# Prints what analyze says of the hang, and its notes.
 hang() {
     "$SPECTER" analyze --full dumps --json out.json --fail-on 'hangs>0' >out.txt 2>err.txt
     echo "status $?"

@@ -1,4 +1,4 @@
-# What the GPU suite claims of several ranks, with one thing wrong each time.
+# Claims of the GPU suite about several ranks, with one thing wrong each time.
 . "$(dirname "$0")/claims.bash"
 good good
 well='"coverage": {"incomplete_collectives": 0, "inconsistent_collectives": 0, "unmatched_ops": 0}'

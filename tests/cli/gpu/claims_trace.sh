@@ -1,4 +1,4 @@
-# What the GPU suite claims of a trace, with one thing wrong each time.
+# Claims of the GPU suite about a trace, with one thing wrong each time.
 . "$(dirname "$0")/claims.bash"
 good good
 ask complete good 2

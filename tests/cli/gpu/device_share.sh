@@ -1,5 +1,5 @@
-# What of a made profile a made trace has records of: all of it; none of its reductions; products that are a
-# fifth too long; and steps that nobody marked.
+# The share of a made profile that a made trace has records of: all of it; none of its reductions; products that are a
+# fifth too long; and unmarked steps.
 command -v python3 >/dev/null || { echo "no python3"; exit 77; }
 export PYTHONDONTWRITEBYTECODE=1
 cat >make.py <<'PY'

@@ -1,5 +1,5 @@
-# What doctor says is held against a PyTorch that loads the stand-ins: it agrees, until the package loads another NCCL than its
-# files say, or the machine has another GPU.
+# Doctor's answer is held against a PyTorch that loads the stand-ins: it agrees, until the package loads another NCCL
+# than its files say, or the machine has another GPU.
 . "$ROOT/tests/cli/doctor/common.bash"
 command -v python3 >/dev/null || { echo "no python3"; exit 77; }
 export PYTHONDONTWRITEBYTECODE=1 LD_LIBRARY_PATH=$BUILD/emu/lib PYTHONPATH=$PWD/site

@@ -22,7 +22,7 @@ bash -n bash
 "$SPECTER" help --man
 "$SPECTER" help --completion tcsh
 "$SPECTER" help --man /dev/null/x
-# What bash offers.
+# The words that bash offers.
 . ./bash
 offers() {
     COMP_WORDS=("$@") COMP_CWORD=$(($# - 1))

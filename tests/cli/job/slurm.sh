@@ -1,4 +1,4 @@
-# What Slurm prints of a job beside its traces: nodes of ranks, how it ended; and where the two contradict each other.
+# Slurm's output on a job beside its traces: nodes of ranks, how it ended; and where the two contradict each other.
 . "$ROOT/tests/cli/job/job.bash"
 traces named 123.0 nid001 nid001.hpc nid002 nid002
 scontrol 'TIMEOUT Reason=TimeLimit' 'nid[001-002]' 2 4 >named/job.txt && say 'hosts that are nodes' named

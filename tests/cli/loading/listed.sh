@@ -1,2 +1,2 @@
-# What differences.txt lists names patterns that exist.
+# Lines of differences.txt name patterns that exist.
 exec bash "$ROOT/tests/loading/run.bash" -c

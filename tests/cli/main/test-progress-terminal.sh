@@ -1,4 +1,4 @@
-# How far the tests are: on a terminal one line that is rewritten, and taken away in the end.
+# The progress of the tests: on a terminal one line that is rewritten, and taken away in the end.
 script -qec true /dev/null >/dev/null 2>&1 </dev/null || { echo "no terminal can be made here"; exit 77; }
 . "$ROOT/tests/cli/main/test-progress.bash"
 TERM=xterm script -qfec 'tests/run.sh --cli >said' /dev/null </dev/null >progress &

@@ -1,4 +1,4 @@
-# How far the tests are: a line now and then where stderr is no terminal, and none on stdout.
+# The progress of the tests: a line now and then where stderr is no terminal, and none on stdout.
 . "$ROOT/tests/cli/main/test-progress.bash"
 tests/run.sh --cli >said 2>progress &
 seen 'check: 1 of 2 command-line tests done, 1 failed'

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-# What is linked into the programs of `make release`: its licenses travel in tarball and wheel, and the SPDX list names
-# the same, with their versions. No function of the C library is inside instead of its own.
+# Licenses of all that is linked into the programs of `make release` travel in tarball and wheel, and the SPDX list
+# names the same, with their versions. No function of the C library is inside instead of its own.
 command -v python3 >/dev/null || { echo "no python3"; exit 77; }
 shopt -s nullglob
 tarballs=("$ROOT"/build/release/specter-*-linux-*.tar.gz)

@@ -74,7 +74,7 @@ for chosen in (variants, [], ["yaml"]):
     if not re.search(r"^install .* /p/specter/bin/specter$", installed, re.M):
         print("does not install the program")
 PY
-# What of the optional libraries this system has.
+# The optional libraries that this system has.
 HAVE=$(for pair in SQLITE:sqlite3 ZSTD:zstd YAML:yaml; do
     echo "#include <${pair#*:}.h>" | $CC -E -xc - >/dev/null 2>&1 && echo "${pair%:*}"
 done) PYTHONDONTWRITEBYTECODE=1 python3 spack.py

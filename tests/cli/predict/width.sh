@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# What predict prints about one operation fits a terminal of 80 columns.
+# The output of predict on one operation fits a terminal of 80 columns.
 for network in dgx_h100_400g dgx_h100_400g_sharp aws_p5; do
     "$SPECTER" predict collective --op all_reduce --bytes 64M --ranks 96 --gpu h100_sxm --network $network --explain
     "$SPECTER" predict p2p --bytes 64M --across --gpu h100_sxm --network $network --explain

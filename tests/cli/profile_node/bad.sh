@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# What cannot be done is one line, and leaves nothing behind.
+# A task that cannot be done is one line, and leaves nothing behind.
 . "$ROOT/tests/cli/profile_node/common.bash"
 try() {
     "$@" >out 2>err

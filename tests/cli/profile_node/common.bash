@@ -1,4 +1,4 @@
-# What the tests of scripts/profile_node.sh share: sourced, not run.
+# Functions of the tests of scripts/profile_node.sh: sourced, not run.
 [[ -d $BUILD/emu/lib ]] || { echo "no stand-in libraries"; exit 77; }
 export BUILD LD_LIBRARY_PATH=$BUILD/emu/lib PYTHON=false CC
 export ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}detect_leaks=0 # as in bench_collective/common.bash

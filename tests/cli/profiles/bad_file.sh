@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# What is wrong with a file, and where.
+# Errors of a file say where they are.
 try() {
     cat > my.json
     "$SPECTER" profiles ${1:-} my.json > /dev/null

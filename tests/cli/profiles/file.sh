@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# What is printed of every profile is a file that reads back to the same bytes.
+# Every printed profile is a file that reads back to the same bytes.
 for name in $("$SPECTER" profiles --json | sed -n 's/.*"name":[^"]*"\(.*\)",/\1/p'); do
     "$SPECTER" profiles "$name" --json > one.json
     "$SPECTER" profiles ./one.json --json | cmp - one.json && echo same

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# What docs/replay.md shows is what the program prints (`make doc-examples`), and it names every key of the JSON.
+# docs/replay.md shows what the program prints (`make doc-examples`), and it names every key of the JSON.
 cp "$ROOT/docs/replay.md" .
 here=$PWD
 (cd "$ROOT" && scripts/doc-examples.sh "$here/replay.md")

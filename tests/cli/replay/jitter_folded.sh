@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# What variation costs a capture of 16 ranks, all of them simulated, is what it costs when the operations
+# Variation costs a capture of 16 ranks, all of them simulated, as much as when the operations
 # of 4 are known, which stand for the others as order statistics: 5 % less to 15 % more, by data, tensor and
 # pipeline parallelism and with sharded parameters. That is so where operations vary by 10 %, which is more
 # than ranks differ for good, by their places in rings. Where they vary by 2 %, which is less, it comes out

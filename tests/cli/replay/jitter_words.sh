@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# What cannot be asked for is one line, and status 2.
+# A request that cannot be fulfilled is one line, and status 2.
 cp -r "$ROOT"/tests/cli/replay/data/two_ranks traces
 try() { "$SPECTER" replay --full "$@" --scale 1,8; echo "status $?"; }
 try --jitter much

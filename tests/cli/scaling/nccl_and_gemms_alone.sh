@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# What a capture of NCCL and cuBLAS alone leaves out is work between its operations: on its own hardware, and on
+# A capture of NCCL and cuBLAS alone leaves out work between its operations: on its own hardware, and on
 # another GPU beside the recording there.
 . "$ROOT"/tests/cli/scaling/common.bash
 within() {

@@ -22,6 +22,6 @@ on_slurm() {
     return $status
 }
 
-# What capture has said, without what Slurm and the program say.
+# Prints lines of capture, without those of Slurm and the program.
 of_specter() { grep -h '^specter: ' "$@"; }
 runs_of() { grep -ho '"run":"[^"]*"' "$1"/*.jsonl | sort | uniq -c | sed 's/^ *//'; }

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# What docs/sweep.md shows is what the program prints (`make doc-examples`) and what examples/ holds;
+# docs/sweep.md shows what the program prints (`make doc-examples`) and what examples/ holds;
 # it and the help text name every axis and column.
 cp "$ROOT/docs/sweep.md" .
 here=$PWD

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# What is no table of this grid is refused and left as it is.
+# A file that is no table of this grid is refused and left as it is.
 . "$ROOT"/tests/cli/sweep/grid.bash
 "$SPECTER" sweep grid.json >whole.csv 2>/dev/null
 said() {

@@ -1,4 +1,4 @@
-# What a process changes about itself (directory, root, user, file mode mask, locale) changes nothing
+# Changes that a process makes to itself (directory, root, user, file mode mask, locale) change nothing
 # about a trace that is open.
 . "$ROOT/tests/cli/tracer/common.bash"
 chmod 755 . # for whoever it becomes

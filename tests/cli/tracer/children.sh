@@ -1,7 +1,7 @@
 # Children that become other programs, by posix_spawn, fork and vfork from a second thread, have none of
 # our files and one thread; a process that becomes another leaves its trace behind.
 . "$ROOT/tests/cli/tracer/common.bash"
-# What ls says of itself: what its files are, and how many threads it has.
+# Prints what ls says of itself: its files, and its number of threads.
 of_children() {
     awk '/ -> / { print $(NF-2), $NF ~ /\/proc\/[0-9]+\/fd$/ ? "itself" : $NF } /^dr.* [0-9]+$/ { print "a thread" }' "$1"
 }

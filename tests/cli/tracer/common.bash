@@ -1,4 +1,4 @@
-# What the tracer's tests share: sourced, not run.
+# Functions of the tracer's tests: sourced, not run.
 
 FLIGHT=$BUILD/tracer/flight
 CALLS=$BUILD/tracer/calls STRESS=$BUILD/tracer/stress INSTANT=$BUILD/tracer/instant

@@ -11,7 +11,7 @@ done
 traced captured "$BUILD/tracer/group_calls" captured || exit 1
 check captured/*
 ops captured/*.jsonl count timing graph | sort | uniq -c
-# What ended within a group that is still open at exit has its time.
+# Work that ended within a group that is still open at exit has its time.
 traced open "$BUILD/tracer/group_calls" beside_open || exit 1
 check open/*
 ops open/*.jsonl op timing

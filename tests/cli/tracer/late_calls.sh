@@ -1,5 +1,5 @@
-# What is called behind the tracer's own exit handler, by other handlers, destructors and threads that
-# still run, is in the trace or counted as dropped, in a ring, too. A library's destructor runs last of
+# Calls after the tracer's own exit handler, by other handlers, destructors and threads that
+# still run, are in the trace or counted as dropped, in a ring, too. A library's destructor runs last of
 # all.
 . "$ROOT/tests/cli/tracer/common.bash"
 export LD_LIBRARY_PATH=$BUILD/bench/lib:$PWD

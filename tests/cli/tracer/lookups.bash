@@ -1,4 +1,4 @@
-# What the tests of dlsym() share: sourced, not run, behind common.bash.
+# Functions of the tests of dlsym(): sourced, not run, behind common.bash.
 
 LOOKUPS=$BUILD/tracer/lookups
 cc=${CC:-cc}

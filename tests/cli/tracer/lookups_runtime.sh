@@ -25,7 +25,7 @@ grep '"untraced"' capture/*.jsonl | grep -o '"launches":[0-9]*\|"graph":[0-9]*'
 ops capture/*.jsonl type graph launch
 traced threads "$LOOKUPS" runtime "$LIBRARY" threads || fail "threads: status $?"
 seen threads | sort | uniq -c
-# What is left out leaves no trace at all.
+# A library that is left out leaves no trace at all.
 mkdir others
 for name in libnccl.so.2 libcublas.so.13 libcublasLt.so.13 libcudart.so.13 libcudart-0123abcd.so.13 libcupti.so.13; do
     cp "$LIBRARY" others/$name

@@ -1,4 +1,4 @@
-# What a program marks: its names, kinds and threads; what was open when its thread or the program
+# Marks of a program: names, kinds and threads; what was open when its thread or the program
 # ended has no end. Marks alone make no trace, and what comes before the first traced call is not in it.
 . "$ROOT/tests/cli/tracer/common.bash"
 MARKS=$BUILD/tracer/marks

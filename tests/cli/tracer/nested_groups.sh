@@ -5,7 +5,7 @@ traced out "$STRESS" nested_groups || fail "status $?"
 check out/*
 file=out/specter_trace_rank0.jsonl
 ops $file id | sort -u | wc -l
-# What each group holds, in the order of ids within it, and how often.
+# Prints the contents of each group, in the order of ids within it, and how often.
 ops $file group tid op count | awk '$2 != "null" { what[$2] = what[$2] " " $6 " " $8; tid[$2 " " $4]; n[$2] }
     END { for (g in what) seen[what[g]]++; for (w in seen) print seen[w] w
           for (t in tid) m++; for (g in n) groups++; print groups " groups, " m " with their threads" }' | sort

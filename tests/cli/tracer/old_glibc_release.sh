@@ -1,4 +1,4 @@
-# What `make release` built needs no newer glibc than it says.
+# The programs of `make release` need no newer glibc than it names.
 set -- "$ROOT"/build/release/*/libspecter.so
 [[ -e $1 ]] || { echo "no library of make release"; exit 77; }
 "$ROOT/scripts/release.sh" --check "$@"

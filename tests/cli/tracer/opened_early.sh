@@ -1,4 +1,4 @@
-# What the constructor of a library opens, before the tracer's own constructor runs, did not come with the
+# A library that the constructor of another opens, before the tracer's own constructor runs, did not come with the
 # program: a plugin that is bound to it keeps it, as it does untraced, when its opener closes it.
 . "$ROOT/tests/cli/tracer/common.bash"
 . "$ROOT/tests/cli/tracer/lookups.bash"

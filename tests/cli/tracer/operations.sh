@@ -1,4 +1,4 @@
-# What each call is recorded as.
+# The record of each call.
 . "$ROOT/tests/cli/tracer/common.bash"
 for scenario in collectives gemms lt events; do
     traced "$scenario" "$CALLS" $scenario || exit 1

@@ -1,4 +1,4 @@
-# What NCCL tells its profiler plugin is joined to the calls it is of, and to no other.
+# Events that NCCL tells its profiler plugin are joined to the calls that they are of, and to no other.
 . "$ROOT/tests/cli/tracer/common.bash"
 export NCCL_PROFILER_PLUGIN=${PRELOAD##* }
 

@@ -1,4 +1,4 @@
-# What destructors of thread-local values call, in whatever round, is recorded, and the thread's ring
+# Calls by destructors of thread-local values, in whatever round, are recorded, and the thread's ring
 # serves others when it has ended: nothing is dropped.
 . "$ROOT/tests/cli/tracer/common.bash"
 export LD_LIBRARY_PATH=$BUILD/bench/lib

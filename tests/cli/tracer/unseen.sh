@@ -1,4 +1,4 @@
-# What could not be seen is named at the end of the trace: a library in a namespace of its own, one
+# Calls that could not be seen are named at the end of the trace: a library in a namespace of its own, one
 # that nobody called, and NCCL built into another object.
 . "$ROOT/tests/cli/tracer/common.bash"
 . "$ROOT/tests/cli/tracer/lookups.bash"

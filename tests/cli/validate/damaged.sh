@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# What can be read is scored; what cannot is counted, and the status says so.
+# Rows that can be read are scored; others are counted, and the status says so.
 . "$ROOT"/tests/cli/validate/common.bash
 {
     printf '\xEF\xBB\xBF'

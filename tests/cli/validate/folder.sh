@@ -12,7 +12,7 @@ collectives | gzip >a.csv.gz
 "$SPECTER" validate a.csv.gz d/b.csv --json - | grep -v '"file"' >gzip.json
 diff files.json gzip.json >&2 && echo same
 diff folder.json files.json | grep -c reason
-# What specter bench leaves beside its tables is passed over without a word.
+# Files that specter bench leaves beside its tables are passed over without a word.
 printf 'timestamp_abs,elapsed_s,gpu_id\n1,0.1,0\n' >d/temperatures.csv
 printf 'rank,elapsed_s,gpu_ahead_us,host_ahead_us\n0,0,0,0\n' >d/drift.csv
 rm d/hardware.csv

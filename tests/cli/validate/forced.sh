@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# What a run forced NCCL to do is what is predicted.
+# The prediction is of what a run forced NCCL to do.
 . "$ROOT"/tests/cli/validate/common.bash
 {
     echo collective,ranks,nodes,bytes,time_us,gpu_profile,network_profile,notes

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# What the models promise of measured collectives that no fit has seen: a median error of at most 10 %. Every
+# The models' promise for measured collectives that no fit has seen: a median error of at most 10 %. Every
 # third row is enough to tell; docs/accuracy.md has all.
 . "$ROOT"/tests/cli/validate/common.bash
 need_measured

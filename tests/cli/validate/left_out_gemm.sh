@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# What the models promise of GEMMs of a GPU that no fit has seen: a median error of at most 10 %. Every
+# The models' promise for GEMMs of a GPU that no fit has seen: a median error of at most 10 %. Every
 # eighth row is enough to tell; docs/accuracy.md has all.
 . "$ROOT"/tests/cli/validate/common.bash
 need_measured

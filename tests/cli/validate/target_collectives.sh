@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# What the models promise of the measured collectives: median errors of at most 8 % over all rows, 12 % in
+# The models' promise for the measured collectives: median errors of at most 8 % over all rows, 12 % in
 # each class of sizes.
 . "$ROOT"/tests/cli/validate/common.bash
 need_measured

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# What the models promise of the measured GEMMs: a median error of at most 6 %, and at most 25 %
+# The models' promise for the measured GEMMs: a median error of at most 6 %, and at most 25 %
 # for 90 % of the rows.
 . "$ROOT"/tests/cli/validate/common.bash
 need_measured

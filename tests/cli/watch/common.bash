@@ -1,4 +1,4 @@
-# What the tests of watch share: sourced, not run.
+# Functions of the tests of watch: sourced, not run.
 command -v python3 >/dev/null || { echo "no python3"; exit 77; }
 unset SPECTER_OUTPUT RANK WORLD_SIZE LOCAL_RANK
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# What --openmetrics writes is read by the parsers of Prometheus' Python client, names that are no UTF-8, quotes and
+# The output of --openmetrics is read by the parsers of Prometheus' Python client, names that are no UTF-8, quotes and
 # backslashes included; it is replaced, and stays as it was where the new one cannot be written.
 . "$ROOT/tests/cli/watch/common.bash"
 python=python3

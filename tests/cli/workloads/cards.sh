@@ -7,7 +7,7 @@ for folder in "$ROOT"/examples/workloads/*-perlmutter-16; do
     $check "$folder/workload_card.yaml" "$folder/train_config.toml" || echo "$folder: status $?"
     [[ $(grep -c . "$folder/run.sh") -lt 8 && -x $folder/run.sh && -f $folder/pyproject.toml ]] || echo "$folder: run.sh"
     grep -q "^#SBATCH --job-name=${folder##*/}$" "$folder/run.sbatch" || echo "$folder: name of the job"
-    # What specter metrics reads of it.
+    # specter metrics reads of it:
     [[ -z $yaml ]] || "$SPECTER" metrics "$ROOT/tests/cli/analyze/data/two_ranks" --metric throughput_tokens \
         --card "$folder/workload_card.yaml" >out 2>err || { [[ $? == 4 ]] || cat err; }
 done

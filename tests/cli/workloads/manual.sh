@@ -50,7 +50,7 @@ for page in getting-started slurm launchers troubleshooting; do
         [[ $status == 0 ]] || tail -n 3 log
     done < <(sed '/^```/,/^```$/d' "$ROOT/docs/$page.md" | sed -n 's/^    \([^ ].*\)/\1/p')
 done | sed "s|$PWD/||g" | grep -v '^status 0: PATH'
-# What the stand-in was handed by .deepspeed_env made the second capture.
+# The variables that the stand-in was handed by .deepspeed_env made the second capture.
 ls traces | wc -l
 # The Kubernetes file names what --print-env prints.
 specter capture -o /traces --print-env | sed -n 's/^export \([A-Z0-9_]*\)=.*/\1/p' | sort >wanted

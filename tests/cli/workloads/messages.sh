@@ -1,4 +1,4 @@
-# What a job lacks is one line with what to do, and a status; nothing has been run or moved by then.
+# Everything that a job lacks is one line with what to do, and a status; nothing has been run or moved by then.
 python3 -c '' 2>/dev/null || { echo "no python3"; exit 77; }
 workloads=$ROOT/examples/workloads run=llama3.1-8b-torchtitan-tp-perlmutter-16/run.sh
 export BUILD SPECTER
