@@ -27,6 +27,18 @@ traced() {
     SPECTER_OUTPUT=$dir LD_PRELOAD=$PRELOAD "$@"
 }
 
+# small_disk SIZE: the test runs anew with a file system of so many bytes at `small`, in a mount namespace of its own.
+# Both are gone when it ends, however that is.
+small_disk() {
+    if [[ -z ${HAS_SMALL_DISK-} ]]; then
+        mkdir small
+        unshare --mount true 2>/dev/null || { echo "no right to make a mount namespace"; exit 77; }
+        HAS_SMALL_DISK=1 exec unshare --mount bash "$0"
+    fi
+    mount -t tmpfs -o size="$1" tmpfs small 2>/dev/null ||
+        { echo "no right to mount a small file system"; exit 77; }
+}
+
 # Every line of these files is as include/specter/trace.h says.
 check() {
     env -u LD_LIBRARY_PATH "$BUILD/tracer/check_trace" "$@"

@@ -1,9 +1,7 @@
 # A full disk: the program's output and status are its own, the file keeps whole lines, and what was
 # lost is counted.
 . "$ROOT/tests/cli/tracer/common.bash"
-mkdir small
-mount -t tmpfs -o size=128k tmpfs small 2>/dev/null || { echo "no right to mount a small file system"; exit 77; }
-trap 'umount small' EXIT
+small_disk 128k
 traced small/out "$CALLS" many 2>err
 echo "status $?"
 sed 's/ .small.*rank0/ FILE/' err

@@ -1,9 +1,7 @@
 # A disk that fills while an operation waits: its line, written as not finished, is among the last ones
 # that give way to the closing record. The counts are right whether it ends or not.
 . "$ROOT/tests/cli/tracer/common.bash"
-mkdir small
-mount -t tmpfs -o size=256k tmpfs small 2>/dev/null || { echo "no right to mount a small file system"; exit 77; }
-trap 'umount small' EXIT
+small_disk 256k
 for end in ends never; do
     for steps in 5 22; do
         traced small/out "$FLIGHT" late $steps small/filler $end 2>err || fail "the program felt it"

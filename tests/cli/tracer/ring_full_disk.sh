@@ -1,8 +1,6 @@
 # A disk that is full already has no place for a ring; one that fills up later does not touch it.
 . "$ROOT/tests/cli/tracer/common.bash"
-mkdir small
-mount -t tmpfs -o size=2m tmpfs small 2>/dev/null || { echo "no right to mount a small file system"; exit 77; }
-trap 'umount small' EXIT
+small_disk 2m
 SPECTER_RING=5000 traced small/none "$FLIGHT" steps 3 0
 echo "status $?"
 ls small/none
