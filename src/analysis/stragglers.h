@@ -9,7 +9,7 @@
  *   origin   of that wait: the last one; but where most of its lateness is that it waited longer in
  *            other communication than the median rank, the origin of the wait in which it waited
  *            longest since the collective before, and so on from there
- *   median   the rank in the middle by start, of the members of the collective but the last one
+ *   median   the rank with the median start among the members of the collective but the last one
  *
  * Only where the clocks of all ranks agree; all is 0 otherwise.
  */
