@@ -63,20 +63,87 @@ show() {
     { "$SPECTER" "${@:2}" --format md || [[ $? == 4 ]]; } | errors $1
 }
 
+# noise_floor TABLE...: by how much two sources differ that measured the same, the slower over the faster, each by its
+# median: a model of both errs by half of that at least. Element types of collectives do not count.
+noise_floor() {
+    local rows status=0
+    rows=$(mktemp)
+    "$SPECTER" validate "$@" --worst 0 --rows "$rows" >/dev/null || status=$?
+    [[ $status == 0 || $status == 4 ]] && awk -F, '
+        function value(name) { return $column[name] }
+        function quantile(list, n, q,    at, i) {
+            at = q * (n - 1) + 1
+            i = int(at)
+            return i < n ? list[i] + (at - i) * (list[i + 1] - list[i]) : list[n]
+        }
+        function ascending(list, n,    i, k, x) {
+            for (i = 2; i <= n; i++) {
+                x = list[i]
+                for (k = i - 1; k >= 1 && list[k] > x; k--)
+                    list[k + 1] = list[k]
+                list[k + 1] = x
+            }
+        }
+        function median_of(question, source,    n, i, list) {
+            n = count[question, source]
+            for (i = 1; i <= n; i++)
+                list[i] = us[question, source, i]
+            ascending(list, n)
+            return quantile(list, n, 0.5)
+        }
+        function told(list, n) { # by what median, p90, and how many pairs
+            ascending(list, n)
+            return sprintf("%.1f %% (p90 %.1f, %d pairs)", 100 * quantile(list, n, .5), 100 * quantile(list, n, .9), n)
+        }
+        NR == 1 { for (i = 1; i <= NF; i++) column[$i] = i; next }
+        value("status") != "scored" { next }
+        {
+            question = ""
+            for (i = column["kind"]; i < column["measured_us"]; i++)
+                if (i != column["source_id"] && !(i == column["dtype"] && value("kind") == "collective"))
+                    question = question FS $i
+            source = value("source_id")
+            us[question, source, ++count[question, source]] = value("measured_us")
+            if (count[question, source] == 1)
+                sources[question, ++nsources[question]] = source
+            if (value("nodes") > 1)
+                between[question] = 1
+        }
+        END {
+            for (question in nsources)
+                for (i = 2; i <= nsources[question]; i++)
+                    for (k = 1; k < i; k++) {
+                        a = median_of(question, sources[question, i])
+                        b = median_of(question, sources[question, k])
+                        d = a > b ? a / b - 1 : b / a - 1
+                        if (question in between) far[++nfar] = d
+                        else near[++nnear] = d
+                    }
+            if (nnear + nfar == 0)
+                print "\nNoise floor: not known, no two sources measured the same."
+            else
+                print "\nNoise floor: sources that measured the same differ by " \
+                    (nnear > 0 ? told(near, nnear) : "") (nnear > 0 && nfar > 0 ? ",\nbetween nodes by " : "") \
+                    (nfar > 0 ? told(far, nfar) : "") "."
+        }' "$rows"
+    rm -f "$rows"
+}
+
 page() {
     cat <<'EOF'
 # Accuracy
 
 Errors of the models on published measurements, in per cent, by `make accuracy`. The command above each table shows
-more classes; GPUs and networks with fewer than ten rows are not here. [validate.md](validate.md) defines the figures,
-[src/model/README.md](../src/model/README.md) says where the models are wrong.
+all classes, also GPUs and networks below ten rows. [validate.md](validate.md) defines the figures,
+[src/model/README.md](../src/model/README.md) says where models are wrong.
 
-**In sample**: the parameters were fitted on these rows, too. **Left out**: they were fitted without them; expect these
-errors of a machine without measurements.
+**In sample**: the parameters were fitted on these rows, too. **Left out**: without them, as for a machine without
+measurements.
 
 ## Collectives, in sample
 EOF
     show '' validate collectives.csv collectives_more.csv --worst 0
+    noise_floor collectives.csv collectives_more.csv
     if [[ -z $IN_SAMPLE ]]; then
         printf '\n## Collectives, left out\n\n'
         echo 'SIMPLE_MOVES (src/model/comm_price.c) is a constant read off aws_p4d and gcp_a3_mega, LL_MESSAGE_GBPS and those'
@@ -85,6 +152,7 @@ EOF
     fi
     printf '\n## GEMMs, in sample\n'
     show '' validate gemm.csv --worst 0
+    noise_floor gemm.csv
     if [[ -z $IN_SAMPLE ]]; then
         printf '\n## GEMMs, left out\n'
         show 'dtype gpu+' validate gemm.csv --leave-one-out gpu --worst 0
@@ -95,7 +163,7 @@ EOF
 
 ## The fitted parameters
 
-Defined in src/model/params.h, with their values in profiles/fitted.def. Those that the above rests on:
+src/model/params.h defines them, profiles/fitted.def has their values. In use above:
 
     specter validate collectives.csv collectives_more.csv gemm.csv p2p.csv --parameters
 EOF
