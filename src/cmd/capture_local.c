@@ -88,10 +88,8 @@ static int open_out(const struct local_traces *l, struct local_trace *t)
 /* Copies the bytes from `from` on to the same place in the target. 0, or -1 with errno. */
 static int copy_from(struct local_trace *t, int in, off_t from)
 {
-    char *block = malloc(BLOCK_SIZE);
+    char *block = array_new(1, BLOCK_SIZE);
     ssize_t got = 0, put = 0;
-    if (block == NULL)
-        die("out of memory");
     while (put >= 0 && (got = pread(in, block, BLOCK_SIZE, from)) > 0) {
         for (ssize_t done = 0; done < got && put >= 0; done += put)
             put = pwrite(t->out, block + done, (size_t)(got - done), from + done);

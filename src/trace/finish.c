@@ -367,9 +367,7 @@ static void note_set(struct run *run, bool loss, const char *text,
                      bool (*test)(const struct rank *))
 {
     /* The ranks for which test() holds; those missing when test is NULL. */
-    bool *in = calloc((size_t)run->world_size + 1, sizeof *in);
-    if (in == NULL)
-        die("out of memory");
+    bool *in = array_new((size_t)run->world_size + 1, sizeof *in);
     if (test == NULL)
         memset(in, true, (size_t)run->world_size);
     for (size_t r = 0; r < run->nranks; r++)

@@ -93,11 +93,9 @@ static int compare_positions(const void *pa, const void *pb)
 /* An operation that is written twice (pending, then done) counts as the later line says. */
 static void drop_replaced(struct rank *rank)
 {
-    struct position *list = calloc(rank->nops + 1, sizeof *list);
-    bool *keep = calloc(rank->nops + 1, sizeof *keep);
+    struct position *list = array_new(rank->nops, sizeof *list);
+    bool *keep = array_new(rank->nops, sizeof *keep);
     size_t kept = 0;
-    if (list == NULL || keep == NULL)
-        die("out of memory");
     for (size_t i = 0; i < rank->nops; i++)
         list[i] = (struct position){rank->ops[i].id, i};
     qsort(list, rank->nops, sizeof *list, compare_positions);
@@ -276,11 +274,9 @@ static int no_record(const struct jsonl *r, struct err *e)
 
 static int read_file(struct jsonl *r, struct stream *s, struct err *e)
 {
-    char *block = calloc(1, BLOCK_SIZE + LINE_ROOM); /* all of it may be looked at */
+    char *block = array_new(1, BLOCK_SIZE + LINE_ROOM); /* all of it may be looked at */
     size_t have = 0, used;
     ssize_t n;
-    if (block == NULL)
-        die("out of memory");
     while ((n = stream_read(s, block + have, PORTION, e)) > 0) {
         have += (size_t)n;
         const char *end;
@@ -309,9 +305,7 @@ static int read_file(struct jsonl *r, struct stream *s, struct err *e)
 
 static struct jsonl *jsonl_new(struct run *run, const char *label)
 {
-    struct jsonl *r = calloc(1, sizeof *r);
-    if (r == NULL)
-        die("out of memory");
+    struct jsonl *r = array_new(1, sizeof *r);
     r->run = run;
     r->label = label;
     r->line.record = SPECTER_REC_COUNT;

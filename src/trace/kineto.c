@@ -337,10 +337,8 @@ static int read_file(struct kineto *k, struct stream *s, struct err *e)
 
 static int kineto_read(struct run *run, struct stream *s, const char *label, struct err *e)
 {
-    struct kineto *k = calloc(1, sizeof *k);
+    struct kineto *k = array_new(1, sizeof *k);
     int rc;
-    if (k == NULL)
-        die("out of memory");
     k->run = run;
     k->label = label;
     k->recorded_rank = k->reported_rank = -1;
@@ -408,10 +406,8 @@ static void fill_numbers(struct run *run, struct rank *rank, int64_t *known)
  * and growing. To be freed. */
 static bool *recorded_numbers(struct run *run)
 {
-    bool *good = calloc(run->ncomms + 1, sizeof *good);
-    int64_t *last = calloc(run->ncomms + 1, sizeof *last);
-    if (good == NULL || last == NULL)
-        die("out of memory");
+    bool *good = array_new(run->ncomms, sizeof *good);
+    int64_t *last = array_new(run->ncomms, sizeof *last);
     memset(good, true, run->ncomms);
     for (size_t r = 0; r < run->nranks; r++) {
         fill_numbers(run, &run->ranks[r], last);

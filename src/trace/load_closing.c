@@ -301,9 +301,8 @@ static void do_job(void *arg, size_t i)
 {
     struct closings *r = arg;
     const struct source **list = r->order + r->jobs[i];
-    struct file_ends ends = {.head = malloc(BLOCK_BYTES + 1), .tail = malloc(BLOCK_BYTES + 1)};
-    if (ends.head == NULL || ends.tail == NULL)
-        die("out of memory");
+    struct file_ends ends = {.head = array_new(1, BLOCK_BYTES + 1),
+                             .tail = array_new(1, BLOCK_BYTES + 1)};
     if (list[0]->archive)
         read_archive(r, list, r->jobs[i + 1] - r->jobs[i], &ends);
     else

@@ -101,10 +101,8 @@ struct period period_find(const uint64_t *symbols, size_t n)
     struct period found = {0};
     if (n < 2 || n > UINT32_MAX / 2)
         return found;
-    f.fail = malloc(n * sizeof *f.fail);
-    f.z = malloc(2 * n * sizeof *f.z);
-    if (f.fail == NULL || f.z == NULL)
-        die("out of memory");
+    f.fail = array_new(n, sizeof *f.fail);
+    f.z = array_new(2 * n, sizeof *f.z);
     for (size_t i = 0; i < ANCHORS; i++) {
         size_t anchor = n * i / ANCHORS;
         if (i == 0 || anchor != n * (i - 1) / ANCHORS)

@@ -141,9 +141,7 @@ int run_comm(struct run *run, const char *id, size_t len, int64_t size)
     if (run->ncomms * 2 >= run->ncomm_slots) {
         free(run->comm_slots);
         run->ncomm_slots = run->ncomm_slots ? run->ncomm_slots * 2 : 64;
-        run->comm_slots = calloc(run->ncomm_slots, sizeof *run->comm_slots);
-        if (run->comm_slots == NULL)
-            die("out of memory");
+        run->comm_slots = array_new(run->ncomm_slots, sizeof *run->comm_slots);
         for (size_t c = 0; c < run->ncomms; c++)
             *comm_slot(run, run->comms[c].id) = (uint32_t)c + 1;
     }

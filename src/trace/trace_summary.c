@@ -242,10 +242,8 @@ int trace_heads(struct trace_heads *heads, const char *dir, struct arena *arena,
     struct dirent **names;
     int n = scandir(dir, &names, is_trace, alphasort);
     int dirfd = n >= 0 ? open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
-    char *block = malloc(BLOCK_SIZE);
+    char *block = array_new(1, BLOCK_SIZE);
     *heads = (struct trace_heads){NULL, 0, 0};
-    if (block == NULL)
-        die("out of memory");
     if (dirfd < 0)
         err_set(e, ERR_INPUT, "cannot read '%s': %s", dir, strerror(errno));
     for (int i = 0; i < n; i++) {
@@ -273,9 +271,7 @@ int trace_summary_read(struct trace_summary *g, const char *dir,
     d = opendir(dir);
     if (d == NULL)
         return err_set(e, ERR_INPUT, "cannot read '%s': %s", dir, strerror(errno));
-    block = malloc(BLOCK_SIZE);
-    if (block == NULL)
-        die("out of memory");
+    block = array_new(1, BLOCK_SIZE);
     while ((entry = readdir(d)) != NULL) {
         if (trace_has_name(entry->d_name))
             trace_summary_file(g, dirfd(d), entry->d_name, block, run);

@@ -420,10 +420,8 @@ static const char *host_in_name(struct run *run, const char *label)
 
 static int xla_read(struct run *run, struct stream *s, const char *label, struct err *e)
 {
-    struct xla *x = calloc(1, sizeof *x);
+    struct xla *x = array_new(1, sizeof *x);
     int rc;
-    if (x == NULL)
-        die("out of memory");
     x->run = run;
     x->label = label;
     x->host = host_in_name(run, label);
