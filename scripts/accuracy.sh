@@ -64,12 +64,12 @@ show() {
 }
 
 # noise_floor TABLE...: by how much two sources differ that measured the same, the slower over the faster, each by its
-# median: a model of both errs by half of that at least. Element types of collectives do not count.
+# median: a model of both errs by about half of that at best. Element types of collectives do not count.
 noise_floor() {
-    local rows status=0
+    local rows
     rows=$(mktemp)
-    "$SPECTER" validate "$@" --worst 0 --rows "$rows" >/dev/null || status=$?
-    [[ $status == 0 || $status == 4 ]] && awk -F, '
+    "$SPECTER" validate "$@" --worst 0 --rows "$rows" >/dev/null || [[ $? == 4 ]]
+    awk -F, '
         function value(name) { return $column[name] }
         function quantile(list, n, q,    at, i) {
             at = q * (n - 1) + 1

@@ -7,11 +7,11 @@
 
 /* ---- Broadcast and Reduce around a ring ----
  *
- * Data go one way, from the root past all members or past all
- * members to the root. A member waits for those before it on the way alone; what it sends lies in
- * buffers until the next one takes it. NCCL has eight slots of 512 KiB a channel, sixteen channels
- * and more on links within a node: ONE_WAY_ROOM bytes. More data than that keep all members
- * together, as do operations in groups, and such of which root, size or members are not known.
+ * Data go one way, from the root past all members or past all members to the root. A member waits
+ * for those before it on the way alone; what it sends lies in buffers until the next one takes it.
+ * NCCL has eight slots of 512 KiB a channel, sixteen channels and more on links within a node:
+ * ONE_WAY_ROOM bytes. More data than that keep all members together, as do operations in groups,
+ * and such of which root, size or members are not known.
  *
  * The time of a member once data are there is the transfer's cost, the shortest recorded time of
  * any member (the source never waits). From its end to that of the member after it data take one
@@ -83,7 +83,7 @@ struct one_way_member {
 static int by_place(const void *pa, const void *pb)
 {
     const struct one_way_member *a = pa, *b = pb;
-    return (a->place > b->place) - (a->place < b->place);
+    return ORDER(a->place, b->place);
 }
 
 static double hop_ns(const struct one_way_member *part)
