@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The compiled-in profiles: the two tables beside this file as arrays.
+ * The compiled-in profiles: the tables beside this file as arrays.
  */
 #include "model/profile.h"
 
@@ -20,6 +20,14 @@
      .inter = _inter,                                        \
      .source = _source,                                      \
      __VA_ARGS__},
+
+#define TUNER(_name, ...) static const struct tuner_row tuner_##_name[] = {__VA_ARGS__};
+#include "tuner.def"
+
+#define ROWS(_name)                                                 \
+    {                                                               \
+        tuner_##_name, sizeof tuner_##_name / sizeof *tuner_##_name \
+    }
 
 const struct gpu_profile gpu_profiles[] = {
 #include "gpu.def"

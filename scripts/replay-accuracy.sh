@@ -108,7 +108,9 @@ profile() {
     [[ $PROFILES == fitted && ! -e $profile ]] || return 0
     read -r gpu network <<<"$(machine "$fabric")"
     cat >"$work/$fabric.base.json" <<EOF
-{"network": {"name": "stand_in", "base": "$network", "tree_max_bytes": 262144}}
+{"network": {"name": "stand_in", "base": "$network",
+ "tuner": [{"op": "AllReduce", "max_bytes": 262144, "algo": "tree", "proto": "Simple"},
+  {"algo": "ring", "proto": "Simple"}]}}
 EOF
     for ranks in 1 "${@:2}"; do
         measure "$fabric" "$ranks" "$gpu" "$work/$fabric.base.json"
@@ -426,7 +428,7 @@ nothing with the models that a replay uses, beside recordings of other runs. The
 programs of tests/parallel.
 
 - The machines' profiles were fitted by \`specter calibrate\` to \`specter bench\` on them. Given were the machine to start
-  from ($(machine h100 | sed 's/ / in /'), $(machine a100 | sed 's/ / in /')) and \`tree_max_bytes\` of 256 KiB.
+  from ($(machine h100 | sed 's/ / in /'), $(machine a100 | sed 's/ / in /')) and a \`tuner\` that takes trees up to 256 KiB.
 - *off* is predicted / recorded - 1; *stated* is half the width of the [interval of 80 %](replay.md#the-interval) that
   the replay gives itself. A figure with ! is above the limit in its heading.
 

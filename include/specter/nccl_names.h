@@ -2,7 +2,7 @@
  *
  * NCCL's algorithms and protocols, in the order of its own numbers (device.h): the profiler's word
  * in capitals is the id, then the name in all that specter writes, then NCCL_ALGO's and
- * NCCL_PROTO's spelling. src/model/nccl_tuner.h has the enums and the look-up.
+ * NCCL_PROTO's spelling. src/model/nccl_tuner.h has the enums and the look-up. And its versions.
  */
 #ifndef SPECTER_NCCL_NAMES_H
 #define SPECTER_NCCL_NAMES_H
@@ -22,5 +22,12 @@
     X(LL128,  "LL128",  "LL128")  \
     X(SIMPLE, "Simple", "Simple")
 /* clang-format on */
+
+/* NCCL's version as its header has it, 22809, of a text: "2.28.9", "2.28" (2.28.0), "22809". 0: it
+ * is none. Defined in src/base/names.c. */
+int specter_nccl_version_parse(const char *text);
+
+/* The same of a library's name, "NCCL 2.28.9"; 0 for RCCL and others. */
+int specter_nccl_version_of_library(const char *name);
 
 #endif

@@ -17,7 +17,11 @@ void machine_find(struct machine *m, const struct run *run, const struct gpu_pro
                   const struct network_profile *net)
 {
     *m = (struct machine){
-        .gpu = gpu, .net = net, .by = net != NULL ? NETWORK_TOLD : NETWORK_UNKNOWN};
+        .gpu = gpu,
+        .net = net,
+        .by = net != NULL ? NETWORK_TOLD : NETWORK_UNKNOWN,
+        .nccl = run_nccl_version(run),
+    };
     for (size_t r = 0; gpu == NULL && r < run->nranks; r++) {
         const char *name = run->ranks[r].gpu;
         const struct gpu_profile *own = name[0] != '\0' ? gpu_profile_of_device(name) : NULL;
@@ -32,6 +36,15 @@ void machine_find(struct machine *m, const struct run *run, const struct gpu_pro
     m->net = network_profile_find(m->gpu->network, NULL);
     if (m->net != NULL)
         m->by = NETWORK_USUAL;
+}
+
+/* The model's time of a collective on the machine, by its version of NCCL. */
+static int collective_cost(const struct machine *m, enum specter_comm_op op, double bytes,
+                           struct layout where, struct comm_cost *cost)
+{
+    struct network_profile room;
+    return model_collective(m->gpu, network_with_nccl(m->net, m->nccl, &room), op, bytes, where,
+                            cost, NULL);
 }
 
 /* Finds the layout of an instance's members: both ends of a message, or the communicator's ranks.
@@ -57,7 +70,6 @@ static double expected_ns(const struct machine *m, const struct node_map *node_m
 {
     struct layout where;
     struct comm_cost cost;
-    struct err e;
     double bytes = (double)in->bytes;
     int rc;
     if (m->gpu == NULL || m->net == NULL || in->grouped || !in->bytes_known ||
@@ -66,10 +78,9 @@ static double expected_ns(const struct machine *m, const struct node_map *node_m
     if (in->op == SPECTER_ALLTOALLV && in->sized > 0)
         bytes = in->sent / in->sized;
     if (in->p2p)
-        rc = model_p2p(m->gpu, m->net, bytes, where.nodes > 1, &cost, &e);
+        rc = model_p2p(m->gpu, m->net, bytes, where.nodes > 1, &cost, NULL);
     else
-        rc =
-            model_collective(m->gpu, m->net, (enum specter_comm_op)in->op, bytes, where, &cost, &e);
+        rc = collective_cost(m, (enum specter_comm_op)in->op, bytes, where, &cost);
     return rc == 0 && cost.us > 0 ? 1e3 * cost.us : NAN;
 }
 
@@ -101,12 +112,10 @@ struct comm_expected comm_row_expected(const struct machine *m, const struct com
     struct accuracy_interval interval;
     struct comm_expected out = {NAN, NAN};
     struct comm_cost cost;
-    struct err e;
     if (m->gpu == NULL || m->net == NULL || row->op >= SPECTER_COMM_OP_COUNT ||
         row->op == SPECTER_SEND || row->op == SPECTER_RECV || row->nodes < 1 ||
         row->comm_size < 2 || row->comm_size % row->nodes != 0 ||
-        model_collective(m->gpu, m->net, (enum specter_comm_op)row->op, bytes, where, &cost, &e) !=
-            0 ||
+        collective_cost(m, (enum specter_comm_op)row->op, bytes, where, &cost) != 0 ||
         !(cost.us > 0))
         return out;
     out.busbw_GBps =

@@ -17,6 +17,7 @@ struct machine {
     const struct network_profile *net; /* NULL unknown */
     enum network_by by;                /* the user said it, or such GPUs usually sit in it */
     bool mixed;                        /* several kinds of GPU */
+    int nccl;                          /* run_nccl_version() */
 };
 
 /* `net`, `gpu`: what the user says; NULL: what the traces tell. */

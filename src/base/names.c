@@ -5,6 +5,9 @@
  */
 #include "specter/trace.h"
 
+#include "specter/nccl_names.h"
+
+#include <stdbool.h>
 #include <string.h>
 #include <strings.h>
 
@@ -218,6 +221,29 @@ enum specter_redop specter_redop_from_nccl(int nccl)
             return (enum specter_redop)op;
     }
     return nccl >= built_in ? SPECTER_REDOP_PREMUL : SPECTER_REDOP_NONE;
+}
+
+int specter_nccl_version_parse(const char *text)
+{
+    int part[3] = {0}, n = 0, digits;
+    do {
+        for (digits = 0; *text >= '0' && *text <= '9' && digits < 6; digits++)
+            part[n] = 10 * part[n] + (*text++ - '0');
+        n++;
+    } while (digits > 0 && n < 3 && *text == '.' && text++ != NULL);
+    bool ended = *text == '\0' || *text == '-' || *text == '+'; /* of a package: 2.28.9-1 */
+    if (!ended || digits == 0)
+        return 0;
+    if (n == 1)
+        return digits == 5 ? part[0] : 0;
+    return part[0] >= 2 && part[0] < 10 && part[1] < 100 && part[2] < 100
+               ? 10000 * part[0] + 100 * part[1] + part[2]
+               : 0;
+}
+
+int specter_nccl_version_of_library(const char *name)
+{
+    return strncmp(name, "NCCL ", 5) == 0 ? specter_nccl_version_parse(name + 5) : 0;
 }
 
 unsigned specter_dtype_bits(enum specter_dtype type)

@@ -4,6 +4,7 @@
 #include "base/err.h"
 #include "calib/measured.h"
 #include "model/accuracy.h"
+#include "specter/nccl_names.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -27,6 +28,7 @@ struct measured_row bench_question(const struct bench_run *run, const struct ben
         .op = row->op,
         .bytes = (double)row->bytes,
         .where = row->where,
+        .nccl = specter_nccl_version_of_library(run->library),
         .no_nvls = nvls != NULL && strcmp(nvls, "0") == 0,
     };
     /* NCCL_ALGO=Ring; a list leaves the choice to NCCL, and so does a name that we do not know. */

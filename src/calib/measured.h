@@ -48,6 +48,7 @@ struct measured_row {
     struct layout where;           /* ranks over nodes, evenly */
     struct comm_choice forced;     /* what the run forced NCCL to do, by its notes or columns */
     bool no_nvls;                  /* the run had NVLS switched off */
+    int nccl;                      /* version, 22809 is 2.28.9; 0 where it is not said */
     enum comm_direction direction; /* p2p: COMM_TO_NEXT where it is not said */
 
     /* gemm */
@@ -163,6 +164,8 @@ const char *measured_proto(const char *text, size_t len);
     X(PER_NODE, "gpus_per_node")     \
     X(ALGO, "nccl_algo")             \
     X(PROTO, "nccl_proto")           \
+    X(NCCL, "nccl_version")          \
+    X(LIBRARY, "library")            \
     X(ALGBW, "algbw_GBps")           \
     X(BUSBW, "busbw_GBps")           \
     X(BW, "bw_GBps")                 \

@@ -5,6 +5,7 @@
 #include "calib/measured.h"
 
 #include "base/opt.h"
+#include "specter/nccl_names.h"
 
 #include <ctype.h>
 #include <limits.h>
@@ -280,6 +281,13 @@ static int (*const parsers[MEASURED_KINDS])(struct measured_reader *, struct mea
     parse_gemm,
 };
 
+/* The version of "2.28.9", or of "NCCL 2.28.9" in the column that `specter bench` writes. */
+static int nccl_version(const struct measured_reader *r)
+{
+    return has(r, COLUMN_NCCL) ? specter_nccl_version_parse(field(r, COLUMN_NCCL))
+                               : specter_nccl_version_of_library(field(r, COLUMN_LIBRARY));
+}
+
 int measured_row_parse(struct measured_reader *r, struct measured_row *row)
 {
     /* "run3.csv" of "bench/run3.csv": who measured, where no column says it. */
@@ -306,6 +314,7 @@ int measured_row_parse(struct measured_reader *r, struct measured_row *row)
                    strstr(row->notes, "NVLS off") != NULL ||
                    strcasestr(row->notes, "NCCL_ALGO=^NVLS") != NULL ||
                    strcasecmp(field(r, COLUMN_ALGO), "^NVLS") == 0;
+    row->nccl = nccl_version(r);
     return parsers[r->kind](r, row);
 }
 

@@ -10,26 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The choice of NCCL when NVLS is switched off: the best of the others by its own estimate. */
-static int predict_without_nvls(const struct measured_row *row, const struct gpu_profile *gpu,
-                                const struct network_profile *net, struct comm_cost *out,
-                                struct err *e)
-{
-    struct comm_candidate all[COMM_CANDIDATES_MAX], *best = NULL;
-    int n = model_collective_candidates(gpu, net, row->op, row->bytes, row->where, all, e);
-    for (int i = 0; i < n; i++) {
-        if (all[i].off != NULL || strncmp(all[i].cost.algo, "nvls", strlen("nvls")) == 0)
-            continue;
-        if (best == NULL || all[i].nccl_us < best->nccl_us)
-            best = &all[i];
-    }
-    if (n >= 0 && best == NULL)
-        return err_set(e, ERR_INPUT, "nothing but NVLS can do it");
-    if (best != NULL)
-        *out = best->cost;
-    return n < 0 ? -1 : 0;
-}
-
 static int predict_collective(const struct measured_row *row, const struct gpu_profile *gpu,
                               const struct network_profile *net, struct comm_cost *out,
                               struct err *e)
@@ -38,11 +18,14 @@ static int predict_collective(const struct measured_row *row, const struct gpu_p
     bool has_algorithms = row->op == SPECTER_ALLREDUCE || row->op == SPECTER_ALLGATHER ||
                           row->op == SPECTER_REDUCESCATTER || row->op == SPECTER_BROADCAST ||
                           row->op == SPECTER_REDUCE;
+    struct comm_choice forced = row->forced;
+    struct network_profile room;
     if (!has_algorithms)
         return model_collective(gpu, net, row->op, row->bytes, row->where, out, e);
-    if (row->no_nvls && row->forced.algo == NULL)
-        return predict_without_nvls(row, gpu, net, out, e);
-    return model_collective_as(gpu, net, row->op, row->bytes, row->where, &row->forced, out, e);
+    net = network_with_nccl(net, row->nccl, &room);
+    if (row->no_nvls && forced.algo == NULL)
+        forced.algo = "^nvls,nvls_tree";
+    return model_collective_as(gpu, net, row->op, row->bytes, row->where, &forced, out, e);
 }
 
 static int predict_messages(const struct measured_row *row, const struct gpu_profile *gpu,

@@ -3,6 +3,7 @@
 
 #include "base/buf.h"
 #include "base/stream.h"
+#include "specter/nccl_names.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -100,4 +101,12 @@ int cmd_target(const char *gpu, const char *network, bool needs_network, struct 
         fprintf(stderr, "specter: no --network given, %s %s\n",
                 own ? "taking the file's" : "assuming", out->network->name);
     return out->network != NULL ? 0 : -1;
+}
+
+int cmd_nccl(const char *arg, int *version, struct err *e)
+{
+    *version = arg != NULL ? specter_nccl_version_parse(arg) : 0;
+    return arg == NULL || *version != 0
+               ? 0
+               : err_set(e, ERR_USAGE, "--nccl: '%.64s' is no version of NCCL, as 2.28.9", arg);
 }

@@ -41,4 +41,7 @@ int cmd_machine(const char *gpu, const char *network, struct arena *a, struct pr
 int cmd_target(const char *gpu, const char *network, bool needs_network, struct arena *a,
                struct profile_pair *out, struct err *e);
 
+/* The version of NCCL that --nccl names, as 22809; 0 for NULL. 0, or -1 with e filled. */
+int cmd_nccl(const char *arg, int *version, struct err *e);
+
 #endif

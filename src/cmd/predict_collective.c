@@ -15,24 +15,19 @@
 
 /* ---- forced choices, read as NCCL reads NCCL_ALGO and NCCL_PROTO ---- */
 
-struct forced {
-    unsigned algos, protos; /* bits 1 << number; 0: not said */
-    int channels;           /* 0: not said */
-    const char *algo_text, *proto_text;
-};
-
-/* The names in --proto or --algo as bits; with ^ in front, all others. NULL (not given): 0. */
-static int parse_names(bool protos, const char *text, unsigned *out, struct err *e)
+/* The names in --proto or --algo; NULL: not given. */
+static int check_names(bool protos, const char *text, struct err *e)
 {
     const struct nccl_name *names = protos ? nccl_protos : nccl_algos;
     const char *option = protos ? "--proto" : "--algo", *unknown = NULL;
     int count = protos ? NCCL_PROTOS : NCCL_ALGOS;
     char known[128] = "";
+    unsigned bits = 0;
     size_t len;
-    *out = 0;
-    if (text != NULL)
-        unknown = nccl_list_parse(text, protos ? nccl_proto_parse : nccl_algo_parse, count, out);
-    if (unknown == NULL && text != NULL && *out == 0)
+    if (text == NULL)
+        return 0;
+    unknown = nccl_list_parse(text, protos ? nccl_proto_parse : nccl_algo_parse, count, &bits);
+    if (unknown == NULL && bits == 0)
         return err_set(e, ERR_USAGE, "%s: '%s' leaves nothing", option, text);
     if (unknown == NULL)
         return 0;
@@ -45,65 +40,18 @@ static int parse_names(bool protos, const char *text, unsigned *out, struct err 
                    (int)(len < 64 ? len : 64), unknown, known);
 }
 
-/* The one name that a set of bits holds; NULL: none or several. */
-static const char *only_name(unsigned bits, const struct nccl_name *names)
-{
-    return bits != 0 && (bits & (bits - 1)) == 0 ? names[__builtin_ctz(bits)].name : NULL;
-}
-
-/* No bits: all are. number -1: what has no name of NCCL's. */
-static bool is_allowed(unsigned bits, int number)
-{
-    return bits == 0 || (number >= 0 && (bits >> number & 1) != 0);
-}
-
-/* Several ways are left: the one with NCCL's smallest estimate. */
-static int best_allowed(const struct forced *f, const struct predict_transfer *t,
-                        struct comm_choice *out, struct err *e)
-{
-    struct comm_candidate list[COMM_CANDIDATES_MAX];
-    const struct comm_candidate *best = NULL;
-    int n =
-        model_collective_candidates(t->on->gpu, t->on->network, t->op, t->bytes, t->where, list, e);
-    if (n < 0)
-        return -1;
-    for (int i = 0; i < n; i++) {
-        const struct comm_candidate *c = &list[i];
-        if (c->off == NULL && (best == NULL || c->nccl_us < best->nccl_us) &&
-            is_allowed(f->algos, nccl_algo_parse(c->cost.algo, strlen(c->cost.algo))) &&
-            is_allowed(f->protos, nccl_proto_parse(c->cost.proto, strlen(c->cost.proto))))
-            best = c;
-    }
-    if (best == NULL)
-        return err_set(e, ERR_USAGE, "nothing that NCCL would do %s with there is left by %s%s%s%s",
-                       specter_comm_op_name(t->op), f->algo_text ? "--algo " : "",
-                       f->algo_text ? f->algo_text : "", f->proto_text ? " --proto " : "",
-                       f->proto_text ? f->proto_text : "");
-    out->algo = best->cost.algo;
-    out->proto = best->cost.proto;
-    return 0;
-}
-
 /* Fills t->cost: what NCCL takes of what is left to it. A single named way is done even where NCCL
  * would not think of it by itself, if it can be done at all. */
-static int choose(const struct forced *f, struct predict_transfer *t, struct err *e)
+static int choose(const struct comm_choice *forced, struct predict_transfer *t, struct err *e)
 {
-    struct comm_choice choice = {.channels = f->channels};
-    if (f->algos == 0 && f->protos == 0 && f->channels == 0)
-        return model_collective(t->on->gpu, t->on->network, t->op, t->bytes, t->where, &t->cost, e);
-    choice.algo = only_name(f->algos, nccl_algos);
-    choice.proto = only_name(f->protos, nccl_protos);
-    if (((f->algos != 0 && choice.algo == NULL) || (f->protos != 0 && choice.proto == NULL)) &&
-        best_allowed(f, t, &choice, e) < 0)
-        return -1;
-    return model_collective_as(t->on->gpu, t->on->network, t->op, t->bytes, t->where, &choice,
+    return model_collective_as(t->on->gpu, t->on->network, t->op, t->bytes, t->where, forced,
                                &t->cost, e);
 }
 
 /* ---- the command line ---- */
 
 struct predict_collective_opts {
-    const char *gpu, *network, *op, *bytes, *dtype, *algo, *proto;
+    const char *gpu, *network, *op, *bytes, *dtype, *algo, *proto, *nccl;
     struct opt_bytes step;
     struct opt_list ranks; /* values owned */
     int64_t nodes, per_node, channels;
@@ -127,6 +75,7 @@ static const struct opt rows[] = {
     {"network", 0, OPT_STR, AT(network), "NAME|FILE", "network profile; default: the GPU's"},
     {"algo", 0, OPT_STR, AT(algo), "NAMES", "only these, as NCCL_ALGO: ring,tree or ^nvls"},
     {"proto", 0, OPT_STR, AT(proto), "NAMES", "only these, as NCCL_PROTO: LL, LL128, Simple"},
+    {"nccl", 0, OPT_STR, AT(nccl), "VERSION", "2.19 to 2.30; default: the network's, or 2.30"},
     {"channels", 0, OPT_I64, AT(channels), "N", "as NCCL_MIN_NCHANNELS and NCCL_MAX_NCHANNELS"},
     {"explain", 0, OPT_FLAG, AT(explain), NULL, "every way to do it, and where the choice changes"},
     {"json", 0, OPT_FLAG, AT(json), NULL, "print JSON; of several results, an array"},
@@ -139,8 +88,9 @@ struct collective_question {
     enum specter_comm_op op;
     enum specter_dtype type;
     struct predict_sizes sizes;
-    struct forced forced;
+    struct comm_choice forced;
     struct profile_pair on;
+    struct network_profile its_nccl; /* where --nccl names another than the network's */
 };
 
 /* Of a question, the part with so many ranks. */
@@ -196,19 +146,23 @@ static int check_ranks(const struct predict_collective_opts *o, struct err *e)
 static int parse(const struct predict_collective_opts *o, struct arena *a,
                  struct collective_question *q, struct err *e)
 {
-    struct forced *f = &q->forced;
-    *q = (struct collective_question){.opts = o};
-    f->algo_text = o->algo;
-    f->proto_text = o->proto;
+    int nccl;
+    *q = (struct collective_question){.opts = o, .forced = {o->algo, o->proto, 0}};
     if (parse_op(o->op, &q->op, e) < 0 ||
         predict_sizes_parse(o->bytes, o->factor, o->step, &q->sizes, e) < 0 ||
         check_ranks(o, e) < 0 || predict_dtype("--dtype", o->dtype, &q->type, e) < 0 ||
-        parse_names(false, o->algo, &f->algos, e) < 0 ||
-        parse_names(true, o->proto, &f->protos, e) < 0)
+        check_names(false, o->algo, e) < 0 || check_names(true, o->proto, e) < 0)
         return -1;
     if (o->channels != PREDICT_NO_NUMBER)
-        f->channels = (int)o->channels;
-    return cmd_target(o->gpu, o->network, true, a, &q->on, e);
+        q->forced.channels = (int)o->channels;
+    if (cmd_target(o->gpu, o->network, true, a, &q->on, e) < 0 || cmd_nccl(o->nccl, &nccl, e) < 0)
+        return -1;
+    if (nccl != 0) {
+        q->its_nccl = *q->on.network;
+        q->its_nccl.nccl = nccl;
+        q->on.network = &q->its_nccl;
+    }
+    return 0;
 }
 
 /* Node after node, unless it is said how many nodes there are or how many ranks each has. */

@@ -53,7 +53,7 @@ static void print_priced(const struct predict_transfer *t, const struct comm_can
         table_column(&table, heads[i], TABLE_RIGHT);
     for (int i = 0; i < n; i++) {
         const struct comm_candidate *c = &list[i];
-        if (c->off != NULL && !is_known(c->cost.us))
+        if (c->off != NULL && !is_known(c->cost.us) && !is_known(c->nccl_us))
             continue;
         table_cell(&table, "%s", is_taken(t, c) ? "->" : c->off != NULL ? "off" : "");
         table_cell(&table, "%s", c->cost.algo);
@@ -99,6 +99,9 @@ int predict_print_candidates(const struct predict_transfer *t, struct err *e)
          "bandwidth, time), which makes the choice, and ours");
     print_priced(t, list, n);
     for (int i = 0; i < n; i++) {
+        if (list[i].by_tuner)
+            printf("  the network's tuner table chooses %s %s, whatever NCCL estimates\n",
+                   list[i].cost.algo, list[i].cost.proto);
         if (list[i].off != NULL)
             print_off(list, n, i);
     }
@@ -132,6 +135,7 @@ int predict_add_candidates(cJSON *doc, const struct predict_transfer *t, struct 
         add_number(row, "time_us", c->cost.us);
         cJSON_AddBoolToObject(row, "taken", is_taken(t, c));
         cJSON_AddBoolToObject(row, "nccl_takes", c->chosen);
+        cJSON_AddBoolToObject(row, "by_tuner", c->by_tuner);
         if (c->off != NULL)
             cJSON_AddStringToObject(row, "off", c->off);
         cJSON_AddItemToArray(rows, row);

@@ -214,6 +214,58 @@ static const struct gpu_profile *usual_gpu(const struct network_profile *net)
     return &unknown;
 }
 
+/* "24 to 27", "from 24 on", "up to 27", "any"; 0: no bound. */
+static const char *range_text(const char *least, const char *most, char out[64])
+{
+    if (*least == '\0' && *most == '\0')
+        return "any";
+    snprintf(out, 64, "%s%s%s%s%s",
+             *most == '\0'    ? "from "
+             : *least == '\0' ? "up to "
+                              : "",
+             least, *least != '\0' && *most != '\0' ? " to " : "", most,
+             *most == '\0' ? " on" : "");
+    return out;
+}
+
+static const char *count_text(double value, char out[32])
+{
+    snprintf(out, 32, "%.0f", value);
+    return value > 0 ? out : "";
+}
+
+static void print_tuner(const struct tuner_row *rows, size_t count)
+{
+    char least[32], most[32], range[64];
+    struct table t;
+    if (count == 0)
+        return;
+    table_init(&t);
+    table_column(&t, "operation", TABLE_LEFT);
+    table_column(&t, "bytes", TABLE_LEFT);
+    table_column(&t, "ranks", TABLE_LEFT);
+    table_column(&t, "a node", TABLE_RIGHT);
+    table_column(&t, "takes", TABLE_LEFT);
+    for (const struct tuner_row *row = rows; row < rows + count; row++) {
+        table_cell(&t, "%s", row->op != NULL ? row->op : "any");
+        text_bytes(least, sizeof least, row->min_bytes);
+        text_bytes(most, sizeof most, row->max_bytes);
+        table_cell(
+            &t, "%s",
+            range_text(row->min_bytes > 0 ? least : "", row->max_bytes > 0 ? most : "", range));
+        table_cell(
+            &t, "%s",
+            range_text(count_text(row->min_ranks, least), count_text(row->max_ranks, most), range));
+        table_cell(&t, "%s",
+                   row->ranks_per_node > 0 ? count_text(row->ranks_per_node, least) : "any");
+        table_cell(&t, "%s %s%s%s", row->algo, row->proto, row->channels > 0 ? ", channels " : "",
+                   count_text(row->channels, least));
+    }
+    puts("\ntuner: the first row that matches chooses, where NCCL can do it");
+    table_print(&t, stdout);
+    table_release(&t);
+}
+
 static void print_profile(const struct profile_kind *kind, const void *profile,
                           const struct gpu_profile *gpu, const struct network_profile *net)
 {
@@ -229,6 +281,8 @@ static void print_profile(const struct profile_kind *kind, const void *profile,
     for (size_t i = 0; i < kind->ngroups; i++)
         print_group(kind->groups[i].group, (const char *)profile + kind->groups[i].offset, gpu,
                     net);
+    if (kind == &network_kind)
+        print_tuner(net->tuner.first, net->tuner.count);
 }
 
 static void add_profiles(cJSON *doc, const char *list, const struct profile_kind *kind,

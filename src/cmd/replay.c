@@ -73,7 +73,7 @@ static const char *const fault_options[FAULT_OPTIONS] = {"straggler", "slow-link
 
 struct replay_args {
     bool strict;
-    const char *gpu, *network, *from_gpu, *from_network, *run_id, *json, *parallel, *grow;
+    const char *gpu, *network, *nccl, *from_gpu, *from_network, *run_id, *json, *parallel, *grow;
     const char *timeline, *html, *placement, *jitter, *color;
     bool full;
     enum color_when colored; /* `color`, read: screen_init() */
@@ -92,6 +92,7 @@ static const struct opt rows[] = {
     {"gpu", 0, OPT_STR, AT(gpu), "NAME|FILE", "target GPU (default: that of the recording)"},
     {"network", 0, OPT_STR, AT(network), "NAME|FILE",
      "target network (default: the recording's; with another GPU, its usual one)"},
+    {"nccl", 0, OPT_STR, AT(nccl), "VERSION", "the target's NCCL, 2.30 (default: the recording's)"},
     {"scale", 0, OPT_LIST, AT(scales), "N[,N...]",
      "how many times the job, along --grow (default: 1,2,4,8,16,32)"},
     {"gpus", 0, OPT_LIST, AT(gpus), "N[,N...]", "the same as numbers of GPUs of the whole job"},
@@ -313,7 +314,8 @@ static int check_args(const struct replay_args *args, struct arena *a, struct re
         return err_set(e, ERR_USAGE, "--host-speed %g: from %g to %g", args->host_speed,
                        HOST_SPEED_MIN, HOST_SPEED_MAX);
     if (cmd_machine(args->gpu, args->network, a, &target, e) < 0 ||
-        cmd_machine(args->from_gpu, args->from_network, a, &source, e) < 0)
+        cmd_machine(args->from_gpu, args->from_network, a, &source, e) < 0 ||
+        cmd_nccl(args->nccl, &opts->nccl, e) < 0)
         return -1;
     opts->gpu = target.gpu;
     opts->network = target.network;

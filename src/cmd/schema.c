@@ -148,7 +148,7 @@ static cJSON *text_schema(const struct profile_text *text)
 
 static cJSON *kind_schema(const struct profile_kind *kind)
 {
-    cJSON *o = typed("object", false), *properties, *base;
+    cJSON *o = typed("object", false), *properties, *base, *required;
     properties = cJSON_AddObjectToObject(o, "properties");
     for (size_t i = 0; i < kind->ntexts; i++)
         cJSON_AddItemToObject(properties, kind->texts[i].name, text_schema(&kind->texts[i]));
@@ -160,10 +160,22 @@ static cJSON *kind_schema(const struct profile_kind *kind)
         const struct param_table *table = &param_tables[kind->groups[i].group];
         cJSON_AddItemToObject(properties, table->name, group_schema(table));
     }
-    base = typed("string", false);
-    cJSON_AddStringToObject(base, "description", "a profile to start from");
-    cJSON_AddItemToObject(properties, "base", base);
-    cJSON_AddItemToArray(cJSON_AddArrayToObject(o, "required"), cJSON_CreateString("name"));
+    if (kind->rows != NULL) {
+        cJSON *list = typed("array", false);
+        cJSON_AddItemToObject(list, "items", kind_schema(kind->rows));
+        cJSON_AddItemToObject(properties, kind->rows->name, list);
+    }
+    required = cJSON_AddArrayToObject(o, "required");
+    if (kind->find == NULL) {
+        for (size_t i = 0; i < kind->ntexts; i++)
+            if (kind->texts[i].needed)
+                cJSON_AddItemToArray(required, cJSON_CreateString(kind->texts[i].name));
+    } else { /* what else it needs may come from its base */
+        base = typed("string", false);
+        cJSON_AddStringToObject(base, "description", "a profile to start from");
+        cJSON_AddItemToObject(properties, "base", base);
+        cJSON_AddItemToArray(required, cJSON_CreateString("name"));
+    }
     cJSON_AddFalseToObject(o, "additionalProperties");
     return o;
 }

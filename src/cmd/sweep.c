@@ -325,6 +325,7 @@ static const char details[] =
     "\n"
     "  traces                   folders, files or archives; DIRs take their place\n"
     "  gpus, networks           targets: profiles by name, or files\n"
+    "  nccl                     the targets' version of NCCL, \"2.30\"\n"
     "  scales, grow             how many times the job, along which axis\n"
     "  parallel                 the job's parallel grid, as --parallel takes it\n"
     "  placement, strong        how ranks sit on nodes; true: the batch is divided\n"

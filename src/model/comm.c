@@ -62,10 +62,11 @@ const char *const model_comm_assumptions[] = {
     "start + steps x latency + bytes / bandwidth + what a large transfer takes to get under way",
     "every NIC of a node carries its share; payload gets the fitted share of each raw rate",
     "nothing else uses the links, and all ranks arrive together",
+    "buffers are in no symmetric windows: what needs them is not modelled (symmetric-memory "
+    "kernels "
+    "since NCCL 2.27, copy engines since 2.28, no SMs between nodes since 2.30)",
     NULL,
 };
-
-#define NAME_MAX_LEN 32
 
 struct layout layout_dense(const struct network_profile *net, int ranks)
 {
@@ -219,27 +220,11 @@ static void price_nccl(const struct topo_view *s, const struct nccl_operation *o
     out->proto = nccl_protos[o->proto].name;
 }
 
-/* As NCCL spells it: without the '_' of struct comm_cost's names. */
-static const char *nccl_spelling(const char *name, char out[NAME_MAX_LEN])
-{
-    size_t n = 0;
-    if (name == NULL)
-        return NULL;
-    for (; *name != '\0' && n + 1 < NAME_MAX_LEN; name++) {
-        if (*name != '_')
-            out[n++] = *name;
-    }
-    out[n] = '\0';
-    return out;
-}
-
 /* The values that a choice allows NCCL. False for names that it does not know. */
 static bool allowed_by(const struct comm_choice *choice, struct nccl_allowed *out)
 {
-    char algo[NAME_MAX_LEN], proto[NAME_MAX_LEN];
     *out = nccl_any;
-    return choice == NULL || nccl_allowed_parse(nccl_spelling(choice->algo, algo),
-                                                nccl_spelling(choice->proto, proto), out);
+    return choice == NULL || nccl_allowed_parse(choice->algo, choice->proto, out);
 }
 
 static int refuse_choice(const struct comm_choice *choice, enum specter_comm_op op, struct err *e)
@@ -338,6 +323,7 @@ int model_collective_candidates(const struct gpu_profile *gpu, const struct netw
                                 struct comm_candidate out[COMM_CANDIDATES_MAX], struct err *e)
 {
     struct nccl_candidate all[NCCL_ALGOS * NCCL_PROTOS];
+    struct nccl_symmetric symmetric;
     const struct nccl_tuning *tuning;
     struct nccl_choice chosen;
     struct topo_view s;
@@ -365,13 +351,21 @@ int model_collective_candidates(const struct gpu_profile *gpu, const struct netw
             .off = from->why == NCCL_ON ? NULL : nccl_why_text[from->why],
             .chosen = from->algo == chosen.algo && from->proto == chosen.proto,
         };
-        o.channels = nccl_channels(&s.nccl, from->algo, from->proto, bytes);
+        to->by_tuner = to->chosen && chosen.by_tuner;
+        o.channels =
+            to->chosen ? chosen.channels : nccl_channels(&s.nccl, from->algo, from->proto, bytes);
         if (from->why == NCCL_ON)
             price_nccl(&s, &o, &to->cost);
         to->cost.algo = nccl_algos[from->algo].name;
         to->cost.proto = nccl_protos[from->proto].name;
         count++;
     }
+    if (nccl_symmetric(&s.nccl, op, bytes, &symmetric))
+        out[count++] = (struct comm_candidate){
+            .cost = {.algo = "symmetric", .proto = symmetric.kernel, .channels = symmetric.blocks},
+            .nccl_us = symmetric.us,
+            .off = "needs both buffers in symmetric windows (ncclCommWindowRegister)",
+        };
     return count;
 }
 

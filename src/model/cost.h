@@ -40,7 +40,8 @@ struct comm_cost {
 
 /* The way an operation is done; 0 in a field: NCCL's tuner chooses. */
 struct comm_choice {
-    const char *algo, *proto; /* as in struct comm_cost */
+    const char *algo, *proto; /* as in struct comm_cost; lists as NCCL_ALGO and NCCL_PROTO take
+                               * them ("ring,tree", "^nvls") leave the choice among these */
     int channels;
 };
 
@@ -52,6 +53,7 @@ struct comm_candidate {
     double nccl_us;
     const char *off; /* why NCCL does not take it into account; NULL when it does */
     bool chosen;
+    bool by_tuner; /* by the network's tuner (struct tuner_row), whatever the estimates are */
 };
 
 #define COMM_CANDIDATES_MAX 24 /* algorithms x protocols, and more */

@@ -33,6 +33,7 @@ const char *const nccl_why_text[NCCL_WHYS] = {
     [NCCL_LL128_GPU] = "needs compute capability 7.0",
     [NCCL_RCCL_NO_PAT] = "not modelled for RCCL",
     [NCCL_RCCL_OFF] = "off in RCCL on one node",
+    [NCCL_TOO_OLD] = "not in this version of NCCL",
     [NCCL_PRESET_OFF] = "off in this network's settings",
     [NCCL_FORBIDDEN] = "not allowed by the settings",
     [NCCL_NO_GRAPH] = "the search found no channels",
@@ -157,8 +158,9 @@ static void correct(const struct nccl_comm *c, enum specter_comm_op op, double b
     }
     if (op != SPECTER_ALLREDUCE)
         return;
-    bool tree = k->algo == NCCL_TREE ||
-                (k->algo == NCCL_NVLS_TREE && c->topo.cc >= 100 && c->topo.cpu != NCCL_CPU_ARM);
+    bool tree =
+        k->algo == NCCL_TREE || (k->algo == NCCL_NVLS_TREE && c->topo.cc >= 100 &&
+                                 c->topo.cpu != NCCL_CPU_ARM && !nccl_before(&c->topo, 22900));
     if (tree && size >= 0 && size < TREE_SIZES)
         k->bw_GBps *= tree_share[k->proto][size];
     uint64_t parts = (uint64_t)c->graphs.channels * (uint64_t)c->where.ranks;
@@ -191,15 +193,52 @@ void nccl_candidates(const struct nccl_comm *c, const struct nccl_tuning *tuning
     }
 }
 
-/* Returns whether a tuner plugin's rule, which takes Tree up to a size and Ring above it, allows
- * the algorithm. Where one of them is off, the rule says nothing. */
-static bool tuner_allows(const struct nccl_comm *c, const struct nccl_tuning *t, enum nccl_algo a,
-                         enum nccl_proto p, double bytes)
+static bool row_matches(const struct tuner_row *row, const struct nccl_comm *c,
+                        enum specter_comm_op op, double bytes)
 {
-    enum nccl_algo other = a == NCCL_TREE ? NCCL_RING : NCCL_TREE;
-    if (!(c->topo.tree_max_bytes > 0) || a > NCCL_RING || t->of[other][p].why != NCCL_ON)
-        return true;
-    return (a == NCCL_TREE) == (bytes <= c->topo.tree_max_bytes);
+    return (row->op == NULL || strcmp(row->op, specter_comm_op_name(op)) == 0) &&
+           bytes >= row->min_bytes && (row->max_bytes == 0 || bytes <= row->max_bytes) &&
+           c->where.ranks >= row->min_ranks &&
+           (row->max_ranks == 0 || c->where.ranks <= row->max_ranks) &&
+           (row->ranks_per_node == 0 || c->where.per_node == row->ranks_per_node);
+}
+
+/* Returns the row of the network's tuner that chooses, its algorithm and protocol in *k; NULL where
+ * NCCL's estimates do. */
+static const struct tuner_row *row_that_chooses(const struct nccl_comm *c,
+                                                const struct nccl_tuning *tuning, double bytes,
+                                                struct nccl_candidate *k)
+{
+    for (size_t i = 0; i < c->topo.ntuner; i++) {
+        const struct tuner_row *row = &c->topo.tuner[i];
+        if (!row_matches(row, c, tuning->op, bytes))
+            continue;
+        int algo = nccl_algo_parse(row->algo, strlen(row->algo));
+        int proto = nccl_proto_parse(row->proto, strlen(row->proto));
+        if (tuning->of[algo][proto].why != NCCL_ON)
+            continue;
+        *k = (struct nccl_candidate){.algo = (enum nccl_algo)algo, .proto = (enum nccl_proto)proto};
+        return row;
+    }
+    return NULL;
+}
+
+/* The candidate with the smallest estimate; its us is HUGE_VAL where all are out. */
+static struct nccl_candidate smallest_estimate(const struct nccl_comm *c,
+                                               const struct nccl_tuning *tuning, double bytes)
+{
+    struct nccl_candidate best = {.us = HUGE_VAL};
+    for (int a = 0; a < NCCL_ALGOS; a++) {
+        for (int p = 0; p < NCCL_PROTOS; p++) {
+            struct nccl_candidate k = {.algo = a, .proto = p};
+            if (tuning->of[a][p].why != NCCL_ON)
+                continue;
+            price(c, tuning, bytes, &k);
+            if (k.us < best.us)
+                best = k;
+        }
+    }
+    return best;
 }
 
 /* Returns the protocol that RCCL takes by an operation's bytes per rank; `chosen` where it has no
@@ -243,29 +282,28 @@ static bool rccl_sets_proto(const struct nccl_comm *c, const struct nccl_tuning 
 bool nccl_choose(const struct nccl_comm *c, const struct nccl_tuning *tuning, double bytes,
                  struct nccl_choice *out)
 {
-    struct nccl_candidate best = {.us = HUGE_VAL};
+    const struct tuner_row *row;
+    struct nccl_candidate best;
     if (c->where.ranks == 1) {
         *out = (struct nccl_choice){.algo = NCCL_RING, .proto = NCCL_SIMPLE, .channels = 1};
         return true;
     }
-    for (int a = 0; a < NCCL_ALGOS; a++) {
-        for (int p = 0; p < NCCL_PROTOS; p++) {
-            struct nccl_candidate k = {.algo = a, .proto = p};
-            if (tuning->of[a][p].why != NCCL_ON || !tuner_allows(c, tuning, a, p, bytes))
-                continue;
-            price(c, tuning, bytes, &k);
-            if (k.us < best.us)
-                best = k;
-        }
-    }
+    row = row_that_chooses(c, tuning, bytes, &best);
+    if (row != NULL)
+        price(c, tuning, bytes, &best);
+    else
+        best = smallest_estimate(c, tuning, bytes);
     if (!(best.us < HUGE_VAL))
         return false;
-    if (c->topo.cc == 0 && rccl_sets_proto(c, tuning, bytes, best.algo, &best.proto))
+    if (c->topo.cc == 0 && row == NULL && rccl_sets_proto(c, tuning, bytes, best.algo, &best.proto))
         price(c, tuning, bytes, &best);
     *out = (struct nccl_choice){
         .algo = best.algo,
         .proto = best.proto,
-        .channels = nccl_channels(c, best.algo, best.proto, bytes),
+        .channels = row != NULL && row->channels > 0
+                        ? (int)row->channels
+                        : nccl_channels(c, best.algo, best.proto, bytes),
+        .by_tuner = row != NULL,
         .lat_us = best.lat_us,
         .bw_GBps = best.bw_GBps,
         .us = best.us,

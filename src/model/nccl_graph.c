@@ -84,6 +84,7 @@ void nccl_topo_of(const struct gpu_profile *gpu, const struct network_profile *n
     double pair = net->pair_GBps > 0 ? fmin(net->pair_GBps, raw) : raw;
     *out = (struct nccl_topo){
         .cc = (int)gpu->cc,
+        .version = (int)net->nccl,
         .fabric = fabric_of(net->intra),
         .cpu = is(net->cpu, "amd")   ? NCCL_CPU_AMD
                : is(net->cpu, "arm") ? NCCL_CPU_ARM
@@ -92,7 +93,8 @@ void nccl_topo_of(const struct gpu_profile *gpu, const struct network_profile *n
         .tray = nodes > 1 ? gpus : 0,
         .pcie_GBps = (gpu->pcie_GBps > 0 ? gpu->pcie_GBps : 31.5) * 12 / 15.75, /* 12 on gen 3 */
         .sharp = net->sharp > 0,
-        .tree_max_bytes = net->tree_max_bytes,
+        .tuner = net->tuner.first,
+        .ntuner = net->tuner.count,
         .nics = ports / bundle * nodes,
         .nic_GBps = bundle * net->nic_Gbps / 8,
         .gdr = !is(net->inter, "ethernet") && !is(net->inter, "slingshot"),

@@ -42,7 +42,8 @@ enum nccl_net {
 
 /* Hardware as NCCL's search sees it. */
 struct nccl_topo {
-    int cc; /* compute capability x 10; 0: an AMD GPU, under RCCL */
+    int cc;      /* compute capability x 10; 0: an AMD GPU, under RCCL */
+    int version; /* NCCL's, 22809 is 2.28.9; 0: 2.30 */
     enum nccl_fabric fabric;
     enum nccl_cpu cpu;
     int gpus;         /* of a node, or of an NVLink domain when that is larger */
@@ -55,9 +56,8 @@ struct nccl_topo {
     double nic_GBps; /* of one device */
     bool gdr;        /* NICs read GPU memory and sit beside the GPUs, not behind a CPU */
     bool sharp;      /* reduction in the network's switches may be used */
-    /* A tuner plugin's rule in the place of NCCL's estimates: AllReduces of up to so many bytes
-     * over trees, all else around rings, with Simple. 0: none. */
-    double tree_max_bytes;
+    const struct tuner_row *tuner; /* the network profile's own, ntuner rows */
+    size_t ntuner;
 };
 
 /* The distance of two devices, the nearest first: NCCL compares in this order (PATH_*). */

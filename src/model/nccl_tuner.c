@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * NCCL 2.30's tuner (ncclTopoTuneModel()): its constants, and what they make of a search graph.
- * The choice is in nccl_choice.c.
+ * NCCL's tuner (ncclTopoTuneModel()): its constants, and what they make of a search graph. The
+ * choice is in nccl_choice.c. The tables are those of 2.30; `older` lists what they held before.
+ * Source: src/graph/tuning.cc of NCCL 2.19 to 2.30.
  *
  * RCCL's differences are constants measured on MI300X (gfx942, eight GPUs a node): latencies, and
  * shares of the graph's bandwidth by protocol. Source: RCCL (ROCm 6.4), src/graph/tuning.cc, tuning
@@ -48,7 +49,9 @@ static const double hw_lat[NCCL_LINKS][NCCL_ALGOS][NCCL_PROTOS] = {
 static const double ll_max_bw[GENERATIONS][SCALES] = {
     {39, 39, 20.4}, {87.7, 22.5, 19}, {141, 45, 35}, {282, 90, 70},
 };
-static const double ring_ll128_max_bw[GENERATIONS] = {20, 20, 36.7, 40};
+static const double ring_ll128_max_bw[GENERATIONS][SCALES] = {
+    {20, 20, 20}, {20, 20, 20}, {36.7, 36.7, 36.7}, {40, 40, 40},
+};
 static const double tree_ll128_max_bw[GENERATIONS][SCALES] = {
     {20, 20, 20}, {20, 20, 20}, {36.7, 36.7, 29}, {55.6, 31.67, 20},
 };
@@ -59,6 +62,51 @@ static const double nvls_tree_max_bw[GENERATIONS][SCALES] = {
     {26.5, 18.5, 10}, {24, 23.6, 17.8}, {0, 57.7, 45.5}, {0, 96, 80},
 };
 static const double nvls_efficiency[GENERATIONS] = {0, 0, .85, .74};
+
+/* Entries of the tables above that were others before a version. Of the lines of an entry that
+ * apply the first counts. 2.28.3 has 2.28.7's values before 22807, 2.29.2 before 22907. */
+static const struct older {
+    int before;
+    const double *entry;
+    double was;
+} older[] = {
+    {22300, &base_lat[NCCL_TREE][NCCL_SIMPLE], 0},
+    {22300, &hw_lat[NCCL_LINK_NVL][NCCL_TREE][NCCL_SIMPLE], 28},
+    {22300, &hw_lat[NCCL_LINK_PCI][NCCL_TREE][NCCL_SIMPLE], 28},
+    {22300, &hw_lat[NCCL_LINK_NET][NCCL_TREE][NCCL_SIMPLE], 28},
+    {22100, &hw_lat[NCCL_LINK_NVL][NCCL_NVLS][NCCL_SIMPLE], 23},
+    {22100, &hw_lat[NCCL_LINK_NVL][NCCL_NVLS_TREE][NCCL_SIMPLE], 23},
+    {22807, &hw_lat[NCCL_LINK_NET][NCCL_NVLS_TREE][NCCL_SIMPLE], 14},
+    {22100, &ll_max_bw[HOPPER][ONE_NODE], 87.7},
+    {22807, &ring_ll128_max_bw[BLACKWELL][ONE_NODE], 73.4},
+    {22807, &ring_ll128_max_bw[BLACKWELL][TWO_NODES], 73.4},
+    {22807, &ring_ll128_max_bw[BLACKWELL][MORE_NODES], 73.4},
+    {22900, &ring_ll128_max_bw[BLACKWELL][ONE_NODE], 73.4},
+    {22900, &ring_ll128_max_bw[BLACKWELL][TWO_NODES], 34.6},
+    {22900, &ring_ll128_max_bw[BLACKWELL][MORE_NODES], 73.4},
+    {22907, &ring_ll128_max_bw[BLACKWELL][ONE_NODE], 34.5},
+    {22907, &ring_ll128_max_bw[BLACKWELL][TWO_NODES], 34.6},
+    {22907, &ring_ll128_max_bw[BLACKWELL][MORE_NODES], 34.5},
+    {22800, &tree_ll128_max_bw[BLACKWELL][ONE_NODE], 73.4},
+    {22800, &tree_ll128_max_bw[BLACKWELL][TWO_NODES], 73.4},
+    {22800, &tree_ll128_max_bw[BLACKWELL][MORE_NODES], 58},
+    {22800, &tree_max_bw[BLACKWELL][ONE_NODE], 77.4},
+    {22800, &tree_max_bw[BLACKWELL][TWO_NODES], 82.8},
+    {22800, &tree_max_bw[BLACKWELL][MORE_NODES], 72},
+    {22807, &nvls_tree_max_bw[BLACKWELL][MORE_NODES], 43.1},
+    {23000, &nvls_tree_max_bw[BLACKWELL][MORE_NODES], 43.8},
+};
+
+/* The versions that brought what an algorithm or protocol needs. NVLS had been there for AllReduce
+ * only. */
+#define SINCE_NVLS 21700
+#define SINCE_NVLS_TREE 21800
+#define SINCE_NVLS_GATHER 21900
+#define SINCE_COLLNET_GATHER 22000
+#define SINCE_PAT 22300
+#define SINCE_LL128_BLACKWELL 22500 /* before: 7.0, 8.0 and 9.0 only */
+#define SINCE_LL128_ALL 22700       /* before: these, 10.0 and 12.0 */
+#define SINCE_NVLS_EFFICIENCY 22800
 
 /* RCCL. us; Tree and Ring alike */
 static const double rccl_base_lat[NCCL_PROTOS] = {12, 12, 17};
@@ -108,6 +156,21 @@ static const struct nccl_allowed presets[NCCL_NETS] = {
 static int lower(int a, int b)
 {
     return a < b ? a : b;
+}
+
+bool nccl_before(const struct nccl_topo *topo, int version)
+{
+    return topo->version != 0 && topo->version < version && topo->cc != 0;
+}
+
+/* An entry of the tables in the communicator's version of NCCL. */
+static double entry(const struct nccl_comm *c, const double *at)
+{
+    if (c->topo.version != 0)
+        for (size_t i = 0; i < sizeof older / sizeof *older; i++)
+            if (older[i].entry == at && nccl_before(&c->topo, older[i].before))
+                return older[i].was;
+    return *at;
 }
 
 static enum generation generation_of(const struct nccl_comm *c)
@@ -163,8 +226,13 @@ const struct nccl_graph *nccl_graph_of(const struct nccl_comm *c, enum nccl_algo
 static enum nccl_why nvls_unavailable(const struct nccl_comm *c, enum nccl_class class,
                                       enum nccl_algo a)
 {
+    int since = a == NCCL_NVLS_TREE          ? SINCE_NVLS_TREE
+                : class == NCCL_CLASS_GATHER ? SINCE_NVLS_GATHER
+                                             : SINCE_NVLS;
     if (c->graphs.nvls.channels < 2)
         return NCCL_NO_NVLS;
+    if (nccl_before(&c->topo, since))
+        return NCCL_TOO_OLD;
     if (a == NCCL_NVLS_TREE)
         return c->where.nodes == 1 ? NCCL_ONE_NODE : NCCL_ON;
     if (c->where.nodes > 1 && !c->topo.sharp)
@@ -179,6 +247,8 @@ static enum nccl_why collnet_unavailable(const struct nccl_comm *c, enum nccl_cl
         return NCCL_ONE_NODE;
     if (!c->topo.sharp || c->graphs.collnet.channels == 0)
         return NCCL_NO_SHARP;
+    if (class == NCCL_CLASS_GATHER && nccl_before(&c->topo, SINCE_COLLNET_GATHER))
+        return NCCL_TOO_OLD;
     int most = class == NCCL_CLASS_GATHER ? c->graphs.collnet.channels : COLLNET_MAX_LOCAL_RANKS;
     return c->where.per_node > most ? NCCL_NODE_TOO_BIG : NCCL_ON;
 }
@@ -188,7 +258,13 @@ static enum nccl_why ll128_unavailable(const struct nccl_comm *c, const struct n
     enum nccl_path most = c->topo.cc >= 90 ? NCCL_PATH_PXN : NCCL_PATH_PXB;
     if (g->type_intra > NCCL_PATH_NVL || g->type_inter > most)
         return NCCL_LL128_PATH;
-    return c->topo.cc != 0 && c->topo.cc < 70 ? NCCL_LL128_GPU : NCCL_ON;
+    int cc = c->topo.cc;
+    bool first = cc == 70 || cc == 80 || cc == 90, blackwell = cc == 100 || cc == 120;
+    if (cc != 0 && cc < 70)
+        return NCCL_LL128_GPU;
+    if (first || (blackwell && !nccl_before(&c->topo, SINCE_LL128_BLACKWELL)))
+        return NCCL_ON;
+    return nccl_before(&c->topo, SINCE_LL128_ALL) ? NCCL_TOO_OLD : NCCL_ON;
 }
 
 static enum nccl_why why_unavailable(const struct nccl_comm *c, enum nccl_class class,
@@ -205,6 +281,8 @@ static enum nccl_why why_unavailable(const struct nccl_comm *c, enum nccl_class 
         why = collnet_unavailable(c, class);
     else if (a == NCCL_PAT && c->topo.cc == 0)
         why = NCCL_RCCL_NO_PAT;
+    else if (a == NCCL_PAT && nccl_before(&c->topo, SINCE_PAT))
+        why = NCCL_TOO_OLD;
     else if (a == NCCL_PAT && (c->where.ranks != c->where.nodes || c->topo.cc < 60))
         why = NCCL_GPUS_PER_NODE;
     else if (p == NCCL_LL128)
@@ -214,30 +292,59 @@ static enum nccl_why why_unavailable(const struct nccl_comm *c, enum nccl_class 
     return why == NCCL_ON && rccl_off ? NCCL_RCCL_OFF : why;
 }
 
+/* The same before 2.28, of AllGather and ReduceScatter in a node or with SHARP. */
+static double old_nvls_bw(const struct nccl_comm *c, enum nccl_class class, enum nccl_algo a)
+{
+    const struct nccl_graph *g = &c->graphs.nvls;
+    double ppn = (double)c->where.ranks / c->where.nodes;
+    double in = g->bw_intra, out = g->bw_inter;
+    if (a == NCCL_NVLS_TREE)
+        return fmin(in, c->where.nodes <= 2 ? out : out / 2);
+    if (class == NCCL_CLASS_GATHER && !nccl_before(&c->topo, 22700))
+        return fmin(in * (ppn - 1) / ppn, .9 * out);
+    return fmin(in, out);
+}
+
 /* Bandwidth of one NVLS channel: the lower of what NVLink and the network allow. */
 static double nvls_bw(const struct nccl_comm *c, enum nccl_class class, enum nccl_algo a)
 {
     const struct nccl_graph *g = &c->graphs.nvls;
     enum generation gen = generation_of(c);
     double ppn = (double)c->where.ranks / c->where.nodes;
+    if (nccl_before(&c->topo, SINCE_NVLS_EFFICIENCY))
+        return old_nvls_bw(c, class, a);
     double in = g->bw_intra * nvls_efficiency[gen] * (g->channels - 1) / g->channels;
     in *= class == NCCL_CLASS_ALLREDUCE ? 2 : (ppn - 1) / ppn;
     if (a == NCCL_NVLS)
         return fmin(in, g->bw_inter);
     double out = g->bw_inter * (c->where.nodes <= 2 ? 2 : 1);
-    return fmin(fmin(in, out), nvls_tree_max_bw[gen][scale_of(c)]);
+    return fmin(fmin(in, out), entry(c, &nvls_tree_max_bw[gen][scale_of(c)]));
 }
 
-static double ring_busbw(const struct nccl_comm *c, enum nccl_proto p, double bw)
+/* The share of a ring's bandwidth that LL and LL128 have. */
+static double ring_share(const struct nccl_comm *c, enum nccl_class class, enum nccl_proto p)
+{
+    if (p == NCCL_LL && nccl_before(&c->topo, 22100))
+        return c->where.nodes > 1 && class == NCCL_CLASS_ALLREDUCE ? 1 / 4.0 : 1 / 3.0;
+    if (p == NCCL_LL)
+        return .5;
+    bool one_each = c->where.ranks < 2 * c->where.nodes;
+    return one_each && nccl_before(&c->topo, 22300) ? .7 : .92;
+}
+
+static double ring_busbw(const struct nccl_comm *c, enum nccl_class class, enum nccl_proto p,
+                         double bw)
 {
     /* Between nodes LL is bound by the CPU: rows of Intel and AMD. */
     enum generation gen = generation_of(c);
+    enum scale scale = scale_of(c);
     unsigned row = c->where.nodes == 1 ? (unsigned)gen : c->topo.cpu == NCCL_CPU_AMD;
-    if (p == NCCL_LL)
-        return fmin(ll_max_bw[row][scale_of(c)], bw * .5);
-    if (p == NCCL_LL128)
-        return fmin(bw * .92, c->graphs.ring.channels * ring_ll128_max_bw[gen]);
-    return bw;
+    if (p == NCCL_SIMPLE)
+        return bw;
+    bw *= ring_share(c, class, p);
+    return fmin(bw, p == NCCL_LL
+                        ? entry(c, &ll_max_bw[row][scale])
+                        : c->graphs.ring.channels * entry(c, &ring_ll128_max_bw[gen][scale]));
 }
 
 static double tree_busbw(const struct nccl_comm *c, enum nccl_proto p, double bw)
@@ -246,12 +353,12 @@ static double tree_busbw(const struct nccl_comm *c, enum nccl_proto p, double bw
     enum scale scale = scale_of(c);
     int channels = c->graphs.tree.channels;
     unsigned row = scale == ONE_NODE ? (unsigned)gen : c->topo.cpu == NCCL_CPU_AMD;
-    bw = fmin(bw * .92, channels * tree_max_bw[gen][scale]);
+    bw = fmin(bw * .92, channels * entry(c, &tree_max_bw[gen][scale]));
     if (p == NCCL_LL)
-        bw = fmin(bw / 3.8, ll_max_bw[row][scale]);
+        bw = fmin(bw / 3.8, entry(c, &ll_max_bw[row][scale]));
     if (p == NCCL_LL128)
         bw = fmin(bw * (scale == ONE_NODE ? 7.0 / 9 : 120.0 / 128),
-                  channels * tree_ll128_max_bw[gen][scale]);
+                  channels * entry(c, &tree_ll128_max_bw[gen][scale]));
     return c->graphs.tree.plain_tree ? bw * .85 : bw;
 }
 
@@ -259,6 +366,9 @@ static double collnet_direct_busbw(const struct nccl_comm *c, enum nccl_class cl
 {
     const struct nccl_graph *g = &c->graphs.collnet;
     double ppn = (double)c->where.ranks / c->where.nodes;
+    if (class == NCCL_CLASS_GATHER &&
+        nccl_before(&c->topo, 22700)) /* .95 for one rank to .85 for 8 */
+        return ppn * fmin(g->bw_intra, g->bw_inter) * (.95 - .1 * (ppn - 1) / 7);
     if (class == NCCL_CLASS_GATHER)
         return ppn * fmin(g->bw_intra, .9 * g->bw_inter);
     double gpus_per_nic = ppn / g->channels;
@@ -287,7 +397,7 @@ static double busbw(const struct nccl_comm *c, enum nccl_class class, enum nccl_
     case NCCL_TREE:
         return tree_busbw(c, p, bw);
     case NCCL_RING:
-        return ring_busbw(c, p, bw);
+        return ring_busbw(c, class, p, bw);
     case NCCL_COLLNET_DIRECT:
         return collnet_direct_busbw(c, class, bw);
     case NCCL_NVLS:
@@ -312,6 +422,10 @@ static double ring_steps(double ranks, enum nccl_class class)
  * rings. */
 static double algbw(const struct nccl_comm *c, enum nccl_class class, enum nccl_algo a, double bw)
 {
+    bool old_nvls = is_nvls(a) && nccl_before(&c->topo, SINCE_NVLS_EFFICIENCY);
+    bool lossy = class == NCCL_CLASS_ALLREDUCE || nccl_before(&c->topo, 22300);
+    if (old_nvls)
+        return lossy ? bw * 5 / 6 : bw;
     if (a != NCCL_RING && class == NCCL_CLASS_GATHER)
         return bw;
     if (a == NCCL_RING || is_nvls(a))
@@ -332,7 +446,8 @@ struct step_latency {
 static double step_us(const struct nccl_comm *c, enum nccl_link link, enum nccl_algo a,
                       enum nccl_proto p)
 {
-    return c->topo.cc == 0 ? rccl_hw_lat[link][a == NCCL_TREE ? 0 : 1][p] : hw_lat[link][a][p];
+    return c->topo.cc == 0 ? rccl_hw_lat[link][a == NCCL_TREE ? 0 : 1][p]
+                           : entry(c, &hw_lat[link][a][p]);
 }
 
 static enum nccl_link intra_link(const struct nccl_graph *g)
@@ -356,6 +471,8 @@ static double ring_lat(const struct nccl_comm *c, enum nccl_class class, enum nc
     if (nodes > 1)
         s.intra = fmax(s.intra, p == NCCL_SIMPLE ? 3 * post : post);
     double inter = ring_steps(nodes, class);
+    if (nodes > 1 && class == NCCL_CLASS_ALLREDUCE && nccl_before(&c->topo, 22300))
+        inter = 2 * nodes;
     return (steps - inter) * s.intra + inter * s.inter;
 }
 
@@ -363,10 +480,11 @@ static double latency(const struct nccl_comm *c, enum nccl_class class, enum ncc
                       enum nccl_proto p)
 {
     int ranks = c->where.ranks, nodes = c->where.nodes, local = ranks / nodes;
-    double base = c->topo.cc != 0 || a > NCCL_RING ? base_lat[a][p] : rccl_base_lat[p];
+    double base = c->topo.cc != 0 || a > NCCL_RING ? entry(c, &base_lat[a][p]) : rccl_base_lat[p];
+    bool as_tree = ranks == nodes && !nccl_before(&c->topo, 22300);
     struct step_latency s = {
         step_us(c, intra_link(nccl_graph_of(c, a)), a, p),
-        step_us(c, NCCL_LINK_NET, ranks == nodes ? NCCL_TREE : a, p),
+        step_us(c, NCCL_LINK_NET, as_tree ? NCCL_TREE : a, p),
     };
     switch (a) {
     case NCCL_TREE:
@@ -406,8 +524,6 @@ static struct nccl_allowed preset_of(const struct nccl_comm *c, const struct ncc
 {
     bool no_preset = c->where.nodes == 1 || (c->topo.net == NCCL_NET_EFA && c->topo.cc >= 90);
     struct nccl_allowed p = presets[no_preset ? NCCL_NET_FREE : c->topo.net];
-    if (c->topo.tree_max_bytes > 0)
-        p = (struct nccl_allowed){BIT(NCCL_RING) | BIT(NCCL_TREE), BIT(NCCL_SIMPLE)};
     if (allowed->algos != nccl_any.algos)
         p.algos = nccl_any.algos;
     if (allowed->protos != nccl_any.protos)

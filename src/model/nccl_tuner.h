@@ -2,7 +2,8 @@
  *
  * NCCL's own estimate of each algorithm and protocol, by which it chooses: what NCCL believes, not
  * what a collective takes (comm.c prices the choice). The tables and formulas are those of NCCL
- * 2.30's tuner (src/graph/tuning.cc, src/enqueue.cc), on AMD GPUs RCCL's.
+ * 2.19 to 2.30's tuner (src/graph/tuning.cc, src/enqueue.cc), on AMD GPUs RCCL's. An older NCCL is
+ * taken as 2.19 without the algorithms that it lacks, a newer one as 2.30.
  *
  *     nccl_comm_init(&topo, nccl_layout(net, layout), &comm);         // once a communicator
  *     nccl_tune(&comm, SPECTER_ALLREDUCE, &nccl_any, &tuning);        // once an operation
@@ -86,6 +87,7 @@ enum nccl_why {
     NCCL_LL128_GPU,     /* LL128 needs compute capability 7.0 */
     NCCL_RCCL_NO_PAT,   /* RCCL has PAT off, and its use is not modelled */
     NCCL_RCCL_OFF,      /* RCCL has no Tree with Simple within an MI300X node */
+    NCCL_TOO_OLD,       /* this version of NCCL does not have it */
     NCCL_PRESET_OFF,    /* by the network's own settings, see nccl_tuner.c */
     NCCL_FORBIDDEN,     /* by struct nccl_allowed */
     NCCL_NO_GRAPH,      /* the search found no channel */
@@ -120,9 +122,13 @@ struct nccl_candidate {
 struct nccl_choice {
     enum nccl_algo algo;
     enum nccl_proto proto;
-    int channels; /* that the kernel runs with at this size, nccl_channels() */
+    int channels;  /* that the kernel runs with at this size, nccl_channels() */
+    bool by_tuner; /* a row of the network's tuner chose, not the estimates */
     double lat_us, bw_GBps, us;
 };
+
+/* Returns whether NCCL is older than that version. */
+bool nccl_before(const struct nccl_topo *topo, int version);
 
 /* The search graph that an algorithm runs on. */
 const struct nccl_graph *nccl_graph_of(const struct nccl_comm *comm, enum nccl_algo algo);
@@ -134,14 +140,27 @@ void nccl_comm_init(const struct nccl_topo *topo, struct layout where, struct nc
 bool nccl_tune(const struct nccl_comm *comm, enum specter_comm_op op,
                const struct nccl_allowed *allowed, struct nccl_tuning *out);
 
-/* The smallest estimate. A single rank takes Ring and Simple with 0 us. False when nothing is
- * allowed. */
+/* The network's tuner (struct tuner_row), or the smallest estimate. A single rank takes Ring and
+ * Simple with 0 us. False when nothing is allowed. */
 bool nccl_choose(const struct nccl_comm *comm, const struct nccl_tuning *tuning, double bytes,
                  struct nccl_choice *out);
 
 /* All NCCL_ALGOS x NCCL_PROTOS in NCCL's order, with those that are out. */
 void nccl_candidates(const struct nccl_comm *comm, const struct nccl_tuning *tuning, double bytes,
                      struct nccl_candidate out[NCCL_ALGOS * NCCL_PROTOS]);
+
+/* The kernel that NCCL takes where the buffers are in symmetric windows (ncclCommWindowRegister()).
+ */
+struct nccl_symmetric {
+    const char *kernel; /* "multicast" */
+    int blocks;
+    double us; /* NCCL's estimate */
+};
+
+/* False: NCCL has none there. They are of 2.27 and later, for AllReduce, AllGather and
+ * ReduceScatter among GPUs of one node. */
+bool nccl_symmetric(const struct nccl_comm *comm, enum specter_comm_op op, double bytes,
+                    struct nccl_symmetric *out);
 
 /* Channels that a kernel runs with: few for few bytes. */
 int nccl_channels(const struct nccl_comm *comm, enum nccl_algo algo, enum nccl_proto proto,

@@ -2,6 +2,7 @@
 #include "model/profile.h"
 
 #include "base/opt.h"
+#include "specter/nccl_names.h"
 
 #include <ctype.h>
 #include <string.h>
@@ -21,6 +22,13 @@ const struct profile_field network_fields[] = {
 #undef X
 };
 
+static const struct profile_field tuner_fields[] = {
+#define X(field, unit, lowest, highest, help) \
+    {#field, unit, help, offsetof(struct tuner_row, field), lowest, highest},
+    TUNER_FIELDS(X)
+#undef X
+};
+
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
 const size_t gpu_field_count = COUNT(gpu_fields);
@@ -32,6 +40,12 @@ const char *const profile_inter_names[] = {"infiniband", "roce", "efa",   "sling
                                            "omnipath",   "tcpx", "tcpxo", "ethernet",
                                            "none",       NULL};
 const char *const profile_cpu_names[] = {"intel", "amd", "arm", NULL};
+const char *const profile_op_names[] = {"AllReduce", "AllGather", "ReduceScatter",
+                                        "Broadcast", "Reduce",    NULL};
+#define X(id, name, setting) name,
+const char *const profile_algo_names[] = {SPECTER_NCCL_ALGOS(X) NULL};
+const char *const profile_proto_names[] = {SPECTER_NCCL_PROTOS(X) NULL};
+#undef X
 
 static const struct profile_text gpu_texts[] = {
 #define X(text, label, words, needed) \
@@ -47,9 +61,36 @@ static const struct profile_text network_texts[] = {
 #undef X
 };
 
+static const struct profile_text tuner_texts[] = {
+#define X(text, label, words, needed) \
+    {#text, label, words, needed, offsetof(struct tuner_row, text)},
+    TUNER_TEXTS(X)
+#undef X
+};
+
+static const void *find_gpu(const char *name, struct err *e)
+{
+    return gpu_profile_find(name, e);
+}
+
+static const void *find_network(const char *name, struct err *e)
+{
+    return network_profile_find(name, e);
+}
+
+const struct profile_kind tuner_kind = {
+    .name = "tuner",
+    .size = sizeof(struct tuner_row),
+    .texts = tuner_texts,
+    .ntexts = COUNT(tuner_texts),
+    .fields = tuner_fields,
+    .nfields = COUNT(tuner_fields),
+};
+
 const struct profile_kind gpu_kind = {
     .name = "gpu",
     .size = sizeof(struct gpu_profile),
+    .find = find_gpu,
     .texts = gpu_texts,
     .ntexts = COUNT(gpu_texts),
     .fields = gpu_fields,
@@ -61,6 +102,7 @@ const struct profile_kind gpu_kind = {
 const struct profile_kind network_kind = {
     .name = "network",
     .size = sizeof(struct network_profile),
+    .find = find_network,
     .texts = network_texts,
     .ntexts = COUNT(network_texts),
     .fields = network_fields,
@@ -68,7 +110,16 @@ const struct profile_kind network_kind = {
     .groups = {{PARAMS_NODE, offsetof(struct network_profile, node)},
                {PARAMS_NET, offsetof(struct network_profile, net)}},
     .ngroups = 2,
+    .rows = &tuner_kind,
+    .rows_offset = offsetof(struct network_profile, tuner),
 };
+
+struct profile_rows profile_rows_of(const struct profile_kind *kind, const void *profile)
+{
+    struct profile_rows rows;
+    memcpy(&rows, (const char *)profile + kind->rows_offset, sizeof rows);
+    return rows;
+}
 
 double profile_value(const void *profile, const struct profile_field *field)
 {
@@ -214,6 +265,16 @@ const struct network_profile *network_profile_find(const char *name, struct err 
     const struct catalog c = {"network", network_profiles, network_profile_count,
                               sizeof *network_profiles};
     return catalog_find(&c, name, e);
+}
+
+const struct network_profile *network_with_nccl(const struct network_profile *net, int version,
+                                                struct network_profile *room)
+{
+    if (version == 0 || net->nccl != 0)
+        return net;
+    *room = *net;
+    room->nccl = version;
+    return room;
 }
 
 /* True when text[0..len) stands in `device` where a word begins; at_end: and ends the name. */

@@ -27,6 +27,12 @@
 #include "model/params.h"
 #include "specter/trace.h"
 
+/* An array that a profile has. */
+struct profile_rows {
+    const void *first;
+    size_t count;
+};
+
 /* X(text, label, words, needed): words: what it may say, NULL: anything; needed: a profile without
  * it is none. */
 #define GPU_TEXTS(X)                      \
@@ -89,24 +95,48 @@ struct gpu_profile {
     X(cpu, "host CPU", profile_cpu_names, false)         \
     X(source, "source", NULL, false)
 
-#define NETWORK_FIELDS(X)                                                                 \
-    X(gpus_per_node, "count", 1, 1024, "GPUs that share the intra-node fabric")           \
-    X(domain_gpus, "count", 1, 1e5, "GPUs of an NVLink domain; 0: of a node")             \
-    X(intra_GBps, "GB/s", 0.5, 1e5, "in a node, raw, per GPU and direction")              \
-    X(pair_GBps, "GB/s", 0.5, 1e5, "between two GPUs; 0: as intra_GBps")                  \
-    X(intra_lat_us, "us", 0.01, 1e3, "one step in a node")                                \
-    X(nics_per_node, "count", 1, 256, "network ports; 0: single node only")               \
-    X(nic_Gbps, "Gb/s", 1, 1e4, "rate of one port, raw, per direction")                   \
-    X(inter_lat_us, "us", 0.01, 1e4, "one step between nodes")                            \
-    X(oversubscription, "", 1, 1e3, "leaf ports to spine ports; 0: 1")                    \
-    X(sharp, "", 1, 1, "1: switches between nodes reduce (SHARP)")                        \
-    X(tree_max_bytes, "bytes", 1, 1e15, "trees up to here, else rings; 0: as NCCL tunes") \
-    X(node_factor50, "", 1, 1e3, "half of transfers in a node: x or / this")              \
-    X(node_factor80, "", 1, 1e3, "80 % of them")                                          \
-    X(net_factor50, "", 1, 1e3, "half of those between nodes")                            \
-    X(net_factor80, "", 1, 1e3, "80 % of them")                                           \
-    X(message_factor50, "", 1, 1e3, "half of messages")                                   \
+#define NETWORK_FIELDS(X)                                                                  \
+    X(gpus_per_node, "count", 1, 1024, "GPUs that share the intra-node fabric")            \
+    X(domain_gpus, "count", 1, 1e5, "GPUs of an NVLink domain; 0: of a node")              \
+    X(intra_GBps, "GB/s", 0.5, 1e5, "in a node, raw, per GPU and direction")               \
+    X(pair_GBps, "GB/s", 0.5, 1e5, "between two GPUs; 0: as intra_GBps")                   \
+    X(intra_lat_us, "us", 0.01, 1e3, "one step in a node")                                 \
+    X(nics_per_node, "count", 1, 256, "network ports; 0: single node only")                \
+    X(nic_Gbps, "Gb/s", 1, 1e4, "rate of one port, raw, per direction")                    \
+    X(inter_lat_us, "us", 0.01, 1e4, "one step between nodes")                             \
+    X(oversubscription, "", 1, 1e3, "leaf ports to spine ports; 0: 1")                     \
+    X(sharp, "", 1, 1, "1: switches between nodes reduce (SHARP)")                         \
+    X(nccl, "version", 20000, 1e5, "NCCL's, 22809 is 2.28.9; 0: the recording's, or 2.30") \
+    X(node_factor50, "", 1, 1e3, "half of transfers in a node: x or / this")               \
+    X(node_factor80, "", 1, 1e3, "80 % of them")                                           \
+    X(net_factor50, "", 1, 1e3, "half of those between nodes")                             \
+    X(net_factor80, "", 1, 1e3, "80 % of them")                                            \
+    X(message_factor50, "", 1, 1e3, "half of messages")                                    \
     X(message_factor80, "", 1, 1e3, "80 % of them")
+
+/* A row of a tuner's table: what a tuner plugin, or the settings of a cloud, choose in the place of
+ * NCCL's estimates. Of the rows that match an operation the first counts whose choice NCCL can make
+ * there; where there is none, NCCL's estimates choose. */
+#define TUNER_TEXTS(X)                             \
+    X(op, "operation", profile_op_names, false)    \
+    X(algo, "algorithm", profile_algo_names, true) \
+    X(proto, "protocol", profile_proto_names, true)
+
+#define TUNER_FIELDS(X)                                                                  \
+    X(min_bytes, "bytes", 1, 1e15, "from this full buffer on")                           \
+    X(max_bytes, "bytes", 1, 1e15, "up to this one; 0: any")                             \
+    X(min_ranks, "count", 1, 1e7, "from so many ranks on")                               \
+    X(max_ranks, "count", 1, 1e7, "up to so many; 0: any")                               \
+    X(ranks_per_node, "count", 1, 1e5, "of an NVLink domain where there is one; 0: any") \
+    X(channels, "count", 1, 64, "that it runs with; 0: as NCCL")
+
+struct tuner_row {
+    const char *op;           /* one of profile_op_names; NULL: every operation */
+    const char *algo, *proto; /* of profile_algo_names and profile_proto_names */
+#define X(field, unit, lowest, highest, help) double field;
+    TUNER_FIELDS(X)
+#undef X
+};
 
 struct network_profile {
     const char *name;
@@ -120,6 +150,7 @@ struct network_profile {
 #undef X
     struct node_params node; /* the profile's own ones; 0: its class's (params.h) */
     struct net_params net;
+    struct profile_rows tuner; /* of struct tuner_row */
 };
 
 /* The profile that a command takes, and reports, when neither its user nor a trace names any. */
@@ -137,7 +168,7 @@ extern const size_t network_profile_count;
 /* One figure, as the tables above describe it. */
 struct profile_field {
     const char *name, *unit, *help;
-    size_t offset; /* of a double in struct gpu_profile or struct network_profile */
+    size_t offset; /* of a double in the struct that the field belongs to */
     double lowest, highest;
 };
 
@@ -160,6 +191,9 @@ struct profile_text {
 extern const char *const profile_intra_names[];
 extern const char *const profile_inter_names[];
 extern const char *const profile_cpu_names[];
+extern const char *const profile_op_names[]; /* those that NCCL has algorithms for */
+extern const char *const profile_algo_names[];
+extern const char *const profile_proto_names[];
 
 /* The text's value in `profile`; NULL where it has none. */
 const char *profile_text(const void *profile, const struct profile_text *text);
@@ -172,25 +206,37 @@ struct profile_group {
 
 #define PROFILE_GROUPS_MAX 2
 
-/* Everything that a kind of profile consists of. */
+/* Everything that a kind of profile, or a row of one, consists of. */
 struct profile_kind {
-    const char *name; /* "gpu", "network" */
+    const char *name; /* "gpu", "network", "tuner" */
     size_t size;      /* of its struct */
+    const void *(*find)(const char *name,
+                        struct err *e); /* a compiled-in one; NULL: there is none */
     const struct profile_text *texts;
     size_t ntexts;
     const struct profile_field *fields;
     size_t nfields;
     struct profile_group groups[PROFILE_GROUPS_MAX];
     size_t ngroups;
+    const struct profile_kind *rows; /* of the array that it has; NULL: it has none */
+    size_t rows_offset;              /* of a struct profile_rows */
 };
 
-extern const struct profile_kind gpu_kind, network_kind;
+extern const struct profile_kind gpu_kind, network_kind, tuner_kind;
+
+/* The array of a profile whose kind has one. */
+struct profile_rows profile_rows_of(const struct profile_kind *kind, const void *profile);
 
 /* By name, or as people type it: any case, "-" or nothing for "_", a beginning that only one name
  * has (or one name and those that go on from it), and what most people mean by "h100". NULL with e
  * filled (ERR_USAGE), naming the nearest ones. */
 const struct gpu_profile *gpu_profile_find(const char *name, struct err *e);
 const struct network_profile *network_profile_find(const char *name, struct err *e);
+
+/* The network with that version of NCCL where its profile names none: `room`, filled, or `net` itself
+ * where there is nothing to change (version 0: not known). */
+const struct network_profile *network_with_nccl(const struct network_profile *net, int version,
+                                                struct network_profile *room);
 
 /* By the name a driver gives ("NVIDIA H100 80GB HBM3"); NULL when none matches. A profile's `match`
  * lists parts of such names, separated by |. A part counts where a word begins (so that H200 is not

@@ -14,6 +14,7 @@
 #include <string.h>
 
 #define NAME_MAX_LEN 63
+#define PROFILE_ROWS_MAX 256
 
 /* ---- messages ---- */
 
@@ -71,7 +72,9 @@ static const char *key_name(const void *list, size_t i)
     if (i < kind->nfields)
         return kind->fields[i].name;
     i -= kind->nfields;
-    return i < kind->ngroups ? param_tables[kind->groups[i].group].name : "base";
+    if (i < kind->ngroups)
+        return param_tables[kind->groups[i].group].name;
+    return i == kind->ngroups && kind->rows != NULL ? kind->rows->name : "base";
 }
 
 static const char *param_name_at(const void *list, size_t i)
@@ -87,7 +90,9 @@ static const char *word_at(const void *list, size_t i)
 
 static struct name_list names_of_kind(const struct profile_kind *kind)
 {
-    return (struct name_list){key_name, kind, kind->ntexts + kind->nfields + kind->ngroups + 1};
+    size_t rows = kind->rows != NULL, base = kind->find != NULL;
+    return (struct name_list){key_name, kind,
+                              kind->ntexts + kind->nfields + kind->ngroups + rows + base};
 }
 
 /* `words` is ended by NULL; it may be NULL: none. */
@@ -255,8 +260,7 @@ static int start_from_base(struct profile_reader *r, const struct profile_kind *
         if (json_peek(&peek.j) != '"')
             return reader_wrong_type(&peek, "base", "a text");
         name = reader_text(&peek, json_string(&peek.j));
-        base = kind == &gpu_kind ? (const void *)gpu_profile_find(name, &why)
-                                 : (const void *)network_profile_find(name, &why);
+        base = kind->find(name, &why);
         if (base == NULL)
             return reader_fail(&peek, "base: %s", why.msg);
         memcpy(profile, base, kind->size);
@@ -264,6 +268,8 @@ static int start_from_base(struct profile_reader *r, const struct profile_kind *
     }
     return 0;
 }
+
+static int read_rows(struct profile_reader *r, const struct profile_kind *kind, char *profile);
 
 static int read_key(struct profile_reader *r, const struct profile_kind *kind, size_t i,
                     char *profile)
@@ -280,6 +286,8 @@ static int read_key(struct profile_reader *r, const struct profile_kind *kind, s
     if (i < kind->ngroups)
         return read_group(r, &param_tables[kind->groups[i].group],
                           profile + kind->groups[i].offset);
+    if (i == kind->ngroups && kind->rows != NULL)
+        return read_rows(r, kind, profile);
     json_skip(&r->j); /* base */
     return reader_check(r);
 }
@@ -292,7 +300,7 @@ static int check_needed(struct profile_reader *r, const struct profile_kind *kin
         const char *value = own && !(seen >> i & 1) ? NULL : profile_text(profile, &kind->texts[i]);
         if (kind->texts[i].needed && value == NULL)
             return reader_fail(r, "the %s has no %s%s", kind->name, kind->texts[i].name,
-                               own ? "" : ", and no base to take it from");
+                               own || kind->find == NULL ? "" : ", and no base to take it from");
     }
     return 0;
 }
@@ -309,7 +317,7 @@ static void *reader_profile(struct profile_reader *r, const struct profile_kind 
         reader_wrong_type(r, kind->name, "an object");
         return NULL;
     }
-    if (start_from_base(r, kind, profile) < 0)
+    if (kind->find != NULL && start_from_base(r, kind, profile) < 0)
         return NULL;
     json_enter(&r->j, '{');
     while ((more = reader_next_key(r, names_of_kind(kind), &seen, &i)) > 0) {
@@ -317,6 +325,29 @@ static void *reader_profile(struct profile_reader *r, const struct profile_kind 
             return NULL;
     }
     return more == 0 && check_needed(r, kind, profile, seen) == 0 ? profile : NULL;
+}
+
+/* The array that stands next, in the place of the base's. */
+static int read_rows(struct profile_reader *r, const struct profile_kind *kind, char *profile)
+{
+    const struct profile_kind *of = kind->rows;
+    struct profile_rows rows = {0};
+    char *list;
+    if (json_peek(&r->j) != '[')
+        return reader_wrong_type(r, of->name, "an array");
+    list = arena_alloc(r->arena, PROFILE_ROWS_MAX * of->size);
+    json_enter(&r->j, '[');
+    while (json_next_item(&r->j)) {
+        const void *row = reader_profile(r, of);
+        if (row == NULL)
+            return -1;
+        if (rows.count == PROFILE_ROWS_MAX)
+            return reader_fail(r, "%s: more than %d rows", of->name, PROFILE_ROWS_MAX);
+        memcpy(list + rows.count++ * of->size, row, of->size);
+    }
+    rows.first = list;
+    memcpy(profile + kind->rows_offset, &rows, sizeof rows);
+    return reader_check(r);
 }
 
 /* ---- one of each kind ---- */
@@ -507,5 +538,12 @@ cJSON *profile_json_object(const struct profile_kind *kind, const void *profile)
     for (size_t i = 0; i < kind->ngroups; i++)
         add_group(object, &param_tables[kind->groups[i].group],
                   (const char *)profile + kind->groups[i].offset);
+    if (kind->rows != NULL) {
+        const struct profile_rows rows = profile_rows_of(kind, profile);
+        cJSON *list = cJSON_AddArrayToObject(object, kind->rows->name);
+        for (size_t i = 0; i < rows.count; i++)
+            cJSON_AddItemToArray(list, profile_json_object(kind->rows, (const char *)rows.first +
+                                                                           i * kind->rows->size));
+    }
     return object;
 }

@@ -64,11 +64,19 @@ static void add_spread(cJSON *o, const struct iteration_spread *s)
     json_add_us(one, "max_us", s->max_ns);
 }
 
+/* Its version, 22809; null where none is known, and for RCCL. */
+static void add_nccl(cJSON *o, const struct hardware *on)
+{
+    const bool known = on->network->nccl > 0 && on->gpu->cc > 0;
+    json_add_number(o, "nccl", known ? on->network->nccl : (double)NAN);
+}
+
 static void add_source(cJSON *doc, const struct replay *rep, const struct run *run)
 {
     cJSON *o = cJSON_AddObjectToObject(doc, "source");
     add_name(o, "gpu", rep->gpu_known ? rep->from.gpu->name : NULL);
     add_name(o, "network", rep->network_known ? rep->from.network->name : NULL);
+    add_nccl(o, &rep->from);
     json_add_text(o, "traces", run->source);
     json_add_text(o, "run", run->id);
     cJSON_AddNumberToObject(o, "ranks", (double)rep->nranks);
@@ -342,6 +350,7 @@ cJSON *replay_json(struct replay *rep, const struct run *run)
     target = cJSON_AddObjectToObject(doc, "target");
     add_name(target, "gpu", rep->to.gpu->name);
     add_name(target, "network", rep->to.network->name);
+    add_nccl(target, &rep->to);
     cJSON_AddStringToObject(target, "placement", rep->placement);
     cJSON_AddBoolToObject(target, "strong", rep->strong);
     cJSON_AddBoolToObject(doc, "calibrated", rep->calibrate);

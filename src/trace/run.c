@@ -3,6 +3,7 @@
 
 #include "base/buf.h"
 #include "base/order.h"
+#include "specter/nccl_names.h"
 #include "trace/et.h"
 #include "trace/job.h"
 
@@ -207,6 +208,21 @@ void rank_add_setting(struct rank *rank, const char *name, const char *value)
 {
     ARRAY_GROW(rank->settings, rank->cap_settings, rank->nsettings + 1);
     rank->settings[rank->nsettings++] = (struct setting){name, value};
+}
+
+int run_nccl_version(const struct run *run)
+{
+    int oldest = 0;
+    for (size_t r = 0; r < run->nranks; r++) {
+        const struct rank *rank = &run->ranks[r];
+        for (size_t i = 0; i < rank->nsettings; i++) {
+            if (strcmp(rank->settings[i].name, "NCCL") != 0)
+                continue;
+            int version = specter_nccl_version_parse(rank->settings[i].value);
+            oldest = oldest == 0 || (version != 0 && version < oldest) ? version : oldest;
+        }
+    }
+    return oldest;
 }
 
 struct launches *rank_add_launches(struct rank *rank)

@@ -496,6 +496,9 @@ struct launches *rank_add_launches(struct rank *rank);
 struct mark *rank_add_mark(struct rank *rank);
 struct comm_detail *rank_add_detail(struct rank *rank);
 void rank_add_setting(struct rank *rank, const char *name, const char *value); /* interned */
+
+/* The oldest version of NCCL that a rank says it ran with, as 22809; 0: none says it. */
+int run_nccl_version(const struct run *run);
 void rank_add_member(struct rank *rank, int comm, int comm_rank, int32_t device);
 void rank_clear(struct rank *rank); /* frees what it owns */
 void rank_fit(struct rank *rank);   /* gives back room that it does not use */

@@ -7,6 +7,7 @@
 #include "base/child.h"
 #include "base/err.h"
 #include "base/order.h"
+#include "specter/nccl_names.h"
 #include "specter/trace.h"
 #include "test.h"
 
@@ -224,6 +225,39 @@ TEST(words_operations_in_any_spelling)
 }
 
 /* Values from nccl.h 2.28 and library_types.h 13.0. */
+TEST(names_versions_of_nccl)
+{
+    static const struct {
+        const char *text;
+        int version;
+    } cases[] = {
+        {"2.28.9", 22809},
+        {"2.28", 22800},
+        {"22809", 22809},
+        {"2.9.6", 20906},
+        {"2.28.9-1", 22809},
+        {"2.27.5+cuda12.4", 22705},
+        {"", 0},
+        {"2", 0},
+        {"2.", 0},
+        {"2.28.", 0},
+        {"2.100", 0},
+        {"2.28.9.1", 0},
+        {"1.3.5", 0},
+        {"2280", 0},
+        {"228099", 0},
+        {"-2.28", 0},
+        {"2.28.9 ", 0},
+        {"99999999999", 0},
+        {"v2.28", 0},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        CHECK_INT(specter_nccl_version_parse(cases[i].text), cases[i].version);
+    CHECK_INT(specter_nccl_version_of_library("NCCL 2.27.3"), 22703);
+    CHECK_INT(specter_nccl_version_of_library("RCCL 2.22.3"), 0);
+    CHECK_INT(specter_nccl_version_of_library("NCCL"), 0);
+}
+
 TEST(words_types_of_nccl_and_cuda)
 {
     CHECK_INT(specter_dtype_from_nccl(6), SPECTER_FP16);

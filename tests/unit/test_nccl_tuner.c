@@ -260,16 +260,22 @@ TEST(nccl_tuner_networks_come_with_settings)
 }
 
 /* A tuner plugin's rule: trees for AllReduces up to a size, rings for all else, Simple. */
-TEST(nccl_tuner_a_rule_of_sizes)
+TEST(nccl_tuner_a_table_chooses_by_size)
 {
+    static const struct tuner_row rows[] = {
+        {.op = "AllReduce", .max_bytes = 256 * KIB, .algo = "tree", .proto = "Simple"},
+        {.algo = "ring", .proto = "Simple"},
+    };
     struct nccl_topo topo = topo_h100();
-    topo.tree_max_bytes = 256 * KIB;
+    topo.tuner = rows;
+    topo.ntuner = 2;
     for (int nodes = 1; nodes <= 8; nodes *= 2) {
         struct tuned t = tune(topo, layout_of(nodes, 8), SPECTER_ALLREDUCE);
         CHECK(choose(&t, 256 * KIB).algo == NCCL_TREE);
         CHECK(choose(&t, 256 * KIB + 1).algo == NCCL_RING);
         CHECK(choose(&t, GIB).algo == NCCL_RING);
         CHECK(choose(&t, 8).proto == NCCL_SIMPLE);
+        CHECK(choose(&t, 8).by_tuner);
         t = tune(topo, layout_of(nodes, 8), SPECTER_ALLGATHER);
         CHECK(choose(&t, 8).algo == NCCL_RING);
         CHECK(choose(&t, GIB).algo == NCCL_RING);
@@ -278,7 +284,48 @@ TEST(nccl_tuner_a_rule_of_sizes)
     struct nccl_choice c;
     CHECK(nccl_allowed_parse("Ring", "LL", &rings));
     CHECK(pick(&topo, layout_of(1, 8), SPECTER_ALLREDUCE, 8, &rings, &c));
-    CHECK(c.algo == NCCL_RING && c.proto == NCCL_LL);
+    CHECK(c.algo == NCCL_RING && c.proto == NCCL_LL && !c.by_tuner);
+}
+
+TEST(nccl_tuner_a_table_chooses_by_ranks)
+{
+    static const struct tuner_row rows[] = {
+        {.op = "AllGather", .ranks_per_node = 8, .algo = "pat", .proto = "Simple"},
+        {.op = "AllReduce",
+         .min_ranks = 32,
+         .max_ranks = 64,
+         .min_bytes = MIB,
+         .ranks_per_node = 8,
+         .channels = 5,
+         .algo = "ring",
+         .proto = "LL"},
+    };
+    struct nccl_topo topo = topo_h100(), plain = topo_h100();
+    struct tuned t;
+    topo.tuner = rows;
+    topo.ntuner = 2;
+    const struct {
+        int nodes, per_node;
+        double bytes;
+        bool by_table;
+    } cases[] = {{4, 8, MIB, true},  {8, 8, GIB, true},  {4, 8, MIB - 1, false},
+                 {3, 8, MIB, false}, {9, 8, MIB, false}, {8, 4, MIB, false}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct layout where = layout_of(cases[i].nodes, cases[i].per_node);
+        t = tune(topo, where, SPECTER_ALLREDUCE);
+        struct nccl_choice c = choose(&t, cases[i].bytes);
+        CHECK(c.by_tuner == cases[i].by_table);
+        if (cases[i].by_table) {
+            CHECK(c.algo == NCCL_RING && c.proto == NCCL_LL && c.channels == 5 && c.us > 0);
+            continue;
+        }
+        t = tune(plain, where, SPECTER_ALLREDUCE);
+        struct nccl_choice own = choose(&t, cases[i].bytes);
+        CHECK(c.algo == own.algo && c.proto == own.proto && c.channels == own.channels);
+    }
+    /* PAT is for one rank a node: NCCL cannot do what the row says. */
+    t = tune(topo, layout_of(2, 8), SPECTER_ALLGATHER);
+    CHECK(choose(&t, MIB).algo == NCCL_RING && !choose(&t, MIB).by_tuner);
 }
 
 TEST(nccl_tuner_a_users_settings_replace_the_networks)
@@ -423,4 +470,142 @@ TEST(nccl_tuner_rccl_leaves_a_named_protocol)
     CHECK(nccl_allowed_parse(NULL, "LL,Simple", &allowed));
     CHECK(pick(&mi300x, layout_of(2, 8), SPECTER_ALLGATHER, 16 * MIB, &allowed, &c));
     CHECK(c.proto != NCCL_LL128);
+}
+
+/* ---- versions ---- */
+
+static struct tuned tune_old(int version, struct nccl_topo topo, int nodes, enum specter_comm_op op)
+{
+    topo.version = version;
+    return tune(topo, layout_of(nodes, 8), op);
+}
+
+static bool near(const struct tuned *t, enum nccl_algo a, enum nccl_proto p, double lat_us,
+                 double bw_GBps)
+{
+    const struct nccl_estimate *e = &t->tuning.of[a][p];
+    return fabs(e->lat_us - lat_us) <= 0.1 && fabs(e->bw_GBps - bw_GBps) <= 0.1;
+}
+
+TEST(nccl_tuner_versions_have_their_algorithms)
+{
+    static const struct {
+        int first; /* version that has it */
+        enum specter_comm_op op;
+        enum nccl_algo algo;
+        int nodes, per_node;
+    } cases[] = {
+        {21700, SPECTER_ALLREDUCE, NCCL_NVLS, 1, 8},
+        {21800, SPECTER_ALLREDUCE, NCCL_NVLS_TREE, 4, 8},
+        {21900, SPECTER_ALLGATHER, NCCL_NVLS, 1, 8},
+        {22000, SPECTER_ALLGATHER, NCCL_COLLNET_DIRECT, 4, 8},
+        {22300, SPECTER_REDUCESCATTER, NCCL_PAT, 4, 1},
+    };
+    struct nccl_topo topo = topo_h100();
+    topo.sharp = true;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct layout where = layout_of(cases[i].nodes, cases[i].per_node);
+        topo.version = cases[i].first - 1;
+        struct tuned before = tune(topo, where, cases[i].op);
+        CHECK(why(&before, cases[i].algo, NCCL_SIMPLE) == NCCL_TOO_OLD);
+        topo.version = cases[i].first;
+        struct tuned since = tune(topo, where, cases[i].op);
+        CHECK(why(&since, cases[i].algo, NCCL_SIMPLE) == NCCL_ON);
+    }
+    /* LL128 came to GPUs one after the other. */
+    const struct {
+        int cc, first;
+    } gpus[] = {{90, 0}, {100, 22500}, {86, 22700}};
+    for (size_t i = 0; i < sizeof gpus / sizeof *gpus; i++) {
+        topo.cc = gpus[i].cc;
+        topo.version = 22400;
+        struct tuned before = tune(topo, layout_of(1, 8), SPECTER_ALLREDUCE);
+        CHECK((why(&before, NCCL_RING, NCCL_LL128) == NCCL_ON) == (gpus[i].first == 0));
+        topo.version = gpus[i].first;
+        struct tuned since = tune(topo, layout_of(1, 8), SPECTER_ALLREDUCE);
+        CHECK(why(&since, NCCL_RING, NCCL_LL128) == NCCL_ON);
+    }
+}
+
+/* By hand from the formulas of each version. */
+TEST(nccl_tuner_versions_have_their_estimates)
+{
+    struct tuned t = tune_old(22703, topo_h100(), 4, SPECTER_ALLREDUCE);
+    CHECK(near(&t, NCCL_NVLS_TREE, NCCL_SIMPLE, 25 + 4 * 14.0, 192 * 5 / 6.0));
+    t = tune_old(22203, topo_h100(), 4,
+                 SPECTER_ALLREDUCE); /* 2 x (7 in a node + 2 between) of 28 */
+    CHECK(near(&t, NCCL_TREE, NCCL_SIMPLE, 2 * 9 * 28, 144));
+    t = tune_old(22203, topo_h100(), 1, SPECTER_ALLREDUCE);
+    CHECK(near(&t, NCCL_RING, NCCL_LL, 6.6 + 14 * .6, 141 * 8 / 14.0));
+    t = tune_old(22005, topo_h100(), 1, SPECTER_ALLREDUCE);
+    CHECK(near(&t, NCCL_RING, NCCL_LL, 6.6 + 14 * .6, 87.7 * 8 / 14));
+    CHECK(near(&t, NCCL_NVLS, NCCL_SIMPLE, 23, 8 * 40 * 5 / 6.0));
+    const struct {
+        int version;
+        double cap; /* of LL128 on a channel */
+    } blackwell[] = {{22803, 41.4}, {22902, 34.5}, {22907, 40}, {0, 40}};
+    for (size_t i = 0; i < sizeof blackwell / sizeof *blackwell; i++) {
+        t = tune_old(blackwell[i].version, topo_b200(), 1, SPECTER_ALLGATHER);
+        CHECK(near(&t, NCCL_RING, NCCL_LL128, 14 + 7 * 1.9, 16 * blackwell[i].cap * 8 / 7));
+    }
+    /* Before 2.28 large AllReduces of four nodes went around rings. */
+    t = tune_old(22703, topo_h100(), 4, SPECTER_ALLREDUCE);
+    CHECK(choose(&t, 4 * GIB).algo == NCCL_RING);
+    t = tune_old(22803, topo_h100(), 4, SPECTER_ALLREDUCE);
+    CHECK(choose(&t, 4 * GIB).algo == NCCL_NVLS_TREE);
+}
+
+TEST(nccl_tuner_newest_is_what_no_version_says)
+{
+    for (int nodes = 1; nodes <= 8; nodes *= 2) {
+        struct tuned none = tune_old(0, topo_b200(), nodes, SPECTER_ALLREDUCE);
+        struct tuned newest = tune_old(23007, topo_b200(), nodes, SPECTER_ALLREDUCE);
+        struct tuned later = tune_old(29900, topo_b200(), nodes, SPECTER_ALLREDUCE);
+        CHECK(memcmp(&none.tuning, &newest.tuning, sizeof none.tuning) == 0);
+        CHECK(memcmp(&none.tuning, &later.tuning, sizeof none.tuning) == 0);
+    }
+}
+
+/* RCCL's versions follow NCCL's, but its tuner is its own. */
+TEST(nccl_tuner_rccl_has_no_versions)
+{
+    struct tuned none = tune_old(0, topo_mi300x(), 2, SPECTER_ALLREDUCE);
+    struct tuned old = tune_old(21803, topo_mi300x(), 2, SPECTER_ALLREDUCE);
+    CHECK(memcmp(&none.tuning, &old.tuning, sizeof none.tuning) == 0);
+}
+
+/* The values of NCCL's formula, evaluated apart. */
+TEST(nccl_symmetric_takes_the_kernel_that_nccl_would)
+{
+    static const struct {
+        bool blackwell;
+        double bytes;
+        const char *kernel;
+        int blocks;
+        double us;
+    } cases[] = {
+        {false, 8 * KIB, "LL, multicast", 5, 5.73}, {true, 8 * KIB, "LL, multicast", 7, 11.86},
+        {false, MIB, "multicast", 1, 9.45},         {true, MIB, "multicast", 2, 20.33},
+        {false, 64 * MIB, "multicast", 2, 153.3},   {true, 64 * MIB, "multicast", 3, 88.82},
+        {false, GIB, "multicast", 2, 2350.6},       {true, GIB, "multicast", 3, 1143.7},
+    };
+    struct nccl_symmetric k;
+    struct tuned t;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        t = tune(cases[i].blackwell ? topo_b200() : topo_h100(), layout_of(1, 8),
+                 SPECTER_ALLREDUCE);
+        CHECK(nccl_symmetric(&t.comm, SPECTER_ALLREDUCE, cases[i].bytes, &k));
+        CHECK_STR(k.kernel, cases[i].kernel);
+        CHECK_INT(k.blocks, cases[i].blocks);
+        CHECK(fabs(k.us / cases[i].us - 1) < 1e-3);
+    }
+    t = tune(topo_a100(), layout_of(1, 8), SPECTER_ALLGATHER); /* no multicast */
+    CHECK(nccl_symmetric(&t.comm, SPECTER_ALLGATHER, GIB, &k));
+    CHECK_STR(k.kernel, "stores");
+    CHECK(!nccl_symmetric(&t.comm, SPECTER_ALLGATHER, 64 * GIB, &k));
+    CHECK(!nccl_symmetric(&t.comm, SPECTER_BROADCAST, MIB, &k));
+    t = tune_old(22699, topo_h100(), 1, SPECTER_ALLREDUCE);
+    CHECK(!nccl_symmetric(&t.comm, SPECTER_ALLREDUCE, MIB, &k));
+    t = tune(topo_h100(), layout_of(2, 8), SPECTER_ALLREDUCE);
+    CHECK(!nccl_symmetric(&t.comm, SPECTER_ALLREDUCE, MIB, &k));
 }

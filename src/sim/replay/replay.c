@@ -109,6 +109,46 @@ static void note_unknown_gpu(struct replay *rep, const struct run *run)
         fact_add_loss(rep, true, FACT_GPU_UNNAMED, VALUES(to));
 }
 
+/* The network with that version of NCCL, in the answer's arena; `net` itself where it has it. */
+static const struct network_profile *with_nccl(struct replay *rep,
+                                               const struct network_profile *net, int version)
+{
+    struct network_profile *copy;
+    if (version == 0 || version == (int)net->nccl)
+        return net;
+    copy = arena_alloc(&rep->arena, sizeof *copy);
+    *copy = *net;
+    copy->nccl = version;
+    return copy;
+}
+
+static struct fact_value version_text(struct replay *rep, int version)
+{
+    return fact_text(
+        arena_printf(&rep->arena, "%d.%d.%d", version / 10000, version / 100 % 100, version % 100));
+}
+
+/* NCCL is the recording's on both sides unless a profile names one; `asked` is for the target. */
+static void set_nccl(struct replay *rep, int recorded, int asked)
+{
+    const bool same = rep->from.network == rep->to.network;
+    if (rep->from.network->nccl == 0)
+        rep->from.network = with_nccl(rep, rep->from.network, recorded);
+    if (same)
+        rep->to.network = rep->from.network;
+    else if (rep->to.network->nccl == 0)
+        rep->to.network = with_nccl(rep, rep->to.network, recorded);
+    const int own = (int)rep->to.network->nccl;
+    rep->to.network = with_nccl(rep, rep->to.network, asked);
+    if (rep->to.gpu->cc == 0) /* RCCL numbers its versions after NCCL's, but is not it */
+        return;
+    if (asked != 0 && asked != own)
+        fact_add(rep, FACT_NCCL_OTHER,
+                 VALUES(version_text(rep, asked), fact_count(own != 0), version_text(rep, own)));
+    else if (own != 0)
+        fact_add(rep, FACT_NCCL_RECORDED, VALUES(version_text(rep, own)));
+}
+
 int replay_find_hardware(struct replay *rep, const struct run *run, const struct replay_opts *opts,
                          struct err *e)
 {
@@ -128,6 +168,7 @@ int replay_find_hardware(struct replay *rep, const struct run *run, const struct
         fact_add_loss(rep, opts->network != NULL, FACT_NETWORK_UNKNOWN,
                       VALUES(fact_text(rep->to.network->name)));
     }
+    set_nccl(rep, run_nccl_version(run), opts->nccl);
     rep->same_hardware = rep->gpu_known && rep->network_known && rep->from.gpu == rep->to.gpu &&
                          rep->from.network == rep->to.network;
     return 0;

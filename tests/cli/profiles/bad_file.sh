@@ -28,6 +28,24 @@ END
 try network <<'END'
 {"gpu": {"name": "mine", "base": "h100_sxm"}}
 END
+try <<'END'
+{"network": {"name": "mine", "base": "dgx_h100_400g", "tuner": {"algo": "ring"}}}
+END
+try <<'END'
+{"network": {"name": "mine", "base": "dgx_h100_400g",
+   "tuner": [{"algo": "ring", "proto": "Simple"}, {"algo": "ring"}]}}
+END
+try <<'END'
+{"network": {"name": "mine", "base": "dgx_h100_400g", "tuner": [{"algo": "rings", "proto": "LL"}]}}
+END
+try <<'END'
+{"network": {"name": "mine", "base": "dgx_h100_400g", "tuner": [{"algo": "ring", "proto": "LL", "base": "x"}]}}
+END
+try <<'END'
+{"network": {"name": "mine", "base": "dgx_h100_400g", "tuner": [{"algo": "ring", "proto": "LL", "max_ranks": 2.5}]}}
+END
+printf '{"network": {"name": "mine", "base": "dgx_h100_400g", "tuner": [%s{"algo": "ring", "proto": "LL"}]}}' \
+    "$(printf '{"algo": "ring", "proto": "LL"}, %.0s' {1..256})" | try
 try < /dev/null
 "$SPECTER" profiles none.json
 echo $?

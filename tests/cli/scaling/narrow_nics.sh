@@ -8,7 +8,8 @@ sed 's/^\(inter_GBps\|inter_latency_ns\|gpus_per_node\) .*//' "$ROOT/tests/emu/f
 printf '%s\n' 'inter_GBps = 23' 'inter_latency_ns = 11000' 'gpus_per_node = 4' >>narrow.conf
 cat >narrow.json <<'END'
 {"network": {"name": "narrow", "base": "dgx_h100_400g", "gpus_per_node": 4, "nics_per_node": 4, "nic_Gbps": 200,
- "tree_max_bytes": 262144}}
+ "tuner": [{"op": "AllReduce", "max_bytes": 262144, "algo": "tree", "proto": "Simple"},
+  {"algo": "ring", "proto": "Simple"}]}}
 END
 for ranks in 8 16; do
     EMU_FABRIC=$PWD/narrow.conf LD_LIBRARY_PATH=$BUILD/emu/lib "$SPECTER" capture -o $ranks -- \

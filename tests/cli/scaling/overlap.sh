@@ -8,7 +8,11 @@
 machine() {
     local bench=(--gpus 2 --op all_reduce --gpu h100_sxm --network "./$1.base" -o "$1.bench")
     printf '%s\n' "intra_GBps = $2" >"$1.conf"
-    echo "{\"network\": {\"name\": \"$1\", \"base\": \"dgx_h100_400g\", \"tree_max_bytes\": 262144, \"intra_GBps\": $3}}" >"$1.base"
+    cat >"$1.base" <<END
+{"network": {"name": "$1", "base": "dgx_h100_400g", "intra_GBps": $3,
+ "tuner": [{"op": "AllReduce", "max_bytes": 262144, "algo": "tree", "proto": "Simple"},
+  {"algo": "ring", "proto": "Simple"}]}}
+END
     export EMU_FABRIC=$PWD/$1.conf
     env -u EMU_DIR "$SPECTER" capture -o "$1.trace" -- "$ROOT/examples/launch.sh" -n 2 "$BUILD/examples/train" --iters 2 \
         --layers 4 --tokens 16384 --no-kernels >log 2>&1 || cat log

@@ -9,7 +9,7 @@ cat >grid.json <<'END'
 {"gpus": "./mine.json", "networks": [null, "dgx_h100_400g"],
  "from_gpu": "./mine.json", "scales": [1, 8]}
 END
-"$SPECTER" sweep grid.json | cut -d, -f5,6,10,11,21,23,47
+"$SPECTER" sweep grid.json | cut -d, -f5,6,10,11,22,24,48
 "$SPECTER" replay --full --gpu ./mine.json --from-gpu ./mine.json --scale 8 --json - | grep -A 3 '"scale":' | grep iteration
 "$SPECTER" replay --full --gpu ./mine.json --from-gpu ./mine.json --network dgx_h100_400g --scale 8 --json - |
     grep -A 3 '"scale":' | grep iteration

@@ -4,7 +4,7 @@
 command -v python3 >/dev/null || { echo "no python3"; exit 77; }
 . "$ROOT"/tests/cli/sweep/grid.bash
 ids() {
-    "$SPECTER" sweep "$@" 2>/dev/null | sed 1d | cut -d, -f1,10,11,21 | sort
+    "$SPECTER" sweep "$@" 2>/dev/null | sed 1d | cut -d, -f1,10,11,22 | sort
 }
 ids grid.json >plain
 cat >order.json <<'END'

@@ -5,5 +5,5 @@ echo "{\"gpus\": [null, \"a100_sxm\", \"b200_sxm\", \"v100_sxm\"], \"calibrate\"
     "\"scales\": [$(seq -s, 1 1250)]}" >grid.json
 "$SPECTER" sweep grid.json -o table.csv
 cut -d, -f1 table.csv | sed 1d | sort -u | wc -l
-cut -d, -f21 table.csv | sed -n '2p;1251p;10001p'
+cut -d, -f22 table.csv | sed -n '2p;1251p;10001p'
 "$SPECTER" sweep grid.json -o table.csv --json - | grep -c '"status":.*"ok"'
