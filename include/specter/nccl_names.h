@@ -23,11 +23,11 @@
     X(SIMPLE, "Simple", "Simple")
 /* clang-format on */
 
-/* NCCL's version as its header has it, 22809, of a text: "2.28.9", "2.28" (2.28.0), "22809". 0: it
- * is none. Defined in src/base/names.c. */
+/* NCCL's version as its header has it, 22809, of a text: "2.28.9", "22809"; 22899, as new as 2.28
+ * gets, of "2.28". 0: it is none. Defined in src/base/names.c. */
 int specter_nccl_version_parse(const char *text);
 
-/* The same of a library's name, "NCCL 2.28.9"; 0 for RCCL and others. */
+/* The version of a library by its name, "NCCL 2.28.9"; 0 for RCCL and others. */
 int specter_nccl_version_of_library(const char *name);
 
 #endif

@@ -42,8 +42,8 @@ void machine_find(struct machine *m, const struct run *run, const struct gpu_pro
 static int collective_cost(const struct machine *m, enum specter_comm_op op, double bytes,
                            struct layout where, struct comm_cost *cost)
 {
-    struct network_profile room;
-    return model_collective(m->gpu, network_with_nccl(m->net, m->nccl, &room), op, bytes, where,
+    struct network_profile copy;
+    return model_collective(m->gpu, network_with_nccl(m->net, m->nccl, &copy), op, bytes, where,
                             cost, NULL);
 }
 

@@ -225,8 +225,9 @@ enum specter_redop specter_redop_from_nccl(int nccl)
 
 int specter_nccl_version_parse(const char *text)
 {
-    int part[3] = {0}, n = 0, digits;
+    int part[3] = {0, 0, 99}, n = 0, digits, version = 0;
     do {
+        part[n] = 0;
         for (digits = 0; *text >= '0' && *text <= '9' && digits < 6; digits++)
             part[n] = 10 * part[n] + (*text++ - '0');
         n++;
@@ -234,11 +235,11 @@ int specter_nccl_version_parse(const char *text)
     bool ended = *text == '\0' || *text == '-' || *text == '+'; /* of a package: 2.28.9-1 */
     if (!ended || digits == 0)
         return 0;
-    if (n == 1)
-        return digits == 5 ? part[0] : 0;
-    return part[0] >= 2 && part[0] < 10 && part[1] < 100 && part[2] < 100
-               ? 10000 * part[0] + 100 * part[1] + part[2]
-               : 0;
+    if (n == 1 && digits == 5)
+        version = part[0];
+    else if (n > 1 && part[0] < 10 && part[1] < 100 && part[2] < 100)
+        version = 10000 * part[0] + 100 * part[1] + part[2];
+    return version >= 20000 ? version : 0;
 }
 
 int specter_nccl_version_of_library(const char *name)

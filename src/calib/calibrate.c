@@ -335,8 +335,10 @@ bool calibration_advice(const struct fit_machine *machine, enum param_group grou
 static double load_of(const struct measured_overlap *r)
 {
     const struct gpu_profile *gpu = r->of.gpu;
+    struct network_profile copy;
+    const struct network_profile *net = network_with_nccl(r->of.net, r->of.nccl, &copy);
     struct comm_cost cost;
-    if (model_collective(gpu, r->of.net, r->of.op, r->of.bytes, r->of.where, &cost, NULL) < 0)
+    if (model_collective(gpu, net, r->of.op, r->of.bytes, r->of.where, &cost, NULL) < 0)
         return 0;
     if (!r->memory)
         return gpu->sms > 0 ? (r->channels > 0 ? r->channels : cost.channels) / gpu->sms : 0;

@@ -299,6 +299,8 @@ static bool measured_same(const struct measured_row *a, const struct measured_ro
     if (a->kind == MEASURED_GEMM)
         return a->m == b->m && a->n == b->n && a->k == b->k && a->batch == b->batch &&
                a->cache == b->cache && strcmp(a->lib, b->lib) == 0;
+    if (a->nccl != b->nccl && a->nccl != 0 && b->nccl != 0)
+        return false;
     return a->op == b->op && a->bytes == b->bytes && a->no_nvls == b->no_nvls &&
            a->direction == b->direction && memcmp(&a->where, &b->where, sizeof a->where) == 0 &&
            memcmp(&a->forced, &b->forced, sizeof a->forced) == 0;

@@ -281,11 +281,19 @@ static int (*const parsers[MEASURED_KINDS])(struct measured_reader *, struct mea
     parse_gemm,
 };
 
-/* The version of "2.28.9", or of "NCCL 2.28.9" in the column that `specter bench` writes. */
-static int nccl_version(const struct measured_reader *r)
+/* The version of "2.28.9" or "NCCL 2.28.9", the latter also in the column of libraries that
+ * `specter bench` writes. -1: the column of versions has another text. */
+static int parse_nccl(struct measured_reader *r, struct measured_row *row)
 {
-    return has(r, COLUMN_NCCL) ? specter_nccl_version_parse(field(r, COLUMN_NCCL))
-                               : specter_nccl_version_of_library(field(r, COLUMN_LIBRARY));
+    const char *text = field(r, COLUMN_NCCL);
+    row->nccl = specter_nccl_version_parse(text);
+    if (row->nccl == 0)
+        row->nccl = specter_nccl_version_of_library(text);
+    if (row->nccl == 0 && text[0] != '\0' && strncmp(text, "RCCL", 4) != 0)
+        return refuse_value(r, false, "unknown nccl_version", text);
+    if (row->nccl == 0)
+        row->nccl = specter_nccl_version_of_library(field(r, COLUMN_LIBRARY));
+    return 0;
 }
 
 int measured_row_parse(struct measured_reader *r, struct measured_row *row)
@@ -314,7 +322,8 @@ int measured_row_parse(struct measured_reader *r, struct measured_row *row)
                    strstr(row->notes, "NVLS off") != NULL ||
                    strcasestr(row->notes, "NCCL_ALGO=^NVLS") != NULL ||
                    strcasecmp(field(r, COLUMN_ALGO), "^NVLS") == 0;
-    row->nccl = nccl_version(r);
+    if (r->kind == MEASURED_COLLECTIVE && parse_nccl(r, row) < 0)
+        return -1;
     return parsers[r->kind](r, row);
 }
 

@@ -19,10 +19,10 @@ static int predict_collective(const struct measured_row *row, const struct gpu_p
                           row->op == SPECTER_REDUCESCATTER || row->op == SPECTER_BROADCAST ||
                           row->op == SPECTER_REDUCE;
     struct comm_choice forced = row->forced;
-    struct network_profile room;
+    struct network_profile copy;
     if (!has_algorithms)
         return model_collective(gpu, net, row->op, row->bytes, row->where, out, e);
-    net = network_with_nccl(net, row->nccl, &room);
+    net = network_with_nccl(net, row->nccl, &copy);
     if (row->no_nvls && forced.algo == NULL)
         forced.algo = "^nvls,nvls_tree";
     return model_collective_as(gpu, net, row->op, row->bytes, row->where, &forced, out, e);

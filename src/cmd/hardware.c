@@ -110,3 +110,9 @@ int cmd_nccl(const char *arg, int *version, struct err *e)
                ? 0
                : err_set(e, ERR_USAGE, "--nccl: '%.64s' is no version of NCCL, as 2.28.9", arg);
 }
+
+int cmd_nccl_is_rccl(const struct gpu_profile *gpu, struct err *e)
+{
+    return err_set(e, ERR_USAGE, "--nccl: %s has RCCL, which is modelled in one version",
+                   gpu->name);
+}

@@ -44,4 +44,7 @@ int cmd_target(const char *gpu, const char *network, bool needs_network, struct 
 /* The version of NCCL that --nccl names, as 22809; 0 for NULL. 0, or -1 with e filled. */
 int cmd_nccl(const char *arg, int *version, struct err *e);
 
+/* Refuses --nccl for a GPU of AMD: RCCL's choice is modelled in one version. Returns -1. */
+int cmd_nccl_is_rccl(const struct gpu_profile *gpu, struct err *e);
+
 #endif

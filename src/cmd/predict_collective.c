@@ -90,7 +90,7 @@ struct collective_question {
     struct predict_sizes sizes;
     struct comm_choice forced;
     struct profile_pair on;
-    struct network_profile its_nccl; /* where --nccl names another than the network's */
+    struct network_profile network; /* on.network, where --nccl names another version than it has */
 };
 
 /* Of a question, the part with so many ranks. */
@@ -157,11 +157,9 @@ static int parse(const struct predict_collective_opts *o, struct arena *a,
         q->forced.channels = (int)o->channels;
     if (cmd_target(o->gpu, o->network, true, a, &q->on, e) < 0 || cmd_nccl(o->nccl, &nccl, e) < 0)
         return -1;
-    if (nccl != 0) {
-        q->its_nccl = *q->on.network;
-        q->its_nccl.nccl = nccl;
-        q->on.network = &q->its_nccl;
-    }
+    if (nccl != 0 && q->on.gpu->cc == 0)
+        return cmd_nccl_is_rccl(q->on.gpu, e);
+    q->on.network = network_with_nccl(q->on.network, nccl, &q->network);
     return 0;
 }
 

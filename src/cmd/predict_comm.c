@@ -5,6 +5,7 @@
 #include "cmd/predict.h"
 
 #include "base/terminal.h"
+#include "model/nccl_tuner.h"
 #include "report/json_add.h"
 #include "report/op_text.h"
 #include "report/table.h"
@@ -254,6 +255,7 @@ static const char *plural(int n)
 /* "16 ranks on 2 nodes of dgx_h100_400g, 8 a node; h100_sxm" */
 static void put_place(struct buf *out, const struct predict_transfer *t)
 {
+    char version[16];
     const struct layout *w = &t->where;
     const struct network_profile *net = t->on->network;
     if (is_message(t)) {
@@ -275,6 +277,8 @@ static void put_place(struct buf *out, const struct predict_transfer *t)
     if (net->domain_gpus > net->gpus_per_node)
         buf_printf(out, ", NVLink domains of %g GPUs", net->domain_gpus);
     buf_printf(out, "; %s", t->on->gpu->name);
+    if (net->nccl > 0)
+        buf_printf(out, ", NCCL %s", nccl_version_text((int)net->nccl, version));
 }
 
 void predict_print_title(const struct predict_transfer *t)
@@ -375,6 +379,7 @@ cJSON *predict_transfer_json(const struct predict_transfer *t)
         cJSON_AddNumberToObject(doc, "nodes", t->where.nodes);
         cJSON_AddNumberToObject(doc, "per_node", t->where.per_node);
     }
+    json_add_number(doc, "nccl", t->on->network->nccl > 0 ? t->on->network->nccl : (double)NAN);
     cJSON_AddNumberToObject(doc, "bytes", t->bytes);
     cJSON_AddNumberToObject(doc, "time_us", c->us);
     interval_of(t, &interval);

@@ -178,7 +178,21 @@ static int narrow(const struct predict_ask *ask, struct jump *j, struct err *e)
 
 typedef void (*see_jump)(void *arg, const struct jump *j);
 
-/* Looks at each doubling of the size, and between two with different choices. */
+/* The size doubled, or before it the next at which a row of the network's tuner begins or ends. */
+static uint64_t next_size(const struct network_profile *net, uint64_t size, uint64_t last)
+{
+    const struct tuner_row *row = net->tuner.first;
+    uint64_t next = size > last / 2 ? last : size > 0 ? size * 2 : 1;
+    for (size_t i = 0; i < net->tuner.count; i++, row++) {
+        const double ends[] = {row->min_bytes, row->max_bytes + 1};
+        for (int k = 0; k < 2; k++)
+            if (ends[k] > (double)size && ends[k] < (double)next)
+                next = (uint64_t)ends[k];
+    }
+    return next;
+}
+
+/* Looks at these sizes, and between two with different choices. */
 static int find_jumps(const struct predict_ask *ask, uint64_t first, uint64_t last, see_jump see,
                       void *arg, struct err *e)
 {
@@ -186,7 +200,7 @@ static int find_jumps(const struct predict_ask *ask, uint64_t first, uint64_t la
     if (ask_for(ask, first, &at, e) < 0)
         return -1;
     for (uint64_t size = first; size < last;) {
-        size = size > last / 2 ? last : size > 0 ? size * 2 : 1;
+        size = next_size(at.on->network, size, last);
         if (ask_for(ask, size, &next, e) < 0)
             return -1;
         while (!same_choice(&at, &next)) {

@@ -214,7 +214,7 @@ static const struct gpu_profile *usual_gpu(const struct network_profile *net)
     return &unknown;
 }
 
-/* "24 to 27", "from 24 on", "up to 27", "any"; 0: no bound. */
+/* "24 to 27", "from 24 on", "up to 27", "any"; an empty text is no bound. */
 static const char *range_text(const char *least, const char *most, char out[64])
 {
     if (*least == '\0' && *most == '\0')
@@ -261,7 +261,7 @@ static void print_tuner(const struct tuner_row *rows, size_t count)
         table_cell(&t, "%s %s%s%s", row->algo, row->proto, row->channels > 0 ? ", channels " : "",
                    count_text(row->channels, least));
     }
-    puts("\ntuner: the first row that matches chooses, where NCCL can do it");
+    puts("\ntuner: the first row that matches and that NCCL can do chooses");
     table_print(&t, stdout);
     table_release(&t);
 }
@@ -400,7 +400,9 @@ const struct command cmd_profiles = {
         "  specter predict gemm -m 4096 -n 4096 -k 4096 --gpu my.json\n"
         "\n"
         "or only what differs: {\"gpu\": {\"name\": \"my_h100\", \"base\": \"h100_sxm\",\n"
-        "\"mem_GBps\": 3900}}. A FILE has a '/' in its name or ends in .json.",
+        "\"mem_GBps\": 3900}}. A FILE has a '/' in its name or ends in .json. A network may say "
+        "which\n"
+        "NCCL it runs (\"nccl\": 22809) and hold the table of a tuner plugin (\"tuner\").",
     .rows = profiles_rows,
     .paged = true,
     .run = run_profiles,

@@ -319,6 +319,8 @@ static int check_args(const struct replay_args *args, struct arena *a, struct re
         return -1;
     opts->gpu = target.gpu;
     opts->network = target.network;
+    if (opts->nccl != 0 && target.gpu != NULL && target.gpu->cc == 0)
+        return cmd_nccl_is_rccl(target.gpu, e);
     /* A file that is named for the recording and for the target is one machine, read twice. */
     opts->from_gpu = same_text(args->gpu, args->from_gpu) ? target.gpu : source.gpu;
     opts->from_network = same_text(to, from) ? target.network : source.network;

@@ -85,12 +85,14 @@ static int set_placement(struct replay_opts *opts, const char *text, struct aren
     return placement_parse(placement, text, a, e);
 }
 
-static int set_nccl(struct replay_opts *opts, const char *text, struct arena *a, struct err *e)
+static int set_target_nccl(struct replay_opts *opts, const char *text, struct arena *a,
+                           struct err *e)
 {
     (void)a;
     opts->nccl = specter_nccl_version_parse(text);
-    return opts->nccl != 0 ? 0
-                           : err_set(e, ERR_INPUT, "'%.64s' is no version of NCCL, as 2.28.9", text);
+    return opts->nccl != 0
+               ? 0
+               : err_set(e, ERR_INPUT, "'%.64s' is no version of NCCL, as 2.28.9", text);
 }
 
 #define AT(field) offsetof(struct replay_opts, field)
@@ -124,7 +126,7 @@ const struct sweep_axis sweep_axes[] = {
      .highest = HOST_SPEED_MAX},
     {.key = "gpus", .column = "gpu", .kind = SWEEP_GPU, .offset = AT(gpu), .network = AT(network)},
     {.key = "networks", .column = "network", .kind = SWEEP_NETWORK, .offset = AT(network)},
-    {.key = "nccl", .column = "nccl", .kind = SWEEP_TEXT, .set = set_nccl},
+    {.key = "nccl", .column = "nccl", .kind = SWEEP_TEXT, .set = set_target_nccl},
     {.key = "grow", .column = "grow", .kind = SWEEP_TEXT, .standard = "dp", .set = set_grow},
     {.key = "jitter", .column = "jitter", .kind = SWEEP_TEXT, .standard = "off", .set = set_jitter},
     {.key = "draws",

@@ -240,13 +240,12 @@ static int p2p_proto(const struct comm_choice *choice)
 {
     if (choice == NULL)
         return NCCL_PROTOS;
-    if (choice->algo != NULL && strcmp(choice->algo, "p2p") != 0)
+    struct nccl_allowed allowed;
+    if ((choice->algo != NULL && strcmp(choice->algo, "p2p") != 0) ||
+        !nccl_allowed_parse(NULL, choice->proto, &allowed))
         return -1;
-    if (choice->proto == NULL)
-        return NCCL_PROTOS;
-    if (strcmp(choice->proto, nccl_protos[NCCL_LL].name) == 0)
-        return NCCL_LL;
-    return strcmp(choice->proto, nccl_protos[NCCL_SIMPLE].name) == 0 ? NCCL_SIMPLE : -1;
+    const bool ll = allowed.protos >> NCCL_LL & 1, simple = allowed.protos >> NCCL_SIMPLE & 1;
+    return ll && simple ? NCCL_PROTOS : ll ? NCCL_LL : simple ? NCCL_SIMPLE : -1;
 }
 
 static int price_p2p(const struct topo_view *s, enum specter_comm_op op, double bytes,

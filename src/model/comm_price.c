@@ -142,6 +142,7 @@ static int check_layout(const struct network_profile *net, struct layout w, stru
 static size_t place_of(const struct nccl_topo *t, struct layout where, uint64_t more)
 {
     uint64_t key = hash_mix(more, (uint64_t)where.ranks << 32 | (uint32_t)where.per_node);
+    key = hash_mix(key, (uint64_t)t->version << 32 | (uint32_t)t->ntuner);
     return (size_t)(hash_mix(key, (uint64_t)t->cc << 32 | (uint32_t)t->nics) % KEPT);
 }
 

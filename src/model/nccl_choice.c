@@ -11,6 +11,7 @@
 
 #include <ctype.h>
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #define X(id, name, setting) {name, setting},
@@ -31,6 +32,7 @@ const char *const nccl_why_text[NCCL_WHYS] = {
     [NCCL_GPUS_PER_NODE] = "needs one rank a node and compute capability 6.0",
     [NCCL_LL128_PATH] = "needs NVLink and NICs beside the GPUs",
     [NCCL_LL128_GPU] = "needs compute capability 7.0",
+    [NCCL_LL128_OLD] = "off by default on this GPU in this version of NCCL",
     [NCCL_RCCL_NO_PAT] = "not modelled for RCCL",
     [NCCL_RCCL_OFF] = "off in RCCL on one node",
     [NCCL_TOO_OLD] = "not in this version of NCCL",
@@ -41,8 +43,9 @@ const char *const nccl_why_text[NCCL_WHYS] = {
 
 /* clang-format off */
 /* Share of its bandwidth that a tree's AllReduce reaches at 64, 128, 256 ... bytes */
-#define TREE_SIZES 24
-static const double tree_share[NCCL_PROTOS][TREE_SIZES] = {
+#define TREE_SIZES 23
+#define NVLS_TREE_SIZES 24
+static const double tree_share[NCCL_PROTOS][NVLS_TREE_SIZES] = {
     {1, 1, 1, 1, .9, .8, .7, .7, .7, .7, .6, .5, .4, .4, .5, .6, .7, .8, .9, 1, 1, 1, 1, 1},
     {1, 1, 1, 1, 1, .9, .8, .8, .8, .7, .6, .6, .6, .6, .6, .6, .8, .9, .9, .9, .9, 1, 1, 1},
     {.9, .9, .9, .9, .9, .9, .9, .8, .7, .6, .6, .5, .5, .5, .5, .6, .7, .8, .7, .7, .8, .9, .9, .9},
@@ -113,6 +116,17 @@ int nccl_proto_parse(const char *name, size_t len)
     return -1;
 }
 
+const char *nccl_version_text(int version, char out[16])
+{
+    const unsigned parts = (unsigned)version % 100000;
+    const unsigned major = parts / 10000, minor = parts / 100 % 100, patch = parts % 100;
+    if (patch == 99)
+        snprintf(out, 16, "%u.%u", major, minor);
+    else
+        snprintf(out, 16, "%u.%u.%u", major, minor, patch);
+    return out;
+}
+
 const char *nccl_list_parse(const char *list, int (*parse)(const char *name, size_t len), int count,
                             unsigned *bits)
 {
@@ -161,7 +175,7 @@ static void correct(const struct nccl_comm *c, enum specter_comm_op op, double b
     bool tree =
         k->algo == NCCL_TREE || (k->algo == NCCL_NVLS_TREE && c->topo.cc >= 100 &&
                                  c->topo.cpu != NCCL_CPU_ARM && !nccl_before(&c->topo, 22900));
-    if (tree && size >= 0 && size < TREE_SIZES)
+    if (tree && size >= 0 && size < (k->algo == NCCL_TREE ? TREE_SIZES : NVLS_TREE_SIZES))
         k->bw_GBps *= tree_share[k->proto][size];
     uint64_t parts = (uint64_t)c->graphs.channels * (uint64_t)c->where.ranks;
     if (k->algo == NCCL_RING && k->proto == NCCL_SIMPLE && c->where.nodes > 1 &&
@@ -200,7 +214,7 @@ static bool row_matches(const struct tuner_row *row, const struct nccl_comm *c,
            bytes >= row->min_bytes && (row->max_bytes == 0 || bytes <= row->max_bytes) &&
            c->where.ranks >= row->min_ranks &&
            (row->max_ranks == 0 || c->where.ranks <= row->max_ranks) &&
-           (row->ranks_per_node == 0 || c->where.per_node == row->ranks_per_node);
+           (row->ranks_per_node == 0 || c->where.ranks == row->ranks_per_node * c->where.nodes);
 }
 
 /* Returns the row of the network's tuner that chooses, its algorithm and protocol in *k; NULL where

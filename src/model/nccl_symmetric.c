@@ -29,11 +29,11 @@ static const struct kernel {
     const char *name;
 } kernels[] = {
     {SPECTER_ALLREDUCE, LL, "LL"},
-    {SPECTER_ALLREDUCE, LL | MULTICAST, "LL, multicast"},
-    {SPECTER_ALLREDUCE, 0, "loads, stores"},
+    {SPECTER_ALLREDUCE, LL | MULTICAST, "LL multicast"},
+    {SPECTER_ALLREDUCE, 0, "loads and stores"},
     {SPECTER_ALLREDUCE, MULTICAST | REDUCES, "multicast"},
     {SPECTER_ALLGATHER, LL, "LL"},
-    {SPECTER_ALLGATHER, LL | MULTICAST, "LL, multicast"},
+    {SPECTER_ALLGATHER, LL | MULTICAST, "LL multicast"},
     {SPECTER_ALLGATHER, 0, "stores"},
     {SPECTER_ALLGATHER, MULTICAST, "multicast"},
     {SPECTER_REDUCESCATTER, LL, "LL"},

@@ -63,8 +63,8 @@ static const double nvls_tree_max_bw[GENERATIONS][SCALES] = {
 };
 static const double nvls_efficiency[GENERATIONS] = {0, 0, .85, .74};
 
-/* Entries of the tables above that were others before a version. Of the lines of an entry that
- * apply the first counts. 2.28.3 has 2.28.7's values before 22807, 2.29.2 before 22907. */
+/* Older values of entries of the tables above. Of an entry's lines the first counts that is newer
+ * than the communicator's NCCL. 22807: up to 2.28.3; 22907: up to 2.29.2. */
 static const struct older {
     int before;
     const double *entry;
@@ -78,9 +78,7 @@ static const struct older {
     {22100, &hw_lat[NCCL_LINK_NVL][NCCL_NVLS_TREE][NCCL_SIMPLE], 23},
     {22807, &hw_lat[NCCL_LINK_NET][NCCL_NVLS_TREE][NCCL_SIMPLE], 14},
     {22100, &ll_max_bw[HOPPER][ONE_NODE], 87.7},
-    {22807, &ring_ll128_max_bw[BLACKWELL][ONE_NODE], 73.4},
     {22807, &ring_ll128_max_bw[BLACKWELL][TWO_NODES], 73.4},
-    {22807, &ring_ll128_max_bw[BLACKWELL][MORE_NODES], 73.4},
     {22900, &ring_ll128_max_bw[BLACKWELL][ONE_NODE], 73.4},
     {22900, &ring_ll128_max_bw[BLACKWELL][TWO_NODES], 34.6},
     {22900, &ring_ll128_max_bw[BLACKWELL][MORE_NODES], 73.4},
@@ -97,14 +95,13 @@ static const struct older {
     {23000, &nvls_tree_max_bw[BLACKWELL][MORE_NODES], 43.8},
 };
 
-/* The versions that brought what an algorithm or protocol needs. NVLS had been there for AllReduce
- * only. */
+/* The versions that brought an algorithm, or a protocol as the default on GPUs. */
 #define SINCE_NVLS 21700
 #define SINCE_NVLS_TREE 21800
 #define SINCE_NVLS_GATHER 21900
 #define SINCE_COLLNET_GATHER 22000
 #define SINCE_PAT 22300
-#define SINCE_LL128_BLACKWELL 22500 /* before: 7.0, 8.0 and 9.0 only */
+#define SINCE_LL128_BLACKWELL 22500 /* before: 7.0, 8.0 and 9.0 */
 #define SINCE_LL128_ALL 22700       /* before: these, 10.0 and 12.0 */
 #define SINCE_NVLS_EFFICIENCY 22800
 
@@ -164,7 +161,7 @@ bool nccl_before(const struct nccl_topo *topo, int version)
 }
 
 /* An entry of the tables in the communicator's version of NCCL. */
-static double entry(const struct nccl_comm *c, const double *at)
+static double table_value(const struct nccl_comm *c, const double *at)
 {
     if (c->topo.version != 0)
         for (size_t i = 0; i < sizeof older / sizeof *older; i++)
@@ -264,7 +261,7 @@ static enum nccl_why ll128_unavailable(const struct nccl_comm *c, const struct n
         return NCCL_LL128_GPU;
     if (first || (blackwell && !nccl_before(&c->topo, SINCE_LL128_BLACKWELL)))
         return NCCL_ON;
-    return nccl_before(&c->topo, SINCE_LL128_ALL) ? NCCL_TOO_OLD : NCCL_ON;
+    return nccl_before(&c->topo, SINCE_LL128_ALL) ? NCCL_LL128_OLD : NCCL_ON;
 }
 
 static enum nccl_why why_unavailable(const struct nccl_comm *c, enum nccl_class class,
@@ -292,7 +289,7 @@ static enum nccl_why why_unavailable(const struct nccl_comm *c, enum nccl_class 
     return why == NCCL_ON && rccl_off ? NCCL_RCCL_OFF : why;
 }
 
-/* The same before 2.28, of AllGather and ReduceScatter in a node or with SHARP. */
+/* Bandwidth of one NVLS channel before 2.28. */
 static double old_nvls_bw(const struct nccl_comm *c, enum nccl_class class, enum nccl_algo a)
 {
     const struct nccl_graph *g = &c->graphs.nvls;
@@ -318,7 +315,7 @@ static double nvls_bw(const struct nccl_comm *c, enum nccl_class class, enum ncc
     if (a == NCCL_NVLS)
         return fmin(in, g->bw_inter);
     double out = g->bw_inter * (c->where.nodes <= 2 ? 2 : 1);
-    return fmin(fmin(in, out), entry(c, &nvls_tree_max_bw[gen][scale_of(c)]));
+    return fmin(fmin(in, out), table_value(c, &nvls_tree_max_bw[gen][scale_of(c)]));
 }
 
 /* The share of a ring's bandwidth that LL and LL128 have. */
@@ -343,8 +340,8 @@ static double ring_busbw(const struct nccl_comm *c, enum nccl_class class, enum 
         return bw;
     bw *= ring_share(c, class, p);
     return fmin(bw, p == NCCL_LL
-                        ? entry(c, &ll_max_bw[row][scale])
-                        : c->graphs.ring.channels * entry(c, &ring_ll128_max_bw[gen][scale]));
+                        ? table_value(c, &ll_max_bw[row][scale])
+                        : c->graphs.ring.channels * table_value(c, &ring_ll128_max_bw[gen][scale]));
 }
 
 static double tree_busbw(const struct nccl_comm *c, enum nccl_proto p, double bw)
@@ -353,12 +350,12 @@ static double tree_busbw(const struct nccl_comm *c, enum nccl_proto p, double bw
     enum scale scale = scale_of(c);
     int channels = c->graphs.tree.channels;
     unsigned row = scale == ONE_NODE ? (unsigned)gen : c->topo.cpu == NCCL_CPU_AMD;
-    bw = fmin(bw * .92, channels * entry(c, &tree_max_bw[gen][scale]));
+    bw = fmin(bw * .92, channels * table_value(c, &tree_max_bw[gen][scale]));
     if (p == NCCL_LL)
-        bw = fmin(bw / 3.8, entry(c, &ll_max_bw[row][scale]));
+        bw = fmin(bw / 3.8, table_value(c, &ll_max_bw[row][scale]));
     if (p == NCCL_LL128)
         bw = fmin(bw * (scale == ONE_NODE ? 7.0 / 9 : 120.0 / 128),
-                  channels * entry(c, &tree_ll128_max_bw[gen][scale]));
+                  channels * table_value(c, &tree_ll128_max_bw[gen][scale]));
     return c->graphs.tree.plain_tree ? bw * .85 : bw;
 }
 
@@ -447,7 +444,7 @@ static double step_us(const struct nccl_comm *c, enum nccl_link link, enum nccl_
                       enum nccl_proto p)
 {
     return c->topo.cc == 0 ? rccl_hw_lat[link][a == NCCL_TREE ? 0 : 1][p]
-                           : entry(c, &hw_lat[link][a][p]);
+                           : table_value(c, &hw_lat[link][a][p]);
 }
 
 static enum nccl_link intra_link(const struct nccl_graph *g)
@@ -480,7 +477,8 @@ static double latency(const struct nccl_comm *c, enum nccl_class class, enum ncc
                       enum nccl_proto p)
 {
     int ranks = c->where.ranks, nodes = c->where.nodes, local = ranks / nodes;
-    double base = c->topo.cc != 0 || a > NCCL_RING ? entry(c, &base_lat[a][p]) : rccl_base_lat[p];
+    double base =
+        c->topo.cc != 0 || a > NCCL_RING ? table_value(c, &base_lat[a][p]) : rccl_base_lat[p];
     bool as_tree = ranks == nodes && !nccl_before(&c->topo, 22300);
     struct step_latency s = {
         step_us(c, intra_link(nccl_graph_of(c, a)), a, p),
@@ -510,7 +508,7 @@ static enum nccl_why apply_settings(const struct nccl_allowed *allowed,
                                     enum nccl_proto p, enum nccl_why why)
 {
     bool named = allowed->protos != nccl_any.protos || preset->protos != nccl_any.protos;
-    if (why == NCCL_LL128_PATH && named)
+    if (named && (why == NCCL_LL128_PATH || why == NCCL_LL128_GPU || why == NCCL_LL128_OLD))
         why = NCCL_ON;
     if (why != NCCL_ON)
         return why;

@@ -41,6 +41,9 @@ extern const struct nccl_name nccl_algos[NCCL_ALGOS], nccl_protos[NCCL_PROTOS];
 int nccl_algo_parse(const char *name, size_t len);
 int nccl_proto_parse(const char *name, size_t len);
 
+/* A version as NCCL writes it: "2.28.9" of 22809, but "2.28" of 22899. Returns out. */
+const char *nccl_version_text(int version, char out[16]);
+
 /* A list as NCCL_ALGO and NCCL_PROTO take it, as bits 1 << number: "ring,tree", or "^nvls" for all
  * but that. Returns NULL, or the first name of the list that `parse` (one of the above, of `count`
  * names) does not know. */
@@ -57,7 +60,7 @@ extern const struct nccl_allowed nccl_any;
 
 /* From lists as NCCL_ALGO and NCCL_PROTO take them: "Ring,Tree", "^NVLS"; NULL: no restriction.
  * Letter case does not matter. False, and *out is left alone, for a name that NCCL does not know.
- * Naming protocols also switches LL128 on where its path keeps it off, as in NCCL. */
+ * Naming protocols also switches LL128 on where it is off by default, as in NCCL. */
 bool nccl_allowed_parse(const char *algos, const char *protos, struct nccl_allowed *out);
 
 /* Operations that cost alike. */
@@ -85,6 +88,7 @@ enum nccl_why {
     NCCL_GPUS_PER_NODE, /* PAT: one rank a node only */
     NCCL_LL128_PATH,    /* LL128 needs NVLink in a node and a NIC beside the GPU */
     NCCL_LL128_GPU,     /* LL128 needs compute capability 7.0 */
+    NCCL_LL128_OLD,     /* this version of NCCL leaves it off on such GPUs */
     NCCL_RCCL_NO_PAT,   /* RCCL has PAT off, and its use is not modelled */
     NCCL_RCCL_OFF,      /* RCCL has no Tree with Simple within an MI300X node */
     NCCL_TOO_OLD,       /* this version of NCCL does not have it */

@@ -268,13 +268,13 @@ const struct network_profile *network_profile_find(const char *name, struct err 
 }
 
 const struct network_profile *network_with_nccl(const struct network_profile *net, int version,
-                                                struct network_profile *room)
+                                                struct network_profile *copy)
 {
-    if (version == 0 || net->nccl != 0)
+    if (version == 0 || version == (int)net->nccl)
         return net;
-    *room = *net;
-    room->nccl = version;
-    return room;
+    *copy = *net;
+    copy->nccl = version;
+    return copy;
 }
 
 /* True when text[0..len) stands in `device` where a word begins; at_end: and ends the name. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The models' knowledge of GPUs and networks: compiled-in tables (profiles/gpu.def,
- * profiles/network.def), every figure with its source there. Fields come from the tables below;
+ * The models' knowledge of GPUs and networks: compiled-in tables (profiles/gpu.def, network.def and
+ * tuner.def), every figure with its source there. Fields come from the tables below;
  * `specter profiles`, its JSON and the files that users write (profile_json.h) follow from them.
  *
  *     const struct gpu_profile *gpu = gpu_profile_find("h100_sxm", e);
@@ -122,12 +122,12 @@ struct gpu_profile {
     X(algo, "algorithm", profile_algo_names, true) \
     X(proto, "protocol", profile_proto_names, true)
 
-#define TUNER_FIELDS(X)                                                                  \
-    X(min_bytes, "bytes", 1, 1e15, "from this full buffer on")                           \
-    X(max_bytes, "bytes", 1, 1e15, "up to this one; 0: any")                             \
-    X(min_ranks, "count", 1, 1e7, "from so many ranks on")                               \
-    X(max_ranks, "count", 1, 1e7, "up to so many; 0: any")                               \
-    X(ranks_per_node, "count", 1, 1e5, "of an NVLink domain where there is one; 0: any") \
+#define TUNER_FIELDS(X)                                                               \
+    X(min_bytes, "bytes", 1, 1e15, "from this full buffer on")                        \
+    X(max_bytes, "bytes", 1, 1e15, "up to this one; 0: any")                          \
+    X(min_ranks, "count", 1, 1e7, "from so many ranks on")                            \
+    X(max_ranks, "count", 1, 1e7, "up to so many; 0: any")                            \
+    X(ranks_per_node, "count", 1, 1e5, "of each; an NVLink domain is a node; 0: any") \
     X(channels, "count", 1, 64, "that it runs with; 0: as NCCL")
 
 struct tuner_row {
@@ -233,10 +233,10 @@ struct profile_rows profile_rows_of(const struct profile_kind *kind, const void 
 const struct gpu_profile *gpu_profile_find(const char *name, struct err *e);
 const struct network_profile *network_profile_find(const char *name, struct err *e);
 
-/* The network with that version of NCCL where its profile names none: `room`, filled, or `net` itself
- * where there is nothing to change (version 0: not known). */
+/* The network with that version of NCCL: `copy`, filled, or `net` itself where it has that version,
+ * or `version` is 0. */
 const struct network_profile *network_with_nccl(const struct network_profile *net, int version,
-                                                struct network_profile *room);
+                                                struct network_profile *copy);
 
 /* By the name a driver gives ("NVIDIA H100 80GB HBM3"); NULL when none matches. A profile's `match`
  * lists parts of such names, separated by |. A part counts where a word begins (so that H200 is not

@@ -175,7 +175,8 @@ static int read_number(struct profile_reader *r, const char *name, const char *u
             return reader_fail(r, "%s: %.10g is below %.10g%s%s", name, value, lowest, gap, unit);
         if (!(value <= highest))
             return reader_fail(r, "%s: %.10g is beyond %.10g%s%s", name, value, highest, gap, unit);
-        if (strcmp(unit, "count") == 0 && value != floor(value))
+        bool whole = strcmp(unit, "count") == 0 || strcmp(unit, "version") == 0;
+        if (whole && value != floor(value))
             return reader_fail(r, "%s: %.10g is no whole number", name, value);
     }
     memcpy(at, &value, sizeof value);
@@ -393,12 +394,29 @@ static int read_gpu(struct profile_reader *r, struct profile_pair *out)
     return 0;
 }
 
+/* Rows that could never choose. */
+static int check_tuner(struct profile_reader *r, const struct network_profile *net)
+{
+    const struct tuner_row *row = net->tuner.first;
+    for (size_t i = 0; i < net->tuner.count; i++, row++) {
+        bool one_proto = strcmp(row->algo, "ring") != 0 && strcmp(row->algo, "tree") != 0;
+        if (row->max_bytes > 0 && row->max_bytes < row->min_bytes)
+            return reader_fail(r, "tuner, row %zu: max_bytes is below min_bytes", i + 1);
+        if (row->max_ranks > 0 && row->max_ranks < row->min_ranks)
+            return reader_fail(r, "tuner, row %zu: max_ranks is below min_ranks", i + 1);
+        if (one_proto && strcmp(row->proto, "Simple") != 0)
+            return reader_fail(r, "tuner, row %zu: %s has Simple only", i + 1, row->algo);
+    }
+    return 0;
+}
+
 static int read_network(struct profile_reader *r, struct profile_pair *out)
 {
     struct network_profile *net;
     if (out->network != NULL)
         return reader_fail(r, "a second network: a file holds one");
-    if ((net = reader_profile(r, &network_kind)) == NULL || check_network(r, net) < 0)
+    if ((net = reader_profile(r, &network_kind)) == NULL || check_network(r, net) < 0 ||
+        check_tuner(r, net) < 0)
         return -1;
     fill_texts(r, net->name, &net->title, &net->source);
     out->network = net;

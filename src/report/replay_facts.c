@@ -170,11 +170,12 @@ static const struct sentence sentences[REPLAY_FACTS] = {
                                       "target network %s: that of the recording (--network)"},
     [FACT_TARGET_NETWORK_DEFAULT] = {ON_HARDWARE, "target network %s: the default (--network)"},
     [FACT_TARGET_GPU_RECORDED] = {ON_HARDWARE, "target GPU %s: that of the recording (--gpu)"},
-    [FACT_NCCL_RECORDED] = {ON_HARDWARE, "NCCL %s chooses algorithms as its tuner does (--nccl)"},
+    [FACT_NCCL] = {ON_HARDWARE, "algorithms are those that NCCL %s chooses (--nccl)"},
     [FACT_NCCL_OTHER] = {ON_HARDWARE,
-                         "target NCCL %s{, not %s}: its tuner chooses algorithms; kernels of "
-                         "symmetric memory and copy engines, for registered buffers only, are not "
-                         "modelled"},
+                         "algorithms are those that NCCL %s chooses on the target{, %s in the "
+                         "recording}{, 2.30 in the recording, which does not tell its version}; "
+                         "kernels of symmetric memory and copy engines, for registered buffers "
+                         "only, are not modelled"},
     [FACT_GPUS_DIFFER] = {NOTE, "ranks ran on different GPUs: all are taken as %s"},
     [FACT_GPU_UNNAMED] = {NOTE, "the recording names no GPU: computation is not retargeted to %s, "
                                 "its measured times are kept (--from-gpu)"},

@@ -4,6 +4,7 @@
 #include "test.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #define KIB 1024.0
@@ -480,11 +481,13 @@ static struct tuned tune_old(int version, struct nccl_topo topo, int nodes, enum
     return tune(topo, layout_of(nodes, 8), op);
 }
 
-static bool near(const struct tuned *t, enum nccl_algo a, enum nccl_proto p, double lat_us,
-                 double bw_GBps)
+/* Returns whether they are equal, or says which case differs. */
+static bool is_near(size_t i, double value, double wanted)
 {
-    const struct nccl_estimate *e = &t->tuning.of[a][p];
-    return fabs(e->lat_us - lat_us) <= 0.1 && fabs(e->bw_GBps - bw_GBps) <= 0.1;
+    if (fabs(value - wanted) <= 0.1)
+        return true;
+    printf("# case %zu: %.2f, not %.2f\n", i, value, wanted);
+    return false;
 }
 
 TEST(nccl_tuner_versions_have_their_algorithms)
@@ -502,6 +505,9 @@ TEST(nccl_tuner_versions_have_their_algorithms)
         {22300, SPECTER_REDUCESCATTER, NCCL_PAT, 4, 1},
     };
     struct nccl_topo topo = topo_h100();
+    struct nccl_allowed named;
+    struct nccl_choice c;
+    CHECK(nccl_allowed_parse("Ring", "LL128", &named));
     topo.sharp = true;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct layout where = layout_of(cases[i].nodes, cases[i].per_node);
@@ -512,7 +518,7 @@ TEST(nccl_tuner_versions_have_their_algorithms)
         struct tuned since = tune(topo, where, cases[i].op);
         CHECK(why(&since, cases[i].algo, NCCL_SIMPLE) == NCCL_ON);
     }
-    /* LL128 came to GPUs one after the other. */
+    /* LL128 came to GPUs one after the other; whoever names it has it. */
     const struct {
         int cc, first;
     } gpus[] = {{90, 0}, {100, 22500}, {86, 22700}};
@@ -520,39 +526,100 @@ TEST(nccl_tuner_versions_have_their_algorithms)
         topo.cc = gpus[i].cc;
         topo.version = 22400;
         struct tuned before = tune(topo, layout_of(1, 8), SPECTER_ALLREDUCE);
-        CHECK((why(&before, NCCL_RING, NCCL_LL128) == NCCL_ON) == (gpus[i].first == 0));
+        CHECK(why(&before, NCCL_RING, NCCL_LL128) ==
+              (gpus[i].first == 0 ? NCCL_ON : NCCL_LL128_OLD));
+        CHECK(pick(&topo, layout_of(1, 8), SPECTER_ALLREDUCE, MIB, &named, &c));
         topo.version = gpus[i].first;
         struct tuned since = tune(topo, layout_of(1, 8), SPECTER_ALLREDUCE);
         CHECK(why(&since, NCCL_RING, NCCL_LL128) == NCCL_ON);
     }
 }
 
-/* By hand from the formulas of each version. */
+/* By hand from the formulas of each version, on both sides of each change. */
 TEST(nccl_tuner_versions_have_their_estimates)
 {
-    struct tuned t = tune_old(22703, topo_h100(), 4, SPECTER_ALLREDUCE);
-    CHECK(near(&t, NCCL_NVLS_TREE, NCCL_SIMPLE, 25 + 4 * 14.0, 192 * 5 / 6.0));
-    t = tune_old(22203, topo_h100(), 4,
-                 SPECTER_ALLREDUCE); /* 2 x (7 in a node + 2 between) of 28 */
-    CHECK(near(&t, NCCL_TREE, NCCL_SIMPLE, 2 * 9 * 28, 144));
-    t = tune_old(22203, topo_h100(), 1, SPECTER_ALLREDUCE);
-    CHECK(near(&t, NCCL_RING, NCCL_LL, 6.6 + 14 * .6, 141 * 8 / 14.0));
-    t = tune_old(22005, topo_h100(), 1, SPECTER_ALLREDUCE);
-    CHECK(near(&t, NCCL_RING, NCCL_LL, 6.6 + 14 * .6, 87.7 * 8 / 14));
-    CHECK(near(&t, NCCL_NVLS, NCCL_SIMPLE, 23, 8 * 40 * 5 / 6.0));
-    const struct {
+    enum { AR = SPECTER_ALLREDUCE, AG = SPECTER_ALLGATHER };
+    static const struct {
         int version;
-        double cap; /* of LL128 on a channel */
-    } blackwell[] = {{22803, 41.4}, {22902, 34.5}, {22907, 40}, {0, 40}};
-    for (size_t i = 0; i < sizeof blackwell / sizeof *blackwell; i++) {
-        t = tune_old(blackwell[i].version, topo_b200(), 1, SPECTER_ALLGATHER);
-        CHECK(near(&t, NCCL_RING, NCCL_LL128, 14 + 7 * 1.9, 16 * blackwell[i].cap * 8 / 7));
+        bool blackwell;
+        int nodes, per_node, op;
+        enum nccl_algo algo;
+        enum nccl_proto proto;
+        double lat_us, bw_GBps;
+    } cases[] = {
+        {22005, false, 1, 8, AR, NCCL_RING, NCCL_LL, 15, 87.7 * 8 / 14},
+        {22203, false, 1, 8, AR, NCCL_RING, NCCL_LL, 15, 141 * 8 / 14.0},
+        {22005, false, 2, 1, AR, NCCL_RING, NCCL_LL, 15.4, 48 / 4.0},
+        {22005, false, 2, 1, AG, NCCL_RING, NCCL_LL, 9.3, 48 / 3.0 * 2},
+        {22203, false, 2, 1, AG, NCCL_RING, NCCL_LL, 9.3, 48 / 2.0 * 2},
+        {22303, false, 2, 1, AG, NCCL_RING, NCCL_LL, 11.6, 48 / 2.0 * 2},
+        {22203, false, 2, 1, AR, NCCL_RING, NCCL_LL128, 25, 48 * .7},
+        {22303, false, 2, 1, AR, NCCL_RING, NCCL_LL128, 31, 48 * .92},
+        {22203, false, 2, 8, AR, NCCL_RING, NCCL_LL, 6.6 + 26 * 1 + 4 * 2.7, 20.8},
+        {22303, false, 2, 8, AR, NCCL_RING, NCCL_LL, 6.6 + 28 * 1 + 2 * 2.7, 20.8},
+        {22203, false, 4, 8, AR, NCCL_TREE, NCCL_SIMPLE, 2 * 9 * 28, 144},
+        {22303, false, 4, 8, AR, NCCL_TREE, NCCL_SIMPLE, 8.4 + 2 * (7 * 4 + 2 * 14), 144},
+        {22005, false, 1, 8, AR, NCCL_NVLS, NCCL_SIMPLE, 23, 8 * 40 * 5 / 6.0},
+        {22703, false, 1, 8, AR, NCCL_NVLS, NCCL_SIMPLE, 25, 8 * 40 * 5 / 6.0},
+        {22803, false, 1, 8, AR, NCCL_NVLS, NCCL_SIMPLE, 25, 272},
+        {22203, false, 1, 8, AG, NCCL_NVLS, NCCL_SIMPLE, 25, 8 * 40 * 5 / 6.0},
+        {22303, false, 1, 8, AG, NCCL_NVLS, NCCL_SIMPLE, 25, 8 * 40},
+        {22703, false, 1, 8, AG, NCCL_NVLS, NCCL_SIMPLE, 25, 8 * 40 * 7 / 8.0},
+        {22503, false, 2, 8, AG, NCCL_COLLNET_DIRECT, NCCL_SIMPLE, 44, 8 * 48 * .85},
+        {22703, false, 2, 8, AG, NCCL_COLLNET_DIRECT, NCCL_SIMPLE, 44, 8 * 48 * .9},
+        {22005, false, 4, 8, AR, NCCL_NVLS_TREE, NCCL_SIMPLE, 23 + 4 * 14, 192 * 5 / 6.0},
+        {22703, false, 4, 8, AR, NCCL_NVLS_TREE, NCCL_SIMPLE, 25 + 4 * 14, 192 * 5 / 6.0},
+        {22803, false, 4, 8, AR, NCCL_NVLS_TREE, NCCL_SIMPLE, 25 + 4 * 14, 187.87},
+        {22807, false, 4, 8, AR, NCCL_NVLS_TREE, NCCL_SIMPLE, 25 + 4 * 20.9, 187.87},
+        {22803, true, 4, 8, AR, NCCL_NVLS_TREE, NCCL_SIMPLE, 81, 8 * 43.1 * 32 / 62},
+        {22907, true, 4, 8, AR, NCCL_NVLS_TREE, NCCL_SIMPLE, 108.6, 8 * 43.8 * 32 / 62},
+        {23000, true, 4, 8, AR, NCCL_NVLS_TREE, NCCL_SIMPLE, 108.6, 8 * 48 * 32 / 62.0},
+        {22703, true, 2, 8, AR, NCCL_TREE, NCCL_SIMPLE, 92.4, 316.48},
+        {22803, true, 2, 8, AR, NCCL_TREE, NCCL_SIMPLE, 92.4, 8 * 42.8 / 2},
+        {22703, true, 2, 8, AR, NCCL_TREE, NCCL_LL128, 48.5, 8 * 73.4 / 2},
+        {22803, true, 2, 8, AR, NCCL_TREE, NCCL_LL128, 48.5, 8 * 31.67 / 2},
+        {22803, true, 2, 8, AR, NCCL_RING, NCCL_LL128, 75.2, 8 * 48 * .92 * 16 / 30},
+        {22807, true, 2, 8, AR, NCCL_RING, NCCL_LL128, 75.2, 8 * 34.6 * 16 / 30},
+        {22902, true, 1, 8, AG, NCCL_RING, NCCL_LL128, 27.3, 16 * 34.5 * 8 / 7},
+        {22907, true, 1, 8, AG, NCCL_RING, NCCL_LL128, 27.3, 16 * 40 * 8 / 7.0},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct nccl_topo topo = cases[i].blackwell ? topo_b200() : topo_h100();
+        topo.version = cases[i].version;
+        topo.sharp = cases[i].algo == NCCL_COLLNET_DIRECT;
+        struct tuned t = tune(topo, layout_of(cases[i].nodes, cases[i].per_node),
+                              (enum specter_comm_op)cases[i].op);
+        const struct nccl_estimate *e = &t.tuning.of[cases[i].algo][cases[i].proto];
+        CHECK(is_near(i, e->lat_us, cases[i].lat_us));
+        CHECK(is_near(i, e->bw_GBps, cases[i].bw_GBps));
     }
     /* Before 2.28 large AllReduces of four nodes went around rings. */
-    t = tune_old(22703, topo_h100(), 4, SPECTER_ALLREDUCE);
+    struct tuned t = tune_old(22703, topo_h100(), 4, SPECTER_ALLREDUCE);
     CHECK(choose(&t, 4 * GIB).algo == NCCL_RING);
     t = tune_old(22803, topo_h100(), 4, SPECTER_ALLREDUCE);
     CHECK(choose(&t, 4 * GIB).algo == NCCL_NVLS_TREE);
+}
+
+/* NCCL's correction of trees ends at 256 MiB, that of NVLSTree, which Blackwell has since 2.29, at
+ * 512 MiB. */
+TEST(nccl_tuner_corrections_end)
+{
+    struct nccl_candidate all[NCCL_ALGOS * NCCL_PROTOS];
+    static const struct {
+        int version;
+        enum nccl_algo algo;
+        double bytes, share;
+    } cases[] = {
+        {23000, NCCL_TREE, 512 * MIB - 1, .9},  {23000, NCCL_TREE, 512 * MIB, 1},
+        {22803, NCCL_NVLS_TREE, 512 * MIB, 1},  {22907, NCCL_NVLS_TREE, 512 * MIB, .9},
+        {22907, NCCL_NVLS_TREE, 1024 * MIB, 1},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct tuned t = tune_old(cases[i].version, topo_b200(), 4, SPECTER_ALLREDUCE);
+        nccl_candidates(&t.comm, &t.tuning, cases[i].bytes, all);
+        CHECK(is_near(i, all[cases[i].algo * NCCL_PROTOS + NCCL_SIMPLE].bw_GBps,
+                      cases[i].share * t.tuning.of[cases[i].algo][NCCL_SIMPLE].bw_GBps));
+    }
 }
 
 TEST(nccl_tuner_newest_is_what_no_version_says)
@@ -584,10 +651,10 @@ TEST(nccl_symmetric_takes_the_kernel_that_nccl_would)
         int blocks;
         double us;
     } cases[] = {
-        {false, 8 * KIB, "LL, multicast", 5, 5.73}, {true, 8 * KIB, "LL, multicast", 7, 11.86},
-        {false, MIB, "multicast", 1, 9.45},         {true, MIB, "multicast", 2, 20.33},
-        {false, 64 * MIB, "multicast", 2, 153.3},   {true, 64 * MIB, "multicast", 3, 88.82},
-        {false, GIB, "multicast", 2, 2350.6},       {true, GIB, "multicast", 3, 1143.7},
+        {false, 8 * KIB, "LL multicast", 5, 5.73}, {true, 8 * KIB, "LL multicast", 7, 11.86},
+        {false, MIB, "multicast", 1, 9.45},        {true, MIB, "multicast", 2, 20.33},
+        {false, 64 * MIB, "multicast", 2, 153.3},  {true, 64 * MIB, "multicast", 3, 88.82},
+        {false, GIB, "multicast", 2, 2350.6},      {true, GIB, "multicast", 3, 1143.7},
     };
     struct nccl_symmetric k;
     struct tuned t;

@@ -5,6 +5,7 @@
 #include "sim/replay/replay.h"
 
 #include "base/buf.h"
+#include "model/nccl_tuner.h"
 #include "sim/replay/job.h"
 
 #include <math.h>
@@ -109,44 +110,48 @@ static void note_unknown_gpu(struct replay *rep, const struct run *run)
         fact_add_loss(rep, true, FACT_GPU_UNNAMED, VALUES(to));
 }
 
-/* The network with that version of NCCL, in the answer's arena; `net` itself where it has it. */
-static const struct network_profile *with_nccl(struct replay *rep,
-                                               const struct network_profile *net, int version)
+/* The machine's network with that version of NCCL, in the answer's arena. RCCL has its numbers from
+ * NCCL, but is modelled in one version. */
+static const struct network_profile *with_nccl(struct replay *rep, const struct hardware *on,
+                                               int version)
 {
-    struct network_profile *copy;
-    if (version == 0 || version == (int)net->nccl)
-        return net;
-    copy = arena_alloc(&rep->arena, sizeof *copy);
-    *copy = *net;
-    copy->nccl = version;
-    return copy;
+    struct network_profile copy, *own;
+    if (on->gpu->cc == 0 || network_with_nccl(on->network, version, &copy) == on->network)
+        return on->network;
+    own = arena_alloc(&rep->arena, sizeof *own);
+    *own = copy;
+    return own;
 }
 
 static struct fact_value version_text(struct replay *rep, int version)
 {
-    return fact_text(
-        arena_printf(&rep->arena, "%d.%d.%d", version / 10000, version / 100 % 100, version % 100));
+    char text[16];
+    return fact_text(arena_strdup(&rep->arena, nccl_version_text(version, text)));
 }
 
-/* NCCL is the recording's on both sides unless a profile names one; `asked` is for the target. */
+/* The recording's version holds on its own machine, and on another target where neither the user
+ * (`asked`) nor the target's profile names one. */
 static void set_nccl(struct replay *rep, int recorded, int asked)
 {
-    const bool same = rep->from.network == rep->to.network;
-    if (rep->from.network->nccl == 0)
-        rep->from.network = with_nccl(rep, rep->from.network, recorded);
+    const bool same = rep->from.network == rep->to.network && rep->from.gpu == rep->to.gpu;
+    const int named = (int)rep->to.network->nccl;
+    rep->from.network = with_nccl(rep, &rep->from, recorded);
+    const int source = (int)rep->from.network->nccl;
     if (same)
         rep->to.network = rep->from.network;
-    else if (rep->to.network->nccl == 0)
-        rep->to.network = with_nccl(rep, rep->to.network, recorded);
-    const int own = (int)rep->to.network->nccl;
-    rep->to.network = with_nccl(rep, rep->to.network, asked);
-    if (rep->to.gpu->cc == 0) /* RCCL numbers its versions after NCCL's, but is not it */
+    rep->to.network = with_nccl(rep, &rep->to,
+                                asked != 0            ? asked
+                                : named != 0 && !same ? named
+                                                      : source);
+    const int target = (int)rep->to.network->nccl;
+    if (rep->to.gpu->cc == 0 || target == 0)
         return;
-    if (asked != 0 && asked != own)
+    if (target == source)
+        fact_add(rep, FACT_NCCL, VALUES(version_text(rep, target)));
+    else
         fact_add(rep, FACT_NCCL_OTHER,
-                 VALUES(version_text(rep, asked), fact_count(own != 0), version_text(rep, own)));
-    else if (own != 0)
-        fact_add(rep, FACT_NCCL_RECORDED, VALUES(version_text(rep, own)));
+                 VALUES(version_text(rep, target), fact_count(source != 0),
+                        version_text(rep, source), fact_count(source == 0)));
 }
 
 int replay_find_hardware(struct replay *rep, const struct run *run, const struct replay_opts *opts,

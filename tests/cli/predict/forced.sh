@@ -13,3 +13,8 @@ try --proto ll128
 try --algo ^NVLSTree
 try --algo ring,tree --proto ^LL128
 try --algo tree --proto LL --channels 4
+# What is made of messages has LL and Simple.
+for protos in ll simple ^LL128 simple,ll LL128; do
+    "$SPECTER" predict collective --op all_to_all --bytes 1M --ranks 8 --gpu h100_sxm --network dgx_h100_400g \
+        --proto $protos 2>&1 | sed -n "s/^ *algorithm */$protos: /p; s/^specter/$protos/p"
+done

@@ -16,10 +16,20 @@ taken --op all_reduce --bytes 65537 --ranks 16
 taken --op all_reduce --bytes 64K --ranks 16 --algo nvls_tree
 taken --op all_reduce --bytes 64K --ranks 16 --algo ring,tree --proto ^LL128
 taken --op all_gather --bytes 64K --ranks 16
-ask --op all_reduce --bytes 64K --ranks 16 --explain | grep -e '->' -e tuner
+ask --op all_reduce --bytes 64K --ranks 16 --explain | grep -e '->' -e 'tuner table'
 ask --op all_reduce --bytes 64K --ranks 16 --explain --json | grep -c '"by_tuner":	true'
 "$SPECTER" profiles mine.json | sed -n '/^tuner/,$p'
 "$SPECTER" profiles mine.json --json >again.json
 ask --op all_reduce --bytes 64K --ranks 16 --json >one
 "$SPECTER" predict collective --gpu h100_sxm --network again.json --op all_reduce --bytes 64K --ranks 16 --json |
     cmp - one
+# Rows that begin and end between two doublings are seen; a base's table can be cleared.
+cat >narrow.json <<'EOF'
+{"network": {"name": "narrow", "base": "dgx_h100_400g", "tuner": [
+  {"op": "AllReduce", "min_bytes": 70000, "max_bytes": 100000, "algo": "tree", "proto": "Simple"}]}}
+EOF
+"$SPECTER" predict collective --gpu h100_sxm --network narrow.json --op all_reduce --bytes 8 --ranks 16 --explain |
+    sed -n 's/^  from \(70000\|100001\) B: \([a-z]*\) \([A-Za-z0-9]*\) .*/\1 \2 \3/p'
+echo '{"network": {"name": "cleared", "base": "aws_p5en", "tuner": []}}' >cleared.json
+"$SPECTER" profiles cleared.json | grep -c tuner
+"$SPECTER" profiles aws_p5en | grep -c '^tuner'

@@ -44,6 +44,20 @@ END
 try <<'END'
 {"network": {"name": "mine", "base": "dgx_h100_400g", "tuner": [{"algo": "ring", "proto": "LL", "max_ranks": 2.5}]}}
 END
+try <<'END'
+{"network": {"name": "mine", "base": "dgx_h100_400g",
+   "tuner": [{"algo": "ring", "proto": "LL", "min_bytes": 4096, "max_bytes": 4095}]}}
+END
+try <<'END'
+{"network": {"name": "mine", "base": "dgx_h100_400g",
+   "tuner": [{"algo": "ring", "proto": "LL"}, {"algo": "ring", "proto": "LL", "min_ranks": 9, "max_ranks": 8}]}}
+END
+try <<'END'
+{"network": {"name": "mine", "base": "dgx_h100_400g", "tuner": [{"algo": "nvls", "proto": "LL128"}]}}
+END
+try <<'END'
+{"network": {"name": "mine", "base": "dgx_h100_400g", "nccl": 22809.5}}
+END
 printf '{"network": {"name": "mine", "base": "dgx_h100_400g", "tuner": [%s{"algo": "ring", "proto": "LL"}]}}' \
     "$(printf '{"algo": "ring", "proto": "LL"}, %.0s' {1..256})" | try
 try < /dev/null

@@ -23,8 +23,19 @@ expected
 sed -i 's/"nccl":22809/"nccl":21903/' traces/*.jsonl
 echo "recorded $(comm_us), 2.30 $(comm_us --nccl 2.30), 2.19 $(comm_us --nccl 2.19)"
 expected
+# The recording's own stands above what a profile says of its machine; on a target the profile's counts.
+echo '{"network": {"name": "new", "base": "dgx_h100_400g", "nccl": 23004}}' >new.json
+echo "from new $(comm_us --from-network new.json), to new $(comm_us --network new.json)"
+echo "both new $(comm_us --from-network new.json --network new.json)"
+note --network new.json
+note --network new.json --nccl 2.19.3
+sed -i 's/"nccl":21903/"nccl":22809/' traces/*rank1.jsonl
+echo "ranks of two versions $(comm_us), the older counts"
+sed -i 's/"nccl":[0-9]*,//' traces/*.jsonl
+note --nccl 2.19
+"$SPECTER" replay traces --nccl 2.19 --gpu mi300x
 echo '{"scales": 1, "nccl": [null, "2.30", "2.19"]}' >grid.json
-"$SPECTER" sweep grid.json traces -o out.csv 2>/dev/null
+"$SPECTER" sweep grid.json traces -o out.csv --json points.json 2>/dev/null
 head -1 out.csv | tr , '\n' | grep -n '^nccl$\|^status$\|^reason$\|^comm_us$' >places
 cut -d , -f "$(cut -d : -f 1 places | paste -s -d ,)" out.csv
 echo '{"scales": 1, "nccl": "none"}' >grid.json
