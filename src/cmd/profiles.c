@@ -261,7 +261,8 @@ static void print_tuner(const struct tuner_row *rows, size_t count)
         table_cell(&t, "%s %s%s%s", row->algo, row->proto, row->channels > 0 ? ", channels " : "",
                    count_text(row->channels, least));
     }
-    puts("\ntuner: the first row that matches and that NCCL can do chooses");
+    putchar('\n');
+    opt_wrap("tuner: the first row that matches and that NCCL can do chooses", 0, 2, stdout);
     table_print(&t, stdout);
     table_release(&t);
 }
