@@ -62,9 +62,9 @@ const char *const model_comm_assumptions[] = {
     "start + steps x latency + bytes / bandwidth + what a large transfer takes to get under way",
     "every NIC of a node carries its share; payload gets the fitted share of each raw rate",
     "nothing else uses the links, and all ranks arrive together",
-    "buffers are in no symmetric windows: what needs them is not modelled (symmetric-memory "
-    "kernels "
-    "since NCCL 2.27, copy engines since 2.28, no SMs between nodes since 2.30)",
+    "buffers are in no symmetric windows, and no call asks for an algorithm: what comes of these "
+    "is not modelled (kernels for symmetric memory since NCCL 2.27, copy engines since 2.28, no "
+    "SMs between nodes since 2.30, ncclCollConfig_t since 2.31)",
     NULL,
 };
 
