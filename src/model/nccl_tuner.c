@@ -325,7 +325,7 @@ static double ring_share(const struct nccl_comm *c, enum nccl_class class, enum 
         return c->where.nodes > 1 && class == NCCL_CLASS_ALLREDUCE ? 1 / 4.0 : 1 / 3.0;
     if (p == NCCL_LL)
         return .5;
-    bool one_each = c->where.ranks < 2 * c->where.nodes;
+    bool one_each = c->where.ranks < 2.0 * c->where.nodes;
     return one_each && nccl_before(&c->topo, 22300) ? .7 : .92;
 }
 
@@ -469,7 +469,7 @@ static double ring_lat(const struct nccl_comm *c, enum nccl_class class, enum nc
         s.intra = fmax(s.intra, p == NCCL_SIMPLE ? 3 * post : post);
     double inter = ring_steps(nodes, class);
     if (nodes > 1 && class == NCCL_CLASS_ALLREDUCE && nccl_before(&c->topo, 22300))
-        inter = 2 * nodes;
+        inter = 2.0 * nodes;
     return (steps - inter) * s.intra + inter * s.inter;
 }
 
