@@ -518,7 +518,7 @@ TEST(nccl_tuner_versions_have_their_algorithms)
         struct tuned since = tune(topo, where, cases[i].op);
         CHECK(why(&since, cases[i].algo, NCCL_SIMPLE) == NCCL_ON);
     }
-    /* LL128 came to GPUs one after the other; whoever names it has it. */
+    /* LL128 came to GPUs one after the other; where it is named it is on. */
     const struct {
         int cc, first;
     } gpus[] = {{90, 0}, {100, 22500}, {86, 22700}};
