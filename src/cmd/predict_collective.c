@@ -7,7 +7,6 @@
 #include "model/nccl_tuner.h"
 
 #include <cjson/cJSON.h>
-#include <ctype.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -38,14 +37,6 @@ static int check_names(bool protos, const char *text, struct err *e)
     len = strcspn(unknown, ",");
     return err_set(e, ERR_USAGE, "%s: unknown name '%.*s'; known are %s", option,
                    (int)(len < 64 ? len : 64), unknown, known);
-}
-
-/* Fills t->cost: what NCCL takes of what is left to it. A single named way is done even where NCCL
- * would not think of it by itself, if it can be done at all. */
-static int choose(const struct comm_choice *forced, struct predict_transfer *t, struct err *e)
-{
-    return model_collective_as(t->on->gpu, t->on->network, t->op, t->bytes, t->where, forced,
-                               &t->cost, e);
 }
 
 /* ---- the command line ---- */
@@ -183,7 +174,10 @@ static int answer(const struct ranks_question *part, uint64_t bytes, struct pred
     const struct profile_pair *on = &q->on;
     *t = (struct predict_transfer){
         .on = on, .op = q->op, .bytes = (double)bytes, .where = layout_of(q, part->ranks)};
-    if (choose(&q->forced, t, e) < 0)
+    /* A single named way is done even where NCCL would not think of it by itself, if it can be done
+     * at all. */
+    if (model_collective_as(on->gpu, on->network, q->op, t->bytes, t->where, &q->forced, &t->cost,
+                            e) < 0)
         return -1;
     t->bound_us =
         comm_bound(on->gpu, on->network, q->op, t->bytes, t->where, comm_in_switch(t->cost.algo))
