@@ -103,7 +103,7 @@ struct replay_opts {
     const struct network_profile *network;
     const struct gpu_profile *from_gpu; /* source; NULL: as the trace tells */
     const struct network_profile *from_network;
-    int nccl; /* of the target, 22809; 0: its profile's, else the recording's */
+    int nccl;              /* of the target, 22809; 0: its profile's, else the recording's */
     const int64_t *scales; /* borrowed; none: 1,2,4,8,16,32, as far as the network holds them */
     size_t nscales;
     const int64_t *gpus; /* sizes of the whole job, in place of scales; borrowed */
