@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <math.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -190,16 +191,22 @@ void emu_gpus_tick(uint64_t clock)
     }
 }
 
+/* A process that was stopped while it wrote holds its readers up for so many reads; then they take
+ * the heat of two moments. */
+#define READS_MAX 1000
+
 static struct emu_heat read_heat(struct process_slot *slot)
 {
     struct emu_heat heat;
-    unsigned turn;
+    unsigned turn, reads = 0;
     do {
         turn = atomic_load(&slot->turn);
         atomic_thread_fence(memory_order_seq_cst);
         heat = slot->heat;
         atomic_thread_fence(memory_order_seq_cst);
-    } while (turn % 2 || turn != atomic_load(&slot->turn));
+        if (turn % 2)
+            sched_yield();
+    } while ((turn % 2 || turn != atomic_load(&slot->turn)) && ++reads < READS_MAX);
     return heat;
 }
 
