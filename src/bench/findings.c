@@ -142,7 +142,7 @@ static bool rule_nccl_says(const struct bench_study *s, struct buf *what)
                    plural((size_t)p->nics), s->net->nics_per_node);
     if (across && rdma && p->net > 0 && p->gdr == 0)
         put_part(what, "no path between nodes has GPUDirect RDMA");
-    if (p->host > 0 && strncmp(s->net->intra, "pcie", strlen("pcie")) != 0)
+    if (p->host > 0 && !network_on_pcie(s->net))
         put_part(what, "GPUs of a node reach each other through host memory (SHM)");
     return what->len > 0;
 }
@@ -280,8 +280,9 @@ static void fault_no_gdr(struct best *b)
     double staged_Gbps;
     staged.intra = "pcie_shm";
     staged.node = (struct node_params){0};
-    staged_Gbps = 8 * params_node(&c.gpu, &staged).host_GBps / c.net.nics_per_node;
-    if (!between_nodes(b->study) || !(staged_Gbps < c.net.nic_Gbps))
+    staged_Gbps =
+        8 * params_node(&c.gpu, &staged).host_share * c.gpu.pcie_GBps / c.net.nics_per_node;
+    if (!between_nodes(b->study) || !(staged_Gbps > 0 && staged_Gbps < c.net.nic_Gbps))
         return;
     c.net.nic_Gbps = staged_Gbps;
     try(b, &c, "%s", "");
@@ -316,7 +317,7 @@ static void without_nvlink(struct best *b, const char *intra)
 
 static void fault_pcie(struct best *b)
 {
-    if (strncmp(b->study->net->intra, "pcie", strlen("pcie")) != 0)
+    if (!network_on_pcie(b->study->net))
         without_nvlink(b, "pcie");
 }
 

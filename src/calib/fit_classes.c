@@ -137,7 +137,8 @@ static bool hold_same(struct fit_param *params, const struct fit_estimate *fits,
     return least < n;
 }
 
-/* Fits the task, holding at `start` what it does not determine and what it leaves there. */
+/* Fits the task: all that it determines, or all parameters where they are drawn to `start`, but for
+ * those that stay there. */
 static int task_fit(struct task *t, const double *start, double prior, int starts,
                     struct fitted_class *out, struct err *e)
 {
@@ -160,10 +161,12 @@ static int task_fit(struct task *t, const double *start, double prior, int start
     do {
         if (fit_run(&p, out->fits, NULL, e) < 0)
             return -1;
-    } while (hold_open(params, out->fits, table->count) ||
-             (prior > 0 && hold_same(params, out->fits, table->count)));
-    for (size_t k = 0; k < table->count; k++)
+    } while ((prior > 0 ? hold_same : hold_open)(params, out->fits, table->count));
+    for (size_t k = 0; k < table->count; k++) {
+        if (out->fits[k].verdict == FIT_NO_EFFECT)
+            out->fits[k] = (struct fit_estimate){.value = start[k], .verdict = FIT_HELD};
         out->values[k] = out->fits[k].value;
+    }
     task_set(t, out->values);
     return 0;
 }

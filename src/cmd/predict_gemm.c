@@ -38,7 +38,7 @@ static void put_row(struct table *t, const struct gemm_candidate *c)
     table_cell(t, "%g x %g", c->tile_m, c->tile_n);
     table_cell(t, "%g", c->split);
     for (size_t i = 0; i < sizeof values / sizeof *values; i++)
-        table_cell(t, values[i] < 1e5 ? "%.2f" : "%.2e", values[i]);
+        table_cell(t, values[i] < 1e3 ? "%.2f" : values[i] < 1e5 ? "%.1f" : "%.2e", values[i]);
 }
 
 /* Each tile size with its best split, the taken tile with every split; `cost` is shape's. */

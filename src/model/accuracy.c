@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "model/accuracy.h"
 
-#include "model/comm_price.h"
 #include "model/params.h"
 
 #include <math.h>
@@ -86,7 +85,7 @@ enum accuracy_class accuracy_class_of(const struct network_profile *net, struct 
     bool domain = net->domain_gpus > 0 && where.ranks <= net->domain_gpus;
     if (where.nodes > 1 && !domain)
         return INTERVAL_NODES;
-    return comm_on_pcie(net) ? INTERVAL_PCIE : INTERVAL_NVLINK;
+    return network_on_pcie(net) ? INTERVAL_PCIE : INTERVAL_NVLINK;
 }
 
 static const struct accuracy_width *width_of(enum accuracy_class class, enum accuracy_size size)

@@ -37,7 +37,7 @@ static double or_unlimited(double GBps)
 static double fabric_GBps(const struct gpu_profile *gpu, const struct network_profile *net,
                           double peers)
 {
-    bool pcie = net->intra != NULL && strncmp(net->intra, "pcie", 4) == 0;
+    bool pcie = network_on_pcie(net);
     double own = !pcie && gpu->nvlink_GBps > 0 ? gpu->nvlink_GBps : gpu->pcie_GBps;
     double raw = fmin(or_unlimited(net->intra_GBps), or_unlimited(own));
     return fmin(raw, or_unlimited(net->pair_GBps) * peers);

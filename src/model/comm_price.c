@@ -22,11 +22,6 @@ static double lower(double a, double b)
     return a < b ? a : b;
 }
 
-bool comm_on_pcie(const struct network_profile *net)
-{
-    return net->intra != NULL && strncmp(net->intra, "pcie", 4) == 0;
-}
-
 static bool through_memory(const struct network_profile *net)
 {
     return net->intra != NULL && strcmp(net->intra, "pcie_shm") == 0;
@@ -40,7 +35,7 @@ double comm_link_GBps(const struct topo_view *s, int peers)
     double raw = net->intra_GBps;
     /* The GPU's own; without links of its own kind it uses PCIe. */
     double own =
-        !comm_on_pcie(net) && s->gpu->nvlink_GBps > 0 ? s->gpu->nvlink_GBps : s->gpu->pcie_GBps;
+        !network_on_pcie(net) && s->gpu->nvlink_GBps > 0 ? s->gpu->nvlink_GBps : s->gpu->pcie_GBps;
     if (own > 0) /* not known: the network profile alone decides */
         raw = lower(raw, own);
     return lower(raw, pair * peers) * s->node.link_share;
@@ -60,10 +55,17 @@ double comm_nic_GBps(const struct topo_view *s, int gpus)
     return raw * s->wire.nic_share;
 }
 
+/* A host's sockets and memory are of its PCIe's generation, also where slots have fewer lanes. */
+static double host_GBps(const struct topo_view *s)
+{
+    double pcie = s->gpu->pcie_GBps > 0 ? s->gpu->pcie_GBps : s->net->intra_GBps;
+    return s->node.host_share * pcie;
+}
+
 static double host_us(const struct topo_view *s, double bytes, double times)
 {
-    bool used = comm_on_pcie(s->net) && s->most > 2;
-    return used ? bytes * times / (s->node.host_GBps * 1e3) : 0;
+    bool used = network_on_pcie(s->net) && s->most > 2;
+    return used ? comm_us(bytes, times, host_GBps(s)) : 0;
 }
 
 double comm_host_us(const struct topo_view *s, double bytes, double share)
@@ -79,7 +81,7 @@ double comm_host_spread_us(const struct topo_view *s, double bytes, double share
 
 double comm_host_pair_us(const struct topo_view *s, double bytes)
 {
-    return through_memory(s->net) ? bytes * 2 / (s->node.host_GBps * 1e3) : 0;
+    return through_memory(s->net) ? comm_us(bytes, 2, host_GBps(s)) : 0;
 }
 
 double comm_step_us(const struct topo_view *s, enum nccl_proto proto)

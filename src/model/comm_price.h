@@ -27,7 +27,8 @@
  *   channels.
  * - Payload: LL half, LL128 120/128, of which blocks keep up with 0.7 on NVLink (*measured*). With
  *   LL at most net_ll_GBps leave a node, 22.5/39 of it on AMD's hosts (NCCL's bounds).
- * - Host's path, at host_GBps; with P2P a quarter of an all-to-all's bytes cross it each way.
+ * - Host's path, of PCIe machines: host_share x pcie_GBps, which tells the host's generation; with
+ *   P2P a quarter of an all-to-all's bytes cross it each way.
  * - Copy of a GPU's own part (S/n; half in an AllReduce) at copy_ratio x the link's rate. Blocks:
  *   with LL a block moves its part of a step (up to 4 KiB) at ll_GBps, twice at the ends; the rest
  *   of a message, or of a Broadcast's part, is no faster than its block.
@@ -95,9 +96,6 @@ double comm_host_spread_us(const struct topo_view *s, double bytes, double share
 /* The same when two GPUs of a node send S to each other: without peer-to-peer access both pass host
  * memory. */
 double comm_host_pair_us(const struct topo_view *s, double bytes);
-
-/* Returns whether GPUs of a node talk over PCIe, with or without peer-to-peer access. */
-bool comm_on_pcie(const struct network_profile *net);
 
 /* One step between GPUs of a node, and between nodes. */
 double comm_step_us(const struct topo_view *s, enum nccl_proto proto);

@@ -26,22 +26,26 @@
  *   bf16. fp4 operands have 4.5 bits; their kernels do not split k, and a pipeline step takes 5
  *   times as long.
  * - The fastest of 17 tile sizes and 9 splits is taken. A tile's longer side is at least 64 from
- *   compute capability 9.0 on, 128 from 10.0 on. `sharing` and `steps` are 2 and 1 from 9.0 on
- *   (clusters, asynchronous MMA), else 1 and 2. 12.0 and other vendors' GPUs are as before 9.0.
+ *   compute capability 9.0 on, 128 from 10.0 on. `sharing` and `steps` are 4 and 1 from 9.0 on
+ *   (clusters and a coalescer before L2, asynchronous MMA), else 1 and 2. 12.0 and other vendors'
+ *   GPUs are as before 9.0.
  * - Clock: power grows with its cube (H100 SXM 0.89, B200 0.76, L40S 0.80 of boost, A100 1); so one
  *   share of the peak fits nearly all GPUs. CDNA 3 takes about twice as much a TFLOPS (peak_W).
  *   With clock_MHz below boost, kcycles and sm_GBps go with it.
  * - Traffic (`hot_sets` in cost.h): an operand is in L2 when the bytes touched since its last use
- *   leave room in l2_share*l2_MB; hits fade out over the last 0.3 of it; half of a kept result goes
- *   to memory. Hits come at the rate of l2, the rest at mem_GBps*mem_share.
+ *   leave room in l2_share*l2_MB, or half of that where L2 has two partitions, each of which keeps
+ *   what its own multiprocessors read (8.0, 9.0, 10.0: NVIDIA's A100 whitepaper); hits fade out
+ * over the last 0.3 of it; half of a kept result goes to memory. Hits come at the rate of l2, the
+ * rest at mem_GBps*mem_share.
  * - quantise (cost.h): each kernel quant_us and its bytes, 2 read (dynamic 4) and one element
  *   written; fp4 0.25 kcycles a row and SM.
  *
  * Sources of the constants: all measured GPUs together for 0.3 (overlap), 0.15 and half of a kept
  * result; A100, H100, L40S, B200 and GB200 for 1.0 W a TFLOPS (0.85 to 1.2 fit as well); A100 and
- * L40S against H100 and B200 for sharing and steps; L40S (96 MB) for 0.3 of L2; B200 and GB200 for
- * fp4's 5 and 0.25. Nearly all rows are from NVIDIA's aiconfigurator. README.md says where this is
- * wrong.
+ * L40S against H100 and B200 for sharing and steps (with 4, sms*sm_GBps is 6 TB/s on H100 and two
+ * thirds of 5120 bytes a cycle there as on A100; 2 would take more than all of them); L40S (96 MB)
+ * for 0.3 of L2; B200 and GB200 for fp4's 5 and 0.25. Nearly all rows are from NVIDIA's
+ * aiconfigurator. README.md says where this is wrong.
  */
 #include "model/cost.h"
 #include "model/params.h"
@@ -249,13 +253,15 @@ static struct tile_choice tiles_choose(const struct tile_rates *rates,
 
 /* By compute capability: from 9.0 on blocks of a cluster share what one of them loads, and loads
  * and products run asynchronously; the MMA instruction's larger side grows. 12.0 (RTX) has neither
- * of them: warps issue the products, as on 8.9. */
+ * of them: warps issue the products, as on 8.9. Chips for data centers have an L2 of two halves. */
 static const struct generation {
     double cc;
     double sharing;  /* of operands that come from L2 */
     double steps;    /* pipeline steps against step_kcycles */
     double min_side; /* of the longer side of a tile */
-} generations[] = {{120, 1, 2, 16}, {100, 2, 1, 128}, {90, 2, 1, 64}, {0, 1, 2, 16}};
+    double l2_parts; /* that each keep an operand which all multiprocessors read */
+} generations[] = {{120, 1, 2, 16, 1}, {100, 4, 1, 128, 2}, {90, 4, 1, 64, 2},
+                   {86, 1, 2, 16, 1},  {80, 1, 2, 16, 2},   {0, 1, 2, 16, 1}};
 
 const char *const model_gemm_assumptions[] = {
     "time = launch + start + the longer of the tiles on the multiprocessors and the bytes at the "
@@ -343,9 +349,9 @@ static int machine_init(struct gemm_machine *m, const struct gpu_profile *gpu,
     m->clock = gemm_clock(gpu, m->peak_tflops, s->type);
     m->kcycle_us = 1e3 / (gpu->boost_MHz * short_clock(gpu));
     m->mem_Bpus = gpu->mem_GBps * 1e3 * m->p.mem_share;
-    m->l2_keep_B = gpu->l2_MB * 1048576 * m->p.l2_share;
     while (gpu->cc < g->cc)
         g++;
+    m->l2_keep_B = gpu->l2_MB * 1048576 * m->p.l2_share / g->l2_parts;
     sm_Bpus = m->p.sm_GBps * 1e3 * short_clock(gpu);
     m->rates = (struct tile_rates){
         .sms = gpu->sms,
@@ -426,7 +432,8 @@ static int add_product(const struct gemm_machine *m, const struct gemm_shape *s,
     cost->bytes += all;
     cost->mem_bytes += mem;
     cost->quant_us += quantize_us(m, s, &o);
-    *traffic_us += mem / m->mem_Bpus + (all - mem) / m->rates.all_bytes;
+    /* All at L2's rate, and what memory takes longer: so it grows with each byte from memory. */
+    *traffic_us += all / m->rates.all_bytes + mem * (1 / m->mem_Bpus - 1 / m->rates.all_bytes);
     return 0;
 }
 

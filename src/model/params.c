@@ -77,13 +77,19 @@ static const char *between_domains(const struct network_profile *net)
     return net->domain_gpus > net->gpus_per_node ? "/domains" : "";
 }
 
+/* The fabric whose row counts. Whether PCIe's traffic is staged in host memory is in the model. */
+static const char *fabric_of(const struct network_profile *net)
+{
+    return network_on_pcie(net) ? "pcie" : or_unknown(net->intra);
+}
+
 void params_key(enum param_group group, const struct gpu_profile *gpu,
                 const struct network_profile *net, char key[PARAM_KEY_MAX])
 {
     if (group == PARAMS_GEMM)
         snprintf(key, PARAM_KEY_MAX, "%s", or_unknown(gpu->arch));
     else if (group == PARAMS_NODE)
-        snprintf(key, PARAM_KEY_MAX, "%s/%s", or_unknown(gpu->arch), or_unknown(net->intra));
+        snprintf(key, PARAM_KEY_MAX, "%s/%s", or_unknown(gpu->arch), fabric_of(net));
     else
         snprintf(key, PARAM_KEY_MAX, "%s%s", or_unknown(net->inter), between_domains(net));
 }
@@ -147,7 +153,7 @@ static const struct param_row *row_at(enum level level, enum param_group group,
         return find_row(group, ANY, "", "");
     if (group == PARAMS_NODE)
         return find_row(group, level == LEVEL_FABRIC ? ANY : or_unknown(gpu->arch), "/",
-                        or_unknown(net->intra));
+                        fabric_of(net));
     if (level == LEVEL_FABRIC)
         return NULL;
     return group == PARAMS_GEMM ? find_row(group, or_unknown(gpu->arch), "", "")

@@ -29,15 +29,15 @@ struct gpu_profile;
 struct network_profile;
 
 /* X(name, unit, lowest, highest, help). kcycles: 1000 cycles at boost_MHz. */
-#define GEMM_PARAMS(X)                                                                \
-    X(mma_share, "", 0.3, 1, "of the dense peak, at the clock that the power allows") \
-    X(mem_share, "", 0.3, 1, "of the memory bandwidth")                               \
-    X(sm_GBps, "GB/s", 5, 400, "from L2 to one multiprocessor")                       \
-    X(l2_share, "", 0.4, 1.25, "of L2 that keeps operands from call to call")         \
-    X(start_kcycles, "kcycles", 1, 15, "start and end of a queued kernel")            \
-    X(tile_kcycles, "kcycles", 0.05, 8, "prologue and epilogue of a tile")            \
-    X(step_kcycles, "kcycles", 0.01, 1, "128 bytes of k through the pipeline")        \
-    X(split_kcycles, "kcycles", 0.1, 15, "adding up the parts of k")                  \
+#define GEMM_PARAMS(X)                                                                         \
+    X(mma_share, "", 0.3, 1, "of the dense peak, at the clock that the power allows")          \
+    X(mem_share, "", 0.3, 1, "of the memory bandwidth")                                        \
+    X(sm_GBps, "GB/s", 5, 400, "from L2 to one multiprocessor")                                \
+    X(l2_share, "", 0.4, 2, "of L2, or of its half, that keeps operands from call to call") \
+    X(start_kcycles, "kcycles", 1, 15, "start and end of a queued kernel")                     \
+    X(tile_kcycles, "kcycles", 0.05, 8, "prologue and epilogue of a tile")                     \
+    X(step_kcycles, "kcycles", 0.01, 1, "128 bytes of k through the pipeline")                 \
+    X(split_kcycles, "kcycles", 0.1, 15, "adding up the parts of k")                           \
     X(quant_us, "us", 0.5, 10, "one quantising kernel, its bytes aside")
 
 #define NODE_PARAMS(X)                                                               \
@@ -49,7 +49,7 @@ struct network_profile;
     X(link_share, "", 0.1, 1, "of a link's raw rate that is payload")                \
     X(copy_ratio, "", 1, 8, "rate of a GPU's copy to itself, over its links'")       \
     X(ramp_us, "us", 0.1, 1000, "lost until all slices of a large transfer flow")    \
-    X(host_GBps, "GB/s", 0.5, 500, "PCIe: between sockets, or through host memory in all")
+    X(host_share, "", 0.02, 8, "of PCIe's rate: between sockets, or through host memory in all")
 
 #define NET_PARAMS(X)                                                                      \
     X(hop_us, "us", 0.1, 300, "one step of LL between nodes, beside the network's")        \

@@ -267,6 +267,11 @@ const struct network_profile *network_profile_find(const char *name, struct err 
     return catalog_find(&c, name, e);
 }
 
+bool network_on_pcie(const struct network_profile *net)
+{
+    return net->intra != NULL && strncmp(net->intra, "pcie", strlen("pcie")) == 0;
+}
+
 const struct network_profile *network_with_nccl(const struct network_profile *net, int version,
                                                 struct network_profile *copy)
 {

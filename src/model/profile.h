@@ -233,6 +233,9 @@ struct profile_rows profile_rows_of(const struct profile_kind *kind, const void 
 const struct gpu_profile *gpu_profile_find(const char *name, struct err *e);
 const struct network_profile *network_profile_find(const char *name, struct err *e);
 
+/* Returns whether GPUs of a node talk over PCIe, with or without peer-to-peer access. */
+bool network_on_pcie(const struct network_profile *net);
+
 /* The network with that version of NCCL: `copy`, filled, or `net` itself where it has that version,
  * or `version` is 0. */
 const struct network_profile *network_with_nccl(const struct network_profile *net, int version,

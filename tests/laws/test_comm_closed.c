@@ -27,7 +27,7 @@ static const struct network_profile toy_net = {
              .link_share = 1,
              .copy_ratio = 1 / NOTHING,
              .ramp_us = NOTHING,
-             .host_GBps = 1 / NOTHING},
+             .host_share = 1 / NOTHING},
     .net = {.hop_us = 8,
             .hop_sync_us = 9,
             .net_ll_GBps = 1 / NOTHING,

@@ -72,10 +72,11 @@ static void over_tcp(struct made_bench *m)
 /* As much leaves a node as its host memory passes on. */
 static void without_gdr(struct made_bench *m)
 {
+    const struct gpu_profile *gpu = gpu_profile_find(m->gpu, NULL);
     struct network_profile staged = m->is;
     staged.intra = "pcie_shm";
     m->is.nic_Gbps =
-        8 * params_node(gpu_profile_find(m->gpu, NULL), &staged).host_GBps / m->is.nics_per_node;
+        8 * params_node(gpu, &staged).host_share * gpu->pcie_GBps / m->is.nics_per_node;
 }
 
 static void over_pcie(struct made_bench *m)

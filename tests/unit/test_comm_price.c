@@ -30,7 +30,7 @@ static const struct network_profile toy_net = {
              .link_share = 0.5,
              .copy_ratio = 2,
              .ramp_us = 30,
-             .host_GBps = 10},
+             .host_share = 0.2},
     .net = {.hop_us = 4, .hop_sync_us = 15, .net_ll_GBps = 5, .nic_share = 0.8, .net_ramp_us = 100},
 };
 

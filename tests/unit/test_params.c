@@ -55,6 +55,21 @@ TEST(params_keys_name_what_a_class_has_in_common)
     CHECK_STR(key, "efa");
 }
 
+/* What stages traffic in host memory has the links of what does not. */
+TEST(params_of_pcie_are_one_class)
+{
+    const struct gpu_profile gpu = {.name = "g", .arch = "hopper"};
+    const struct network_profile direct = {.name = "n", .intra = "pcie"};
+    const struct network_profile staged = {.name = "n", .intra = "pcie_shm"};
+    const struct node_params a = params_node(&gpu, &direct), b = params_node(&gpu, &staged);
+    char key[PARAM_KEY_MAX];
+    params_key(PARAMS_NODE, &gpu, &staged, key);
+    CHECK_STR(key, "hopper/pcie");
+    CHECK_DOUBLE(a.start_us, b.start_us, 0);
+    CHECK_DOUBLE(a.host_share, b.host_share, 0);
+    CHECK(a.start_us < params_node(&gpu, network_profile_find("dgx_h100_400g", NULL)).start_us);
+}
+
 TEST(params_fit_range_tells_what_was_not_measured)
 {
     const struct fit_range some = {.smallest = 1024, .largest = 1e9, .ranks = 64, .nodes = 8};

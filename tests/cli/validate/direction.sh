@@ -25,6 +25,6 @@ echo "status $?"
 python3 - <<'PY'
 import json
 doc = json.load(open("result.json"))
-print([(g["key"], g["n"], round(g["mean_ape"], 6)) for g in doc["groups"] if g["by"] == "direction"])
+print([(g["key"], g["n"], abs(g["mean_ape"]) < 1e-6) for g in doc["groups"] if g["by"] == "direction"])
 print([(s["reason"], s["damaged"]) for s in doc["skipped_reasons"]])
 PY
