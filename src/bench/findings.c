@@ -277,12 +277,13 @@ static void fault_no_gdr(struct best *b)
 {
     struct fault_effect c = no_change(b->study);
     struct network_profile staged = c.net;
+    struct node_params node;
     double staged_Gbps;
     staged.intra = "pcie_shm";
     staged.node = (struct node_params){0};
-    staged_Gbps =
-        8 * params_node(&c.gpu, &staged).host_share * c.gpu.pcie_GBps / c.net.nics_per_node;
-    if (!between_nodes(b->study) || !(staged_Gbps > 0 && staged_Gbps < c.net.nic_Gbps))
+    node = params_node(&c.gpu, &staged);
+    staged_Gbps = 8 * params_host_GBps(&c.gpu, &staged, &node) / c.net.nics_per_node;
+    if (!between_nodes(b->study) || !(staged_Gbps < c.net.nic_Gbps))
         return;
     c.net.nic_Gbps = staged_Gbps;
     try(b, &c, "%s", "");

@@ -161,10 +161,10 @@ struct overlap_fit overlap_fit(const struct measured_overlap *rows, size_t n);
  *     any  <-  efa                                  (net; see below)
  *
  * The draw weighs CLASSES_PRIOR rows; where rows determine only several parameters together, such
- * as the start and a step of one size of job, it tells how they share the difference. A parameter
- * that has no effect on a class's rows (fit.h), or that comes out as it is in the wider class
- * (within CLASSES_SIGMAS standard deviations, or CLASSES_SHIFT), is not fitted there: it has the
- * wider class's value. A class whose rows are all those of the wider one has no row of its own.
+ * as the start and a step of one size of job, it decides how the difference is divided among them.
+ * A parameter that comes out as it is in the wider class (within CLASSES_SIGMAS standard deviations
+ * where its rows determine it, else within CLASSES_SHIFT) is not fitted there: it has the wider
+ * class's value. A class whose rows are all those of the wider one has no row of its own.
  * `node` is fitted on what stays within a node or NVLink domain, then `net` on the rest; large
  * tables of products are thinned out evenly.
  *

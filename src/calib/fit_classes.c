@@ -137,8 +137,8 @@ static bool hold_same(struct fit_param *params, const struct fit_estimate *fits,
     return least < n;
 }
 
-/* Fits the task: all that it determines, or all parameters where they are drawn to `start`, but for
- * those that stay there. */
+/* Fits the task. Without a draw (`prior` 0), holds at `start` what the rows do not determine; with
+ * one, what comes out as it is there. */
 static int task_fit(struct task *t, const double *start, double prior, int starts,
                     struct fitted_class *out, struct err *e)
 {
@@ -163,7 +163,7 @@ static int task_fit(struct task *t, const double *start, double prior, int start
             return -1;
     } while ((prior > 0 ? hold_same : hold_open)(params, out->fits, table->count));
     for (size_t k = 0; k < table->count; k++) {
-        if (out->fits[k].verdict == FIT_NO_EFFECT)
+        if (prior > 0 && fabs(log(out->fits[k].value / start[k])) < CLASSES_SHIFT)
             out->fits[k] = (struct fit_estimate){.value = start[k], .verdict = FIT_HELD};
         out->values[k] = out->fits[k].value;
     }

@@ -55,17 +55,15 @@ double comm_nic_GBps(const struct topo_view *s, int gpus)
     return raw * s->wire.nic_share;
 }
 
-/* A host's sockets and memory are of its PCIe's generation, also where slots have fewer lanes. */
-static double host_GBps(const struct topo_view *s)
+static double over_host_us(const struct topo_view *s, double bytes, double times)
 {
-    double pcie = s->gpu->pcie_GBps > 0 ? s->gpu->pcie_GBps : s->net->intra_GBps;
-    return s->node.host_share * pcie;
+    return comm_us(bytes, times, params_host_GBps(s->gpu, s->net, &s->node));
 }
 
 static double host_us(const struct topo_view *s, double bytes, double times)
 {
     bool used = network_on_pcie(s->net) && s->most > 2;
-    return used ? comm_us(bytes, times, host_GBps(s)) : 0;
+    return used ? over_host_us(s, bytes, times) : 0;
 }
 
 double comm_host_us(const struct topo_view *s, double bytes, double share)
@@ -81,7 +79,7 @@ double comm_host_spread_us(const struct topo_view *s, double bytes, double share
 
 double comm_host_pair_us(const struct topo_view *s, double bytes)
 {
-    return through_memory(s->net) ? comm_us(bytes, 2, host_GBps(s)) : 0;
+    return through_memory(s->net) ? over_host_us(s, bytes, 2) : 0;
 }
 
 double comm_step_us(const struct topo_view *s, enum nccl_proto proto)

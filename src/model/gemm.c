@@ -34,18 +34,19 @@
  *   With clock_MHz below boost, kcycles and sm_GBps go with it.
  * - Traffic (`hot_sets` in cost.h): an operand is in L2 when the bytes touched since its last use
  *   leave room in l2_share*l2_MB, or half of that where L2 has two partitions, each of which keeps
- *   what its own multiprocessors read (8.0, 9.0, 10.0: NVIDIA's A100 whitepaper); hits fade out
- * over the last 0.3 of it; half of a kept result goes to memory. Hits come at the rate of l2, the
- * rest at mem_GBps*mem_share.
+ *   what its own multiprocessors read (8.0, 9.0, 10.x); hits fade out over the last 0.3 of it; half
+ *   of a kept result goes to memory. Hits come at the rate of l2, the rest at mem_GBps*mem_share.
  * - quantise (cost.h): each kernel quant_us and its bytes, 2 read (dynamic 4) and one element
  *   written; fp4 0.25 kcycles a row and SM.
  *
  * Sources of the constants: all measured GPUs together for 0.3 (overlap), 0.15 and half of a kept
  * result; A100, H100, L40S, B200 and GB200 for 1.0 W a TFLOPS (0.85 to 1.2 fit as well); A100 and
- * L40S against H100 and B200 for sharing and steps (with 4, sms*sm_GBps is 6 TB/s on H100 and two
- * thirds of 5120 bytes a cycle there as on A100; 2 would take more than all of them); L40S (96 MB)
- * for 0.3 of L2; B200 and GB200 for fp4's 5 and 0.25. Nearly all rows are from NVIDIA's
- * aiconfigurator. README.md says where this is wrong.
+ * L40S against H100 and B200 for sharing and steps (with 4, L2 delivers sms*sm_GBps = 5.8 TB/s on
+ * H100, 0.62 of the 5120 bytes a cycle of A100's whitepaper, as on A100, 0.64; with 2 it would have
+ * to deliver more than all of them); that whitepaper for halves of L2, *estimated* for 9.0 and 10.x
+ * (an operand that all read is in both; as fitted, A100 and H100 keep 0.7 and 0.8 of all of L2, as
+ * one half alone reads some); L40S (96 MB) for 0.3 of L2; B200 and GB200 for fp4's 5 and 0.25.
+ * Nearly all rows are from NVIDIA's aiconfigurator. README.md says where this is wrong.
  */
 #include "model/cost.h"
 #include "model/params.h"
@@ -253,7 +254,7 @@ static struct tile_choice tiles_choose(const struct tile_rates *rates,
 
 /* By compute capability: from 9.0 on blocks of a cluster share what one of them loads, and loads
  * and products run asynchronously; the MMA instruction's larger side grows. 12.0 (RTX) has neither
- * of them: warps issue the products, as on 8.9. Chips for data centers have an L2 of two halves. */
+ * of them: warps issue the products, as on 8.9. 8.0, 9.0 and 10.x have an L2 of two halves. */
 static const struct generation {
     double cc;
     double sharing;  /* of operands that come from L2 */
@@ -432,7 +433,8 @@ static int add_product(const struct gemm_machine *m, const struct gemm_shape *s,
     cost->bytes += all;
     cost->mem_bytes += mem;
     cost->quant_us += quantize_us(m, s, &o);
-    /* All at L2's rate, and what memory takes longer: so it grows with each byte from memory. */
+    /* All bytes at L2's rate, and what memory takes longer: so that rounding cannot make the time
+     * fall where more bytes come from memory. */
     *traffic_us += all / m->rates.all_bytes + mem * (1 / m->mem_Bpus - 1 / m->rates.all_bytes);
     return 0;
 }

@@ -77,7 +77,8 @@ static const char *between_domains(const struct network_profile *net)
     return net->domain_gpus > net->gpus_per_node ? "/domains" : "";
 }
 
-/* The fabric whose row counts. Whether PCIe's traffic is staged in host memory is in the model. */
+/* The fabric of the class. PCIe with and without P2P is one: the model itself adds the way through
+ * host memory. */
 static const char *fabric_of(const struct network_profile *net)
 {
     return network_on_pcie(net) ? "pcie" : or_unknown(net->intra);
@@ -203,6 +204,12 @@ struct node_params params_node(const struct gpu_profile *gpu, const struct netwo
     struct node_params p = net->node;
     resolve(PARAMS_NODE, gpu, net, &p);
     return p;
+}
+
+double params_host_GBps(const struct gpu_profile *gpu, const struct network_profile *net,
+                        const struct node_params *node)
+{
+    return node->host_share * (gpu->pcie_GBps > 0 ? gpu->pcie_GBps : net->intra_GBps);
 }
 
 struct net_params params_net(const struct network_profile *net)

@@ -4,8 +4,9 @@
  * unit and bounds. They come in three groups:
  *
  *     gemm   GEMMs; one class a GPU architecture: "hopper"
- *     node   collectives within a node; one class an architecture and fabric: "hopper/nvswitch";
- *           the row of a fabric, "any/nvswitch", holds for GPUs that were not measured on it
+ *     node   collectives within a node; one class an architecture and fabric: "hopper/nvswitch",
+ *           "ada/pcie" with and without P2P; the row of a fabric, "any/nvswitch", holds for GPUs
+ *           that were not measured on it
  *     net    what crosses the network; one class a transport: "infiniband", "efa", and
  *           "infiniband/domains" for NVLSTree between NVLink domains that are larger than a node
  *
@@ -29,15 +30,15 @@ struct gpu_profile;
 struct network_profile;
 
 /* X(name, unit, lowest, highest, help). kcycles: 1000 cycles at boost_MHz. */
-#define GEMM_PARAMS(X)                                                                         \
-    X(mma_share, "", 0.3, 1, "of the dense peak, at the clock that the power allows")          \
-    X(mem_share, "", 0.3, 1, "of the memory bandwidth")                                        \
-    X(sm_GBps, "GB/s", 5, 400, "from L2 to one multiprocessor")                                \
+#define GEMM_PARAMS(X)                                                                      \
+    X(mma_share, "", 0.3, 1, "of the dense peak, at the clock that the power allows")       \
+    X(mem_share, "", 0.3, 1, "of the memory bandwidth")                                     \
+    X(sm_GBps, "GB/s", 5, 400, "from L2 to one multiprocessor")                             \
     X(l2_share, "", 0.4, 2, "of L2, or of its half, that keeps operands from call to call") \
-    X(start_kcycles, "kcycles", 1, 15, "start and end of a queued kernel")                     \
-    X(tile_kcycles, "kcycles", 0.05, 8, "prologue and epilogue of a tile")                     \
-    X(step_kcycles, "kcycles", 0.01, 1, "128 bytes of k through the pipeline")                 \
-    X(split_kcycles, "kcycles", 0.1, 15, "adding up the parts of k")                           \
+    X(start_kcycles, "kcycles", 1, 15, "start and end of a queued kernel")                  \
+    X(tile_kcycles, "kcycles", 0.05, 8, "prologue and epilogue of a tile")                  \
+    X(step_kcycles, "kcycles", 0.01, 1, "128 bytes of k through the pipeline")              \
+    X(split_kcycles, "kcycles", 0.1, 15, "adding up the parts of k")                        \
     X(quant_us, "us", 0.5, 10, "one quantising kernel, its bytes aside")
 
 #define NODE_PARAMS(X)                                                               \
@@ -74,6 +75,12 @@ struct net_params {
 struct gemm_params params_gemm(const struct gpu_profile *gpu);
 struct node_params params_node(const struct gpu_profile *gpu, const struct network_profile *net);
 struct net_params params_net(const struct network_profile *net);
+
+/* GB/s of the path through a PCIe host, between its sockets or through its memory: host_share of
+ * the GPU's PCIe, whose generation is the host's (a slot may have fewer lanes), or of the
+ * network's. */
+double params_host_GBps(const struct gpu_profile *gpu, const struct network_profile *net,
+                        const struct node_params *node);
 
 /* ---- the parameters as a table, for reading, printing and fitting them ---- */
 

@@ -139,6 +139,14 @@ char *reader_text(struct profile_reader *r, struct json_text text)
     return own;
 }
 
+/* Keys of former versions. */
+static const struct {
+    const char *was, *now;
+} replaced[] = {
+    {"host_GBps", "host_share, a share of the GPU's pcie_GBps, replaces it (calibrate again)"},
+    {"tree_max_bytes", "the table 'tuner' replaces it"},
+};
+
 int reader_next_key(struct profile_reader *r, struct name_list n, uint64_t *seen, size_t *number)
 {
     struct json_text key;
@@ -148,6 +156,10 @@ int reader_next_key(struct profile_reader *r, struct name_list n, uint64_t *seen
         return reader_check(r);
     name = reader_text(r, key);
     *number = names_find(n, name);
+    for (size_t i = 0; *number == n.count && i < sizeof replaced / sizeof *replaced; i++) {
+        if (strcmp(name, replaced[i].was) == 0)
+            return reader_fail(r, "'%s' is no longer a key: %s", name, replaced[i].now);
+    }
     if (*number == n.count)
         return reader_fail(r, "unknown key '%.*s'; the nearest is '%s'", NAME_MAX_LEN, name,
                            names_nearest(n, name));

@@ -8,7 +8,6 @@
 #include <fcntl.h>
 #include <math.h>
 #include <pthread.h>
-#include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -191,8 +190,8 @@ void emu_gpus_tick(uint64_t clock)
     }
 }
 
-/* A process that was stopped while it wrote holds its readers up for so many reads; then they take
- * the heat of two moments. */
+/* A process that was stopped while it wrote would block readers for ever. After so many tries of a
+ * millisecond a reader takes the values as they are, which may be half old and half new. */
 #define READS_MAX 1000
 
 static struct emu_heat read_heat(struct process_slot *slot)
@@ -204,8 +203,8 @@ static struct emu_heat read_heat(struct process_slot *slot)
         atomic_thread_fence(memory_order_seq_cst);
         heat = slot->heat;
         atomic_thread_fence(memory_order_seq_cst);
-        if (turn % 2)
-            sched_yield();
+        if (turn % 2 && reads > 0)
+            usleep(1000);
     } while ((turn % 2 || turn != atomic_load(&slot->turn)) && ++reads < READS_MAX);
     return heat;
 }

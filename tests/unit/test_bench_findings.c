@@ -74,9 +74,10 @@ static void without_gdr(struct made_bench *m)
 {
     const struct gpu_profile *gpu = gpu_profile_find(m->gpu, NULL);
     struct network_profile staged = m->is;
+    struct node_params node;
     staged.intra = "pcie_shm";
-    m->is.nic_Gbps =
-        8 * params_node(gpu, &staged).host_share * gpu->pcie_GBps / m->is.nics_per_node;
+    node = params_node(gpu, &staged);
+    m->is.nic_Gbps = 8 * params_host_GBps(gpu, &staged, &node) / m->is.nics_per_node;
 }
 
 static void over_pcie(struct made_bench *m)

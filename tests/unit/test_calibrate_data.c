@@ -135,6 +135,7 @@ TEST(calibrating_on_one_collective_improves_the_others)
     printf("# %zu of %zu get better or stay within a point; median %.1f -> %.1f %%\n", t.kept, t.n,
            100 * before, 100 * after);
     CHECK(t.n == PAIRS_MAX && t.kept * 10 >= t.n * 9);
+    /* Rows of l40s contradict each other, those of b200 have little to gain. */
     CHECK(after < 0.75 * before);
     measured_release(&m);
 }

@@ -137,6 +137,8 @@ TEST(topo_view_host_path)
     CHECK_DOUBLE(comm_host_us(&s, 1e6, 1), 400, 1e-12);
     s = site_on(&pcie, 2, 1, 2);
     CHECK_DOUBLE(comm_host_us(&s, 1e6, 1), 0, 0);
+    CHECK_DOUBLE(params_host_GBps(&toy_gpu, &pcie, &pcie.node), 10, 1e-12);
+    CHECK_DOUBLE(params_host_GBps(&(struct gpu_profile){0}, &pcie, &pcie.node), 20, 1e-12);
     s = site_on(&toy_net, 4, 1, 4);
     CHECK_DOUBLE(comm_host_us(&s, 1e6, 1), 0, 0);
 }

@@ -118,8 +118,8 @@ TEST(whatif_folded_ranks_with_overlap)
 }
 
 /* Where a collective takes about as long as the computation beside it (grown, 161 to 233 us of it
- * beside 200 us), now the one, now the other decides when members come. The worst is 16 % too
- * little, on the side where communication is a little longer. */
+ * beside 200 us), sometimes one, sometimes the other decides when members come. The worst is
+ * 16 % too little, on the side where communication is a little longer. */
 TEST(whatif_folded_ranks_at_a_tie)
 {
     static const int64_t reduce_ns[] = {45000, 50000, 55000, 56000, 58000, 60000, 65000};

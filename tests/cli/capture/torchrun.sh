@@ -21,8 +21,8 @@ for status in (extension.ext_init(rank, world, sys.argv[2].encode()),
     assert status == 0, status
 print("sum", total.sum().item())
 P
-# -r and -t: without them torch 1.13 fails under Python 3.11. The launcher passes the workers' lines on from a thread
-# each, which can cut into one another: their own logs are read.
+# -r and -t: without them torch 1.13 fails under Python 3.11. The launcher prints each worker's lines from a thread
+# of its own, so that two lines can mix: the workers' own logs are read instead.
 LD_LIBRARY_PATH=$BUILD/emu/lib OMP_NUM_THREADS=1 "$SPECTER" capture -o traces -- \
     "$python" -m torch.distributed.run --nproc_per_node=2 --master_port=$((20000 + RANDOM % 20000)) \
     -r 1 -t 1 --log_dir logs script.py "$BUILD/emu/libemuext.so" "$PWD/id" >out 2>err ||

@@ -24,7 +24,7 @@ look look | sed -n 2,4p
 look reset 2
 look look | sed -n 3p
 
-# Of GPU 0 in the file: four bytes for its clock, four unused, a process and whether it writes.
+# GPU 0 in the file, four bytes each: the locked clock, nothing, a process, and 1: it is writing.
 echo "-- a process that was stopped while it wrote"
 printf -v slot '\\x%02x' 0 0 0 0 0 0 0 0 $(($$ & 255)) $(($$ >> 8 & 255)) $(($$ >> 16)) 0 1 0 0 0
 printf '%b' "$slot" | dd of=job/gpus conv=notrunc status=none
