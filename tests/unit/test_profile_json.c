@@ -118,6 +118,9 @@ TEST(profile_json_refuses)
         {"{\"gpuu\": {}}", "f.json:1: unknown key 'gpuu'; the nearest is 'gpu'"},
         {GPU_START ", \"gemm\": {\"mma\": 1}}}",
          "f.json:1: unknown key 'mma'; the nearest is 'mma_share'"},
+        {"{\"network\": {\"name\": \"n\", \"node\": {\"host_GBps\": 17}}}",
+         "f.json:1: 'host_GBps' is no longer a key: host_share, a share of the GPU's pcie_GBps, "
+         "replaces it (calibrate again)"},
         {GPU_START ", \"sms\": 1,\n\n\"sms\": 2}}", "f.json:3: sms is given twice"},
         {GPU_START ", \"gemm\": {\"mma_share\": 0.5, \"mma_share\": 0.5}}}",
          "f.json:1: mma_share is given twice"},
