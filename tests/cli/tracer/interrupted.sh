@@ -8,7 +8,7 @@ for how in handler_calls handler_on_other_stack handler_jumps; do
     traced $how "$INSTANT" $how >calls || fail "$how: status $?"
     read -r calls signals <calls
     check $how/* || fail "$how: not a trace"
-    [[ $(grep -c '"count":77' $how/*.jsonl) == 10 ]] || fail "$how: the last calls are not all there"
+    [[ $(grep -c '"count":77,"dtype"' $how/*.jsonl) == 10 ]] || fail "$how: the last calls are not all there"
     tail -n 1 $how/*.jsonl | sed -n 's/.*"total_ops":\([0-9]*\),"dropped":\([0-9]*\).*/\1 \2/p' |
         awk -v how=$how -v calls=$calls -v signals=$signals '
             # A call that a handler makes within a hook is not recorded, one that was jumped out of may be.
