@@ -28,8 +28,8 @@
  * - Payload: LL half, LL128 120/128, of which blocks keep up with 0.7 on NVLink (*measured*). With
  *   LL at most net_ll_GBps leave a node, 22.5/39 of it on AMD's hosts (NCCL's bounds).
  * - Host's path, of PCIe machines: host_share x the GPU's pcie_GBps (intra_GBps where that is not
- *   known): a newer PCIe comes with faster sockets and memory. With P2P a quarter of an
- * all-to-all's bytes cross it each way.
+ *   known): a newer PCIe comes with faster sockets and memory. With P2P a quarter of what an
+ *   all-to-all moves crosses it each way.
  * - Copy of a GPU's own part (S/n; half in an AllReduce) at copy_ratio x the link's rate. Blocks:
  *   with LL a block moves its part of a step (up to 4 KiB) at ll_GBps, twice at the ends; the rest
  *   of a message, or of a Broadcast's part, is no faster than its block.
