@@ -12,5 +12,5 @@ done
 "$ROOT/scripts/replay-accuracy.sh" programs 8 32 >table
 status=$?
 verdicts 3 <table
-awk -F ' *[|] *' '/parameter server/ && ($5 > 12 || $5 < -12) { print "one way, and", $5, "% off" }' table
+awk -F ' *[|] *' '/parameter server/ && ($5 > 11 || $5 < -11) { print "one way, and", $5, "% off" }' table
 exit $status
